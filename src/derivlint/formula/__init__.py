@@ -1,1 +1,69 @@
-"""."""
+"""Floor 2: the syntax of C++ formulas. Knows nothing of YAML or PyTorch.
+
+:func:`parse_formula` makes a :class:`Formula` of a text: a syntax tree with exact offsets, or what is wrong with it.
+"""
+
+from derivlint.formula.edits import Edit, apply_edits, render
+from derivlint.formula.formula import Formula, SyntaxProblem, free_names
+from derivlint.formula.nodes import (
+    Binary,
+    BraceList,
+    Call,
+    Cast,
+    Char,
+    Conditional,
+    Construct,
+    Expr,
+    Index,
+    Lambda,
+    LambdaParam,
+    Member,
+    Name,
+    NamePart,
+    Node,
+    Number,
+    Parenthesized,
+    Postfix,
+    String,
+    TypeName,
+    Unary,
+    walk,
+)
+from derivlint.formula.parser import parse_formula
+from derivlint.formula.tokens import Token, tokens
+from derivlint.formula.words import Word
+
+__all__ = [
+    "Binary",
+    "BraceList",
+    "Call",
+    "Cast",
+    "Char",
+    "Conditional",
+    "Construct",
+    "Edit",
+    "Expr",
+    "Formula",
+    "Index",
+    "Lambda",
+    "LambdaParam",
+    "Member",
+    "Name",
+    "NamePart",
+    "Node",
+    "Number",
+    "Parenthesized",
+    "Postfix",
+    "String",
+    "SyntaxProblem",
+    "Token",
+    "TypeName",
+    "Unary",
+    "Word",
+    "apply_edits",
+    "free_names",
+    "parse_formula",
+    "render",
+    "tokens",
+    "walk",
+]

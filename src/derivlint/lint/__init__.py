@@ -1,1 +1,23 @@
-"""."""
+"""Floor 5: what a rule is, what it finds, and running rules over a model. Knows nothing of formats."""
+
+from derivlint.lint.diagnostic import Diagnostic, Finding, Fix, Related, TextEdit
+from derivlint.lint.rule import Invalid, Rule, RuleMeta, rule_from_module
+from derivlint.lint.run import INTERNAL_ERROR, Result, run_rules
+from derivlint.lint.severity import Confidence, Severity
+
+__all__ = [
+    "INTERNAL_ERROR",
+    "Confidence",
+    "Diagnostic",
+    "Finding",
+    "Fix",
+    "Invalid",
+    "Related",
+    "Result",
+    "Rule",
+    "RuleMeta",
+    "Severity",
+    "TextEdit",
+    "rule_from_module",
+    "run_rules",
+]

@@ -1,1 +1,57 @@
-"""."""
+"""Floor 4: the model of a derivatives file, in torchgen's own terms. States facts; knows nothing of diagnostics."""
+
+from derivlint.model.derivative import (
+    Derivative,
+    DifferentiabilityInfo,
+    ForwardDerivative,
+    InfoSource,
+    SavedAttribute,
+)
+from derivlint.model.differentiable import Differentiability, DifferentiableValue
+from derivlint.model.entry import (
+    AUTO_ELEMENT_WISE,
+    AUTO_LINEAR,
+    NON_DIFFERENTIABLE,
+    DispatchBody,
+    Entry,
+    KeyedFormula,
+    KeyName,
+    OutputDifferentiability,
+    Role,
+    ShapeProblem,
+)
+from derivlint.model.match import FunctionMatch, How, Matcher, MatchProblem
+from derivlint.model.model import Model, build_model
+from derivlint.model.resolve import EntryFunction, NameKind, Output, ResolvedName, SchemaProblem, SchemaProblemKind
+
+__all__ = [
+    "AUTO_ELEMENT_WISE",
+    "AUTO_LINEAR",
+    "NON_DIFFERENTIABLE",
+    "Derivative",
+    "Differentiability",
+    "DifferentiabilityInfo",
+    "DifferentiableValue",
+    "DispatchBody",
+    "Entry",
+    "EntryFunction",
+    "ForwardDerivative",
+    "FunctionMatch",
+    "How",
+    "InfoSource",
+    "KeyName",
+    "KeyedFormula",
+    "MatchProblem",
+    "Matcher",
+    "Model",
+    "NameKind",
+    "Output",
+    "OutputDifferentiability",
+    "ResolvedName",
+    "Role",
+    "SavedAttribute",
+    "SchemaProblem",
+    "SchemaProblemKind",
+    "ShapeProblem",
+    "build_model",
+]

@@ -1,0 +1,161 @@
+"""Whole-process time and peak memory of ``derivlint check`` against torchgen's ``load_derivatives``.
+
+Both run on the files of the installed torch, in turn, each in a fresh process without any cache; what counts are the
+ratios of one run of this program, since machines differ and drift. Then ``derivlint check`` runs on files that hold
+every operator and entry 4 and 16 times under other names: the time for each entry should stay the same.
+
+    python benchmarks/check_speed.py [--runs 7] [--factors 1,4,16]
+
+Needs the extra ``dev`` (torch, PyYAML).
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+LOAD_DERIVATIVES = """
+import sys
+from torchgen.packaged.autograd.load_derivatives import load_derivatives
+load_derivatives(*sys.argv[1:])
+"""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One finished process: seconds of processor time and of wall time, and peak memory in MiB."""
+
+    cpu: float
+    wall: float
+    memory: float
+
+
+@dataclass(frozen=True)
+class Files:
+    """The three files that both programs read."""
+
+    derivatives: Path
+    native_functions: Path
+    tags: Path
+
+
+def run_process(command: list[str], expected: tuple[int, ...]) -> Run:
+    """Run a command to its end and measure it as the operating system accounts it."""
+    start = time.perf_counter()
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    assert process.stderr is not None
+    errors = process.stderr.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    wall = time.perf_counter() - start
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode not in expected:
+        raise SystemExit(f"{' '.join(command)} ended with {process.returncode}: {errors.decode()}")
+    return Run(usage.ru_utime + usage.ru_stime, wall, usage.ru_maxrss / 1024)
+
+
+def derivlint(files: Files) -> list[str]:
+    return [
+        *(sys.executable, "-m", "derivlint", "check", str(files.derivatives)),
+        *("--native-functions", str(files.native_functions), "--tags", str(files.tags), "--no-config", "--no-cache"),
+    ]
+
+
+def torchgen(files: Files) -> list[str]:
+    paths = [str(files.derivatives), str(files.native_functions), str(files.tags)]
+    return [sys.executable, "-c", LOAD_DERIVATIVES, *paths]
+
+
+def installed_files() -> Files:
+    spec = find_spec("torchgen")
+    if spec is None or spec.origin is None:
+        raise SystemExit("torchgen is not installed; install the extra dev")
+    root = Path(spec.origin).parent / "packaged"
+    native = root / "ATen" / "native"
+    return Files(root / "autograd" / "derivatives.yaml", native / "native_functions.yaml", native / "tags.yaml")
+
+
+def renamed(operator: str, copy: int) -> str:
+    """The name of an operator's copy; the prefixes and suffixes that mean something stay where they are."""
+    for prefix in ("_foreach_", "_"):
+        if operator.startswith(prefix):
+            return f"{prefix}c{copy}_{operator[len(prefix):]}"
+    return f"c{copy}_{operator}"
+
+
+def multiplied(files: Files, factor: int, folder: Path) -> Files:
+    """Files that hold every operator and every entry ``factor`` times, under other names."""
+
+    def is_item(line: str, key: str) -> bool:
+        return line.startswith(f"- {key}: ") and not line.startswith(f"- {key}: __")
+
+    def copied(text: str, key: str, references: tuple[str, ...]) -> str:
+        items: list[list[str]] = []
+        for line in text.splitlines():
+            if line.startswith("- "):
+                items.append([])
+            if items:
+                items[-1].append(line)
+        items = [item for item in items if is_item(item[0], key)]
+        out = []
+        for copy in range(factor):
+            for item in items:
+                for line in item:
+                    head, colon, value = line.partition(": ")
+                    if copy and colon and (line.startswith("- ") or head.strip() in references):
+                        value = ", ".join(renamed(name, copy) for name in value.split(", ")) if head[0] == " " else renamed(value, copy)
+                    out.append(head + colon + value)
+        return "\n".join(out) + "\n"
+
+    derivatives = folder / f"derivatives-{factor}.yaml"
+    natives = folder / f"native_functions-{factor}.yaml"
+    derivatives.write_text(copied(files.derivatives.read_text(), "name", ()))
+    natives.write_text(copied(files.native_functions.read_text(), "func", ("structured_delegate", "autogen")))
+    return Files(derivatives, natives, files.tags)
+
+
+def describe(name: str, runs: list[Run]) -> str:
+    def spread(values: list[float], unit: str) -> str:
+        return f"{min(values):7.2f} {statistics.median(values):7.2f} {max(values):7.2f} {unit}"
+
+    cpu, wall, memory = ([getattr(run, field) for run in runs] for field in ("cpu", "wall", "memory"))
+    return f"{name:12} cpu {spread(cpu, 's')}   wall {spread(wall, 's')}   memory {spread(memory, 'MiB')}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--runs", type=int, default=7)
+    parser.add_argument("--factors", default="1,4,16")
+    options = parser.parse_args()
+    files = installed_files()
+    ours: list[Run] = []
+    theirs: list[Run] = []
+    for index in range(options.runs + 1):
+        pair = run_process(derivlint(files), (0, 1)), run_process(torchgen(files), (0,))
+        if index:  # the first pair warms the file cache and the compiled modules
+            ours.append(pair[0])
+            theirs.append(pair[1])
+    print("minimum, median and maximum of", options.runs, "runs")
+    print(describe("derivlint", ours))
+    print(describe("torchgen", theirs))
+    for field in ("cpu", "wall", "memory"):
+        ratios = [getattr(a, field) / getattr(b, field) for a, b in zip(ours, theirs, strict=True)]
+        print(f"ratio of {field}: {min(ratios):.2f} {statistics.median(ratios):.2f} {max(ratios):.2f}")
+    with tempfile.TemporaryDirectory() as folder:
+        for factor in map(int, options.factors.split(",")):
+            many = multiplied(files, factor, Path(folder))
+            runs = [run_process(derivlint(many), (0, 1)) for _ in range(3)]
+            cpu = statistics.median(run.cpu for run in runs)
+            print(f"{factor:3}x the entries: cpu {cpu:.2f} s, {1000 * cpu / factor:.0f} ms for each 1x, "
+                  f"memory {statistics.median(run.memory for run in runs):.0f} MiB")
+
+
+if __name__ == "__main__":
+    main()

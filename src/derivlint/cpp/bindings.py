@@ -1,0 +1,72 @@
+"""The names under which generated C++ code knows a function's arguments and returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from derivlint.cpp.types import value_type
+from derivlint.schema import Argument, NativeFunction, TensorOptionsArguments
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """One parameter of the C++ signature.
+
+    Attributes:
+        name: the parameter's name; the four tensor options of a factory function are one parameter ``options``.
+        cpp_type: its type without ``const`` and ``&``.
+        argument: the schema argument, or None for ``options``.
+    """
+
+    name: str
+    cpp_type: str
+    argument: Argument | None
+
+    @property
+    def is_tensor_list(self) -> bool:
+        """Whether the parameter is a list of (present) tensors."""
+        return self.cpp_type in ("at::TensorList", "at::ITensorListRef")
+
+
+def cpp_arguments(function: NativeFunction) -> tuple[Binding, ...]:
+    """The parameters of a function's C++ signature, out arguments first.
+
+    Follows torchgen/packaged/autograd/load_derivatives.py, ``cpp_arguments``: the grouped signature, in its SymInt
+    form where the schema has one. Formulas see exactly these names.
+    """
+    schema = function.schema
+    structured = function.part_of_structured_group
+    bindings = [
+        Binding(argument.name, value_type(argument.type, structured=structured), argument)
+        for argument in schema.arguments.out
+    ]
+    for argument in schema.arguments.non_out:
+        if isinstance(argument, TensorOptionsArguments):
+            bindings.append(Binding("options", "at::TensorOptions", None))
+        else:
+            bindings.append(Binding(argument.name, value_type(argument.type, structured=structured), argument))
+    return tuple(bindings)
+
+
+def return_names(function: NativeFunction) -> tuple[str, ...]:
+    """The C++ names of a function's returns.
+
+    Follows torchgen/api/cpp.py, ``return_names``: ``self`` for an in-place function, the out argument's name for an
+    out function, the return's own name (``<name>_return`` where an argument has it too), else ``result`` or
+    ``result<i>``.
+    """
+    schema = function.schema
+    returns = schema.returns
+    if schema.name.inplace:
+        return ("self",) * len(returns)
+    out = schema.arguments.out
+    names = []
+    argument_names = {argument.name for argument in schema.arguments.flat_all}
+    for index, item in enumerate(returns):
+        if out:
+            names.append(out[index].name)
+        elif item.name:
+            names.append(f"{item.name}_return" if item.name in argument_names else item.name)
+        else:
+            names.append("result" if len(returns) == 1 else f"result{index}")
+    return tuple(names)

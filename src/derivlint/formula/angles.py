@@ -1,0 +1,139 @@
+"""Which ``<`` of a formula opens template arguments, and which ``(`` a cast in the notation of C.
+
+C++ decides both by looking up the name: ``f(a < b, c > (d))`` has one argument if ``a`` is a template and two if not.
+Without declarations this is the rule: ``<`` behind a name opens template arguments if only what types are made of
+stands before its ``>``, and
+
+* behind it comes ``(``, ``{`` or ``::``, and the name is qualified (``std::get<1>(x)``), or a known template
+  (``static_cast<double>(x)``), or the arguments name a built-in type (``x.item<float>()``);
+* or anything else that can follow an operand, and the name is a known template or the arguments name a built-in type.
+
+Everything else is a comparison: ``x < -1``, ``a < b && c > d``, ``(p < n) > (m)``.
+"""
+
+from __future__ import annotations
+
+from derivlint.formula.tokens import Token
+
+KNOWN_TEMPLATES = frozenset(
+    "get get_if holds_alternative vector tuple array pair optional variant complex function initializer_list "
+    "unique_ptr shared_ptr make_unique make_shared make_optional make_tuple make_pair numeric_limits "
+    "static_cast const_cast dynamic_cast reinterpret_cast is_same is_same_v "
+    "ArrayRef OptionalArrayRef SmallVector List Dict intrusive_ptr toOpMathType opmath_type".split()
+)
+BUILT_IN_TYPES = frozenset(
+    "bool char short int long float double unsigned signed void wchar_t char8_t char16_t char32_t".split()
+)
+#: Names that are types wherever they stand.
+TYPE_WORDS = BUILT_IN_TYPES | frozenset(
+    "const volatile int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t size_t ptrdiff_t string_view "
+    "Tensor Scalar SymInt SymFloat SymBool IntArrayRef SymIntArrayRef TensorList ITensorListRef ScalarType "
+    "TensorOptions".split()
+)
+_OPENS_OPERAND = frozenset({"IDENT", "NUMBER", "STRING", "CHAR", "PREFIX"})
+_OPENED = frozenset({"LPAR", "LBRACE", "SCOPE"})
+_BEFORE_DECLARATOR_END = frozenset({",", ">", ">>"})
+
+
+def mark_angles(tokens: list[Token]) -> list[Token]:
+    """The tokens with ``<`` and ``>`` around template arguments as such; ``>>`` that closes two becomes two tokens."""
+    marks: dict[int, int] = {}
+    for index, token in enumerate(tokens):
+        if token.text == "<" and index not in marks:
+            marks.update(_template_brackets(tokens, index))
+    if not marks:
+        return tokens
+    marked: list[Token] = []
+    for index, token in enumerate(tokens):
+        closed = marks.get(index)
+        if closed is None:
+            marked.append(token)
+        elif closed == 0:
+            marked.append(Token("TEMPLATE_OPEN", "<", token.start, token.end))
+        else:
+            for offset in range(token.end - token.start):
+                place = token.start + offset
+                kind = "TEMPLATE_CLOSE" if offset < closed else "BINARY"
+                marked.append(Token(kind, ">", place, place + 1))
+    return marked
+
+
+def _template_brackets(tokens: list[Token], opening: int) -> dict[int, int]:
+    """For each bracket how many it closes, 0 for an opening one; empty where ``<`` is a comparison."""
+    if opening == 0 or tokens[opening - 1].type != "IDENT":
+        return {}
+    name = tokens[opening - 1].text
+    before = tokens[opening - 2].type if opening > 1 else ""
+    known = name in KNOWN_TEMPLATES and before != "ACCESS"
+    marks = {opening: 0}
+    depth = 1
+    names_type = False
+    index = opening
+    while depth:
+        index += 1
+        if index == len(tokens):
+            return {}
+        token = tokens[index]
+        kind = token.type
+        if kind == "IDENT":
+            names_type = names_type or token.text in TYPE_WORDS
+        elif token.text in ("<", ">", ">>"):
+            if token.text == "<":
+                if tokens[index - 1].type != "IDENT":
+                    return {}
+                marks[index] = 0
+                depth += 1
+            else:
+                marks[index] = min(depth, len(token.text))
+                depth -= marks[index]
+        elif not _is_type_token(tokens, index, known):
+            return {}
+    follower = tokens[index + 1].type if index + 1 < len(tokens) else ""
+    if marks[index] < len(tokens[index].text) or follower in _OPENS_OPERAND:
+        return {}
+    if known or names_type or (before == "SCOPE" and follower in _OPENED):
+        return marks
+    return {}
+
+
+def _is_type_token(tokens: list[Token], index: int, known: bool) -> bool:
+    token = tokens[index]
+    if token.type in ("SCOPE", "COMMA", "NUMBER", "CHAR"):
+        return True
+    following = tokens[index + 1] if index + 1 < len(tokens) else token
+    if token.text in ("*", "&", "&&"):
+        return known or following.text in _BEFORE_DECLARATOR_END or following.text in ("*", "&", "&&", "const")
+    if token.text == "-":
+        return following.type == "NUMBER" and (known or tokens[index - 1].text in ("<", ","))
+    return known and token.text in ("+", "/", "%")
+
+
+def mark_casts(tokens: list[Token]) -> list[Token]:
+    """The tokens with the ``(`` of casts such as ``(double) x`` or ``(const at::Tensor&) x`` as such."""
+    for index, token in enumerate(tokens):
+        if token.type == "LPAR" and index + 3 < len(tokens) and _opens_cast(tokens, index):
+            tokens[index] = Token("CAST_OPEN", token.text, token.start, token.end)
+    return tokens
+
+
+_ENDS_OPERAND = frozenset(
+    {"IDENT", "NUMBER", "STRING", "CHAR", "RPAR", "RSQB", "RBRACE", "TEMPLATE_CLOSE", "STEP", "LAMBDA"}
+)
+
+
+def _opens_cast(tokens: list[Token], index: int) -> bool:
+    following = tokens[index + 1]
+    if following.type != "IDENT" or (index and tokens[index - 1].type in _ENDS_OPERAND):
+        return False
+    last_word = ""
+    index += 1
+    while index < len(tokens) and (tokens[index].type in ("IDENT", "SCOPE") or tokens[index].text in ("*", "&", "&&")):
+        if tokens[index].type == "IDENT":
+            last_word = tokens[index].text
+        index += 1
+    if last_word not in TYPE_WORDS or index + 1 >= len(tokens) or tokens[index].type != "RPAR":
+        return False
+    follower = tokens[index + 1]
+    if follower.type in _OPENS_OPERAND or follower.type == "LPAR":
+        return True
+    return last_word in BUILT_IN_TYPES and follower.type in ("BOTH", "STEP", "SCOPE")

@@ -1,0 +1,42 @@
+"""Changes to a formula's text that keep every other character."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from derivlint.formula.formula import Formula
+from derivlint.formula.nodes import Node
+from derivlint.formula.tokens import tokens
+
+
+class Edit(NamedTuple):
+    """Puts ``text`` in the place of what stands from ``start`` to ``end``."""
+
+    start: int
+    end: int
+    text: str
+
+
+def apply_edits(text: str, edits: Iterable[Edit]) -> str:
+    """The text after all edits, whose offsets all refer to the text before; insertions in one place keep their order.
+
+    Raises:
+        ValueError: two edits overlap, or one lies outside the text.
+    """
+    pieces: list[str] = []
+    position = 0
+    for edit in sorted(edits, key=lambda edit: (edit.start, edit.end)):
+        if not position <= edit.start <= edit.end <= len(text):
+            raise ValueError(f"edit of {edit.start}:{edit.end} overlaps another one or lies outside the text")
+        pieces.append(text[position : edit.start])
+        pieces.append(edit.text)
+        position = edit.end
+    pieces.append(text[position:])
+    return "".join(pieces)
+
+
+def render(formula: Formula, node: Node | None = None) -> str:
+    """The text of a node, or of the whole formula, put together from its tokens, blanks and comments included."""
+    start, end = (0, len(formula.text)) if node is None else (node.start, node.end)
+    return "".join(token.text for token in tokens(formula.text) if start <= token.start and token.end <= end)

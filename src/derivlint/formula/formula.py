@@ -1,0 +1,103 @@
+"""A parsed formula: its text, its tree, what is wrong with its syntax, and its words."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from derivlint.formula.lambdas import LambdaInfo
+from derivlint.formula.nodes import Expr, Lambda, Name, Node, TypeName
+from derivlint.formula.tokens import Token
+from derivlint.formula.words import Word, find_words
+
+
+class SyntaxProblem(NamedTuple):
+    """Why a text is no formula.
+
+    Attributes:
+        kind: the kind of slip, such as ``unclosed-bracket``.
+        message: one line that says what is wrong.
+        start: where the offending text begins.
+        end: where it ends.
+        help: what to do about it, if that is known.
+        related: other places that belong to it, each a message with start and end.
+    """
+
+    kind: str
+    message: str
+    start: int
+    end: int
+    help: str | None = None
+    related: tuple[tuple[str, int, int], ...] = ()
+
+
+class Formula:
+    """A C++ expression as it stands in a derivatives file; nothing changes it after it was parsed.
+
+    Attributes:
+        text: the source text.
+        tree: the syntax tree, or None where the text cannot be understood as an expression.
+        problems: what is wrong with the syntax; empty for a good formula.
+    """
+
+    __slots__ = ("_lambdas", "_names", "_tokens", "_words", "problems", "text", "tree")
+
+    def __init__(
+        self,
+        text: str,
+        tree: Expr | None,
+        problems: tuple[SyntaxProblem, ...],
+        tokens: list[Token],
+        lambdas: list[LambdaInfo],
+    ) -> None:
+        self.text = text
+        self.tree = tree
+        self.problems = problems
+        self._tokens = tokens
+        self._lambdas = lambdas
+        self._words: tuple[Word, ...] | None = None
+        self._names: tuple[Name, ...] | None = None
+
+    def __repr__(self) -> str:
+        return f"Formula({self.text!r})"
+
+    @property
+    def words(self) -> tuple[Word, ...]:
+        """Every run of word characters outside numbers, from left to right, with what it is to C++.
+
+        Also known where there is no tree; the roles are then what the neighbouring tokens suggest.
+        """
+        if self._words is None:
+            self._words = find_words(self.text, self._tokens, self._lambdas)
+        return self._words
+
+    @property
+    def names(self) -> tuple[Name, ...]:
+        """The names of variables and functions that the formula does not declare itself, in source order."""
+        if self._names is None:
+            self._names = free_names(self)
+        return self._names
+
+
+def free_names(formula: Formula) -> tuple[Name, ...]:
+    """The simple names that no parameter of a lambda binds, in source order; names of types are not among them."""
+    if formula.tree is None:
+        return ()
+    found: list[Name] = []
+    stack: list[tuple[Node, frozenset[str]]] = [(formula.tree, frozenset())]
+    while stack:
+        node, bound = stack.pop()
+        if isinstance(node, TypeName):
+            continue
+        if isinstance(node, Name):
+            if node.simple is not None and node.simple not in bound:
+                found.append(node)
+            continue
+        if isinstance(node, Lambda):
+            stack.extend((use, bound) for use in reversed(node.uses))
+            bound = bound.union(param.name for param in node.params)
+            if node.body is not None:
+                stack.append((node.body, bound))
+            continue
+        stack.extend((child, bound) for child in reversed(node.children))
+    found.sort(key=lambda name: name.start)
+    return tuple(found)

@@ -1,0 +1,341 @@
+"""The nodes of a formula's syntax tree.
+
+Every node has ``start`` and ``end``, offsets into the formula's text, and ``children``, its child nodes in source order.
+Nodes are compared by identity, and are not changed once they are built.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+
+@dataclass(slots=True, eq=False)
+class Node:
+    """Anything in the tree: an expression, or the type in a template argument or a cast."""
+
+    start: int
+    end: int
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        """The child nodes, in source order."""
+        return ()
+
+
+class Expr(Node):
+    """An expression."""
+
+    __slots__ = ()
+
+
+@dataclass(slots=True, eq=False)
+class TypeName(Node):
+    """A type in template arguments or in a cast, ``const at::Tensor&``.
+
+    Attributes:
+        names: the names in it, ``const`` and the like included.
+        spelling: the text with canonical blanks.
+    """
+
+    names: tuple[Name, ...]
+    spelling: str
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        """The names in the type."""
+        return self.names
+
+
+@dataclass(slots=True, eq=False)
+class NamePart:
+    """One segment of a qualified name: ``get<1>`` of ``std::get<1>``.
+
+    Attributes:
+        identifier: the identifier, ``get``.
+        start: where the identifier begins.
+        end: where the segment ends, behind its template arguments.
+        template_args: the template arguments, or None where it has no angle brackets.
+    """
+
+    identifier: str
+    start: int
+    end: int
+    template_args: tuple[Number | TypeName, ...] | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Name(Expr):
+    """A name: ``x``, ``at::real``, ``std::get<1>``; ``true``, ``nullptr`` and ``this`` are names too.
+
+    Attributes:
+        parts: the segments between ``::``.
+        leading_colons: whether it begins with ``::``.
+        simple: the identifier, where the name is a lone identifier, else None.
+    """
+
+    parts: tuple[NamePart, ...]
+    leading_colons: bool
+    simple: str | None
+
+    @property
+    def spelling(self) -> str:
+        """The name without blanks, ``std::vector<c10::SymInt>``."""
+        segments = []
+        for part in self.parts:
+            if part.template_args is None:
+                segments.append(part.identifier)
+            else:
+                arguments = ", ".join(argument.spelling for argument in part.template_args)
+                segments.append(f"{part.identifier}<{arguments}>")
+        return ("::" if self.leading_colons else "") + "::".join(segments)
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        """The template arguments of all segments."""
+        if self.simple is not None:
+            return ()
+        return tuple(argument for part in self.parts for argument in part.template_args or ())
+
+
+@dataclass(slots=True, eq=False)
+class Number(Expr):
+    """A number, ``0.5``, ``1e-5f`` or ``2L``."""
+
+    text: str
+
+    @property
+    def spelling(self) -> str:
+        """The number as it is written."""
+        return self.text
+
+
+@dataclass(slots=True, eq=False)
+class String(Expr):
+    """A string literal, or several adjacent ones, which C++ joins; ``text`` is the source with its quotes."""
+
+    text: str
+
+
+@dataclass(slots=True, eq=False)
+class Char(Expr):
+    """A character literal; ``text`` is the source with its quotes."""
+
+    text: str
+
+
+@dataclass(slots=True, eq=False)
+class Call(Expr):
+    """A call, ``f(x, y)`` or ``x.f(y)``; a functional cast ``double(x)`` looks just like it."""
+
+    callee: Expr
+    args: tuple[Expr, ...]
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        """The callee and the arguments."""
+        return (self.callee, *self.args)
+
+
+@dataclass(slots=True, eq=False)
+class Member(Expr):
+    """A member access, ``x.name``, ``x->name`` or ``x.name<T>``."""
+
+    object: Expr
+    name: str
+    name_start: int
+    name_end: int
+    arrow: bool
+    template_args: tuple[Number | TypeName, ...] | None = None
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        """The object and the template arguments."""
+        return (self.object, *(self.template_args or ()))
+
+
+@dataclass(slots=True, eq=False)
+class Index(Expr):
+    """A subscript, ``x[i]``."""
+
+    object: Expr
+    args: tuple[Expr, ...]
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        """The object and the arguments."""
+        return (self.object, *self.args)
+
+
+@dataclass(slots=True, eq=False)
+class Unary(Expr):
+    """A prefix operator with its operand: one of ``! ~ + - * & ++ --``."""
+
+    op: str
+    operand: Expr
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        """The operand."""
+        return (self.operand,)
+
+
+@dataclass(slots=True, eq=False)
+class Postfix(Expr):
+    """``x++`` or ``x--``."""
+
+    op: str
+    operand: Expr
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        """The operand."""
+        return (self.operand,)
+
+
+@dataclass(slots=True, eq=False)
+class Cast(Expr):
+    """A cast in the notation of C, ``(double) x``."""
+
+    type: TypeName
+    operand: Expr
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        """The type and the operand."""
+        return (self.type, self.operand)
+
+
+@dataclass(slots=True, eq=False)
+class Binary(Expr):
+    """Two operands with an operator between, assignments included; ``and`` is spelled ``&&`` here, ``or`` ``||``."""
+
+    op: str
+    op_start: int
+    left: Expr
+    right: Expr
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        """The left and the right operand."""
+        return (self.left, self.right)
+
+
+@dataclass(slots=True, eq=False)
+class Conditional(Expr):
+    """``condition ? then : otherwise``."""
+
+    condition: Expr
+    then: Expr
+    otherwise: Expr
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        """The condition and the two branches."""
+        return (self.condition, self.then, self.otherwise)
+
+
+@dataclass(slots=True, eq=False)
+class Parenthesized(Expr):
+    """An expression in parentheses; the parentheses belong to the node."""
+
+    inner: Expr
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        """The expression in the parentheses."""
+        return (self.inner,)
+
+
+@dataclass(slots=True, eq=False)
+class BraceList(Expr):
+    """A braced list, ``{1, 2}``."""
+
+    items: tuple[Expr, ...]
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        """The items."""
+        return self.items
+
+
+@dataclass(slots=True, eq=False)
+class Construct(Expr):
+    """An object built with braces, ``std::vector<int64_t>{1, 2}``."""
+
+    type: Name
+    braces: BraceList
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        """The type's name and the braced list."""
+        return (self.type, self.braces)
+
+
+@dataclass(slots=True, eq=False)
+class LambdaParam:
+    """A parameter of a lambda.
+
+    Attributes:
+        start: where its declaration begins, with the type.
+        end: where its declaration ends.
+        name: its name, empty where it has none.
+        name_start: where the name begins; the end where there is no name.
+        name_end: where the name ends.
+        type_start: where the type begins.
+        type_end: where the type ends.
+    """
+
+    start: int
+    end: int
+    name: str
+    name_start: int
+    name_end: int
+    type_start: int
+    type_end: int
+
+
+@dataclass(slots=True, eq=False)
+class Lambda(Expr):
+    """A lambda, ``[](int64_t i) { return -i; }``.
+
+    Attributes:
+        capture_start: where the opening bracket of the captures is.
+        capture_end: behind their closing bracket.
+        params: the parameters.
+        body: the returned expression, where the body is a single ``return``; else None.
+        uses: the names of variables outside that the captures and a body of several statements mention.
+    """
+
+    capture_start: int
+    capture_end: int
+    params: tuple[LambdaParam, ...]
+    body: Expr | None
+    uses: tuple[Name, ...]
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        """The outside names that are mentioned, and the body."""
+        return self.uses if self.body is None else (*self.uses, self.body)
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """The node and everything below it, parents first, in source order."""
+    stack = [node]
+    while stack:
+        node = stack.pop()
+        yield node
+        children = node.children
+        if children:
+            stack.extend(reversed(children))
+
+
+def depth(node: Node) -> int:
+    """How many levels a tree has: 1 for a node without children."""
+    deepest = 0
+    stack = [(node, 1)]
+    while stack:
+        node, level = stack.pop()
+        deepest = max(deepest, level)
+        stack.extend((child, level + 1) for child in node.children)
+    return deepest

@@ -1,0 +1,95 @@
+"""The words of a formula: what text matching sees of it, each with what it really is.
+
+PyTorch's code generator finds names with the pattern ``(^|\\W)name($|\\W)``, so that it sees every run of word
+characters: the member ``grad`` in ``x.grad``, and the word ``floor`` in a string literal. The role tells them apart.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from derivlint.formula.lambdas import LambdaInfo
+from derivlint.formula.tokens import Token
+
+_WORD = re.compile(r"\w+")
+
+
+class Word(NamedTuple):
+    """A run of word characters.
+
+    Attributes:
+        text: the word.
+        start: the offset of its first character.
+        end: the offset behind its last character.
+        role: ``variable`` (a simple name used as a value), ``callee`` (a simple name that is called or constructed),
+            ``qualified`` (a segment of a qualified name), ``member`` (behind ``.`` or ``->``), ``type`` (in template
+            arguments, a cast or a declaration), ``lambda`` (a lambda's parameter or its use), ``keyword``
+            (``return``, ``and``), ``string`` or ``comment`` (inside of one).
+    """
+
+    text: str
+    start: int
+    end: int
+    role: str
+
+
+def find_words(text: str, tokens: list[Token], lambdas: list[LambdaInfo]) -> tuple[Word, ...]:
+    """The words of a text, given its tokens without blanks and comments and its lambdas."""
+    found: list[Word] = []
+    count = len(tokens)
+    template_depth = 0
+    cast_end = -1
+    position = 0
+    for index, token in enumerate(tokens):
+        kind = token.type
+        # what lies between two tokens is blank or a comment
+        if token.start > position + 1:
+            _add(found, text, position, token.start, "comment")
+        position = token.end
+        if kind == "IDENT":
+            before = tokens[index - 1].type if index else ""
+            after = tokens[index + 1].type if index + 1 < count else ""
+            if before == "ACCESS":
+                role = "member"
+            elif template_depth or token.start < cast_end:
+                role = "type"
+            elif before == "SCOPE" or after == "SCOPE":
+                role = "qualified"
+            elif after in ("LPAR", "LBRACE", "TEMPLATE_OPEN"):
+                role = "callee"
+            else:
+                role = "variable"
+            found.append(Word(token.text, token.start, token.end, role))
+        elif kind == "TEMPLATE_OPEN":
+            template_depth += 1
+        elif kind == "TEMPLATE_CLOSE":
+            template_depth -= 1
+        elif kind == "CAST_OPEN":
+            cast_end = next(later.start for later in tokens[index:] if later.type == "RPAR")
+        elif kind in ("STRING", "CHAR", "UNCLOSED_STRING"):
+            _add(found, text, token.start, token.end, "string")
+        elif kind == "UNCLOSED_COMMENT":
+            _add(found, text, token.start, token.end, "comment")
+        elif kind != "NUMBER" and (token.text[0] == "_" or token.text[0].isalnum()):
+            _add(found, text, token.start, token.end, "keyword" if kind != "BAD" else "variable")
+    _add(found, text, position, len(text), "comment")
+    for info in lambdas:
+        found = [_in_lambda(word, info) for word in found]
+    return tuple(found)
+
+
+def _add(found: list[Word], text: str, start: int, end: int, role: str) -> None:
+    found.extend(
+        Word(match[0], match.start(), match.end(), role) for match in _WORD.finditer(text, start, end)
+    )
+
+
+def _in_lambda(word: Word, info: LambdaInfo) -> Word:
+    if not info.start <= word.start < info.end:
+        return word
+    if word.start in info.type_starts:
+        return word if word.role == "qualified" else word._replace(role="type")
+    if word.role in ("variable", "callee") and word.text in info.local_names and word.start >= info.capture_end:
+        return word._replace(role="lambda")
+    return word

@@ -1,0 +1,102 @@
+"""A rule: a module with a docstring, cases and one ``check``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+from derivlint.lint.diagnostic import Finding
+from derivlint.lint.severity import Confidence, Severity
+
+#: What a rule's ``check`` may look at: the name of its parameter.
+TARGETS = ("model", "entry", "body", "line")
+
+
+@dataclass(frozen=True, slots=True)
+class RuleMeta:
+    """The facts of a rule that are no prose.
+
+    Attributes:
+        severity: how bad its findings are.
+        confidence: how sure it is.
+        since: the first version of derivlint that has it.
+        checks: the ids of torchgen's checks, or of its gaps, that it covers.
+        status: ``stable``, or ``preview`` for a rule that is off unless asked for.
+    """
+
+    severity: Severity
+    confidence: Confidence = Confidence.HIGH
+    since: str = "0.1.0"
+    checks: tuple[str, ...] = ()
+    status: str = "stable"
+
+
+@dataclass(frozen=True, slots=True)
+class Invalid:
+    """A text in which the rule finds exactly one thing.
+
+    Attributes:
+        yaml: the text.
+        at: the place, ``line:column-endcolumn`` or ``line:column-endline:endcolumn``.
+        message: the message.
+        help: the help; not compared where it is None.
+        fixed: the whole text after the fix; None where there is no fix.
+        natives: native functions beside those of the bundled index.
+        also: other rules that report errors of the same text.
+    """
+
+    yaml: str
+    at: str
+    message: str
+    help: str | None = None
+    fixed: str | None = None
+    natives: str | None = None
+    also: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A loaded rule.
+
+    Attributes:
+        name: its name, the file's name in kebab case.
+        summary: the first line of its docstring.
+        doc: the whole docstring.
+        meta: its facts.
+        target: what its check looks at, one of ``TARGETS``.
+        check: the function that finds things.
+        valid: texts in which it finds nothing.
+        invalid: texts in which it finds one thing each.
+    """
+
+    name: str
+    summary: str
+    doc: str
+    meta: RuleMeta
+    target: str
+    check: Callable[[Any], Iterable[Finding]]
+    valid: tuple[str, ...]
+    invalid: tuple[Invalid, ...]
+
+    @property
+    def fixable(self) -> bool:
+        """Whether some finding of the rule comes with a fix."""
+        return any(case.fixed is not None for case in self.invalid)
+
+
+def rule_from_module(name: str, module: ModuleType) -> Rule:
+    """The rule that a module defines."""
+    doc = module.__doc__ or ""
+    check: Callable[[Any], Iterable[Finding]] = module.check
+    return Rule(
+        name=name,
+        summary=doc.strip().splitlines()[0].rstrip("."),
+        doc=doc,
+        meta=module.META,
+        target=check.__code__.co_varnames[0],
+        check=check,
+        valid=module.VALID,
+        invalid=module.INVALID,
+    )

@@ -1,0 +1,156 @@
+"""What the generated kernel of a function does with the differentiability that applies to it.
+
+Follows torchgen/packaged/autograd/gen_variable_type.py (``emit_body``), torchgen/api/autograd.py
+(``gen_differentiable_outputs``, ``dispatch_strategy``) and gen_inplace_or_view_type.py. Where the generator raises,
+the fact stays here and a rule reports it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from derivlint.cpp import return_names
+from derivlint.formula import parse_formula
+from derivlint.model.derivative import DifferentiabilityInfo, ForwardDerivative
+from derivlint.model.foreach import is_foreach
+from derivlint.model.match import FunctionMatch, How
+from derivlint.model.torch_lists import DONT_REQUIRE_DERIVATIVE, MANUAL_AUTOGRAD, MAY_RETURN_VIEWS, VIEWS
+from derivlint.model.words import mentions
+from derivlint.schema import Argument, ListType, NativeFunction, SchemaKind, TensorOptionsArguments, Type
+
+#: Schema types that the function which recreates a view can keep by value (gen_inplace_or_view_type.py).
+VIEW_ARGUMENT_TYPES = frozenset({"int", "int?", "SymInt", "SymInt?", "bool", "int[]", "SymInt[]", "Tensor", "Tensor?"})
+
+
+@dataclass(frozen=True, slots=True)
+class DifferentiableValue:
+    """An argument or return that gradients can flow through: its name in the kernel and its schema type."""
+
+    name: str
+    type: Type
+
+
+def cpp_name(function: NativeFunction) -> str:
+    """The name of a function in the C++ API; follows torchgen/api/cpp.py, ``name``."""
+    suffix = "_out" if function.schema.is_out else ""
+    return function.name.name_without_overload + suffix
+
+
+def has_generated_kernel(match: FunctionMatch) -> bool:
+    """Whether the generator writes an autograd kernel for the function; follows ``use_derived``."""
+    if cpp_name(match.function) in MANUAL_AUTOGRAD:
+        return False
+    return match.function.is_abstract or any(info.has_derivatives for info in match.infos.values())
+
+
+def is_list(kind: Type) -> bool:
+    """Whether a type is a list, possibly an optional one."""
+    return isinstance(kind, ListType) or isinstance(getattr(kind, "elem", None), ListType)
+
+
+def is_tensor_list(kind: Type) -> bool:
+    """Whether a type is a list of tensors."""
+    return kind.is_tensor_like and is_list(kind)
+
+
+def is_view(function: NativeFunction) -> bool:
+    """Whether the generated kernel makes the function's output a view; follows ``get_view_info``."""
+    base = function.name.base
+    is_named_view = base in VIEWS or base in MAY_RETURN_VIEWS
+    return is_named_view and function.schema.kind not in (SchemaKind.inplace, SchemaKind.out)
+
+
+class Differentiability:
+    """The differentiability of one function under one dispatch key.
+
+    Attributes:
+        match: the function and the infos that apply.
+        key: the dispatch key.
+        info: the info for it.
+        forwards: the forward formulas that apply.
+        inputs: the differentiable arguments, under the names that formulas use.
+        undifferentiable_names: names in backward keys that are no differentiable argument.
+        returns: all returns under their kernel names.
+        outputs: the differentiable returns; None where ``output_differentiability`` has another length.
+    """
+
+    def __init__(self, match: FunctionMatch, key: str) -> None:
+        self.match = match
+        self.key = key
+        self.function = match.function
+        self.info: DifferentiabilityInfo = match.infos[key]
+        self.forwards: tuple[ForwardDerivative, ...] = (match.forwards or {}).get(key, ())
+        schema = self.function.schema
+        self.is_inplace = schema.kind is SchemaKind.inplace
+        self.is_out = schema.kind is SchemaKind.out
+        self.is_foreach = is_foreach(self.function)
+        self.is_inplace_foreach = self.is_foreach and self.is_inplace
+        self.inputs = self._inputs()
+        names = [name for derivative in self.info.derivatives for name in derivative.var_names]
+        input_names = {value.name for value in self.inputs}
+        self.undifferentiable_names = tuple(name for name in dict.fromkeys(names) if name not in input_names)
+        self.returns = tuple(
+            DifferentiableValue(name, item.type)
+            for name, item in zip(return_names(self.function), schema.returns, strict=True)
+        )
+        self.outputs = self._outputs()
+
+    def _inputs(self) -> tuple[DifferentiableValue, ...]:
+        arguments = [
+            argument for argument in self.function.schema.arguments.non_out if isinstance(argument, Argument)
+        ]
+        if self.is_inplace_foreach:
+            # the kernel loops over the lists and calls the reference's node: names and types are the reference's
+            reference = self.info.func.schema.arguments.flat_non_out
+            arguments = [*reference[: len(arguments)], *arguments[len(reference) :]]
+        return tuple(
+            DifferentiableValue(argument.name, argument.type)
+            for argument in arguments
+            if not isinstance(argument, TensorOptionsArguments) and self._is_differentiable(argument.name, argument.type)
+        )
+
+    def _is_differentiable(self, name: str, kind: Type) -> bool:
+        return kind.is_tensor_like and name not in self.info.non_differentiable_arg_names
+
+    def _outputs(self) -> tuple[DifferentiableValue, ...] | None:
+        declared = self.info.output_differentiability
+        if declared is not None:
+            if len(declared) != len(self.returns):
+                return None
+            return tuple(value for value, flag in zip(self.returns, declared, strict=True) if flag)
+        outputs = tuple(value for value in self.returns if self._is_differentiable(value.name, value.type))
+        return outputs[:1] if self.uses_single_grad else outputs
+
+    @cached_property
+    def uses_single_grad(self) -> bool:
+        """Whether torchgen finds ``grad`` in a formula and therefore takes only the first output as differentiable."""
+        return any(mentions(parse_formula(derivative.formula), "grad") for derivative in self.info.derivatives)
+
+    @property
+    def is_declared_undifferentiable(self) -> bool:
+        """Whether PyTorch lists the function as one that never requires a derivative."""
+        return (
+            self.function.name.base in DONT_REQUIRE_DERIVATIVE or cpp_name(self.function) in DONT_REQUIRE_DERIVATIVE
+        )
+
+    @cached_property
+    def requires_derivative(self) -> bool:
+        """Whether the kernel sets up differentiation at all; false as well where the outputs are unknown."""
+        has_outputs = bool(self.outputs) or self.is_inplace_foreach
+        return not self.is_declared_undifferentiable and bool(self.inputs) and has_outputs
+
+    @property
+    def takes_single_tensor_list(self) -> bool:
+        """Whether the only differentiable argument is a list of tensors, whose tangents the formula unpacks itself."""
+        return len(self.inputs) == 1 and is_tensor_list(self.inputs[0].type)
+
+    @property
+    def is_own_inplace_foreach_entry(self) -> bool:
+        """Whether an entry is written for an in-place foreach function, which the generator cannot serve."""
+        return self.is_inplace_foreach and self.match.how is How.EXACT
+
+    @property
+    def is_void(self) -> bool:
+        """Whether the function returns nothing."""
+        return not self.returns

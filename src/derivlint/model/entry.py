@@ -1,0 +1,274 @@
+"""The entries of a derivatives file, as they stand in it: names, keys and formulas with their places.
+
+An entry keeps what was written even where it makes no sense; what could not be understood is a :class:`ShapeProblem`
+or an unresolved name, and a rule reports it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+from typing import TYPE_CHECKING, Protocol
+
+from derivlint.formula import Formula, parse_formula
+from derivlint.source import Span
+from derivlint.yaml_reader import Mapping, Node, Scalar
+
+if TYPE_CHECKING:
+    from derivlint.model.derivative import Derivative, DifferentiabilityInfo, ForwardDerivative
+    from derivlint.model.resolve import EntryFunction
+
+AUTO_LINEAR = "auto_linear"
+AUTO_ELEMENT_WISE = "auto_element_wise"
+NON_DIFFERENTIABLE = "non_differentiable"
+
+
+class InFormula(Protocol):
+    """Anything with offsets into a formula: a node or a word."""
+
+    @property
+    def start(self) -> int: ...
+
+    @property
+    def end(self) -> int: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ShapeProblem:
+    """Something about the YAML of an entry that is not what an entry is made of.
+
+    Attributes:
+        kind: which rule of the file's form is broken, such as ``formula-type``.
+        node: the YAML node that is wrong.
+        key: the text of the key it stands under, if any.
+    """
+
+    kind: str
+    node: Node
+    key: str | None = None
+
+
+class Role(Enum):
+    """What a key and its formula declare."""
+
+    BACKWARD = "backward"
+    FORWARD = "forward"
+    NON_DIFFERENTIABLE = "non_differentiable"
+    UNRESOLVED = "unresolved"
+
+
+@dataclass(frozen=True, slots=True)
+class KeyName:
+    """One name of a key such as ``self, other``.
+
+    Attributes:
+        text: the name without surrounding blanks; empty after a stray comma.
+        span: its place in the file.
+    """
+
+    text: str
+    span: Span
+
+
+class KeyedFormula:
+    """One pair ``key: formula`` of an entry.
+
+    Attributes:
+        body: the formulas of one dispatch key that it belongs to.
+        index: its position among them, in file order.
+        key: the key's YAML scalar.
+        names: the names in the key.
+        value: the YAML node of the formula.
+        role: what it declares, decided by the first name of the key, as torchgen does.
+        derivative: the backward formula's derivative, once built.
+        forward: the forward formula's derivative, once built.
+    """
+
+    __slots__ = ("__dict__", "body", "derivative", "forward", "index", "key", "names", "role", "value")
+
+    def __init__(self, body: DispatchBody, index: int, key: Scalar, names: tuple[KeyName, ...], value: Node) -> None:
+        self.body = body
+        self.index = index
+        self.key = key
+        self.names = names
+        self.value = value
+        self.role = Role.UNRESOLVED
+        self.derivative: Derivative | None = None
+        self.forward: ForwardDerivative | None = None
+
+    @property
+    def entry(self) -> Entry:
+        """The entry it belongs to."""
+        return self.body.entry
+
+    @property
+    def key_text(self) -> str:
+        """The key as written, decoded."""
+        return self.key.value
+
+    @cached_property
+    def text(self) -> str | None:
+        """The formula's text, or None where the value is no string."""
+        value = self.value
+        return value.value if isinstance(value, Scalar) and value.kind == "str" else None
+
+    @property
+    def auto(self) -> str | None:
+        """``auto_linear`` or ``auto_element_wise`` where the formula is exactly that word."""
+        return self.text if self.text in (AUTO_LINEAR, AUTO_ELEMENT_WISE) else None
+
+    @cached_property
+    def is_expression(self) -> bool:
+        """Whether the value is C++ and none of the words that stand for something else."""
+        if self.text is None or self.role is Role.NON_DIFFERENTIABLE:
+            return False
+        return not (self.role is Role.FORWARD and self.auto is not None)
+
+    @cached_property
+    def formula(self) -> Formula:
+        """The syntax tree of the formula; of the empty text where the value is no string."""
+        return parse_formula(self.text or "")
+
+    def span_of(self, part: InFormula) -> Span:
+        """The place in the file of a node or word of the formula."""
+        return self.range(part.start, part.end)
+
+    def range(self, start: int, end: int) -> Span:
+        """The place in the file of a range of the formula's text."""
+        if isinstance(self.value, Scalar):
+            return self.value.span_of(start, end)
+        return self.value.span
+
+    def is_exact(self) -> bool:
+        """Whether ranges of the formula have exact places, so that they can be edited."""
+        return isinstance(self.value, Scalar) and self.value.exact
+
+
+class DispatchBody:
+    """The formulas of an entry for one dispatch key.
+
+    Attributes:
+        entry: the entry.
+        key: the dispatch key; ``Default`` for an entry without ``dispatch``.
+        key_node: where the key is written, None for an entry without ``dispatch``.
+        lines: the pairs of key and formula, in file order.
+        info: what torchgen makes of them, as far as it could be built.
+    """
+
+    __slots__ = ("entry", "info", "key", "key_node", "lines")
+
+    def __init__(self, entry: Entry, key: str, key_node: Scalar | None) -> None:
+        self.entry = entry
+        self.key = key
+        self.key_node = key_node
+        self.lines: tuple[KeyedFormula, ...] = ()
+        self.info: DifferentiabilityInfo | None = None
+
+    @property
+    def sorted_lines(self) -> list[KeyedFormula]:
+        """The lines in the order in which torchgen reads them: keys sorted as text."""
+        return sorted(self.lines, key=lambda line: line.key_text)
+
+    def with_role(self, role: Role) -> list[KeyedFormula]:
+        """The lines of one role, in file order."""
+        return [line for line in self.lines if line.role is role]
+
+    @property
+    def is_resolved(self) -> bool:
+        """Whether every key names arguments or outputs, so that conclusions from what is absent are sound."""
+        return all(line.role is not Role.UNRESOLVED and line.text is not None for line in self.lines)
+
+
+@dataclass(frozen=True, slots=True)
+class OutputDifferentiability:
+    """The value of ``output_differentiability``.
+
+    Attributes:
+        key: the YAML key.
+        node: the YAML value.
+        values: one truth value for each output, as torchgen understands them; None where it means "not given".
+        conditions: the C++ condition, for a list of one string.
+    """
+
+    key: Scalar
+    node: Node
+    values: tuple[bool, ...] | None
+    conditions: tuple[str, ...] | None
+
+
+class Entry:
+    """One item of the file's list.
+
+    Attributes:
+        index: its position in the list, from 0.
+        node: its YAML node.
+        name: the scalar with the schema, None where there is none.
+        bodies: its formulas, one group for each dispatch key.
+        dispatch: the YAML value of ``dispatch``, if the entry has that key.
+        beside_dispatch: the pairs beside ``dispatch`` that torchgen ignores.
+        output_differentiability: its value, if the entry has that key.
+        problems: what is wrong with its form.
+        function: what its schema resolves to, once resolved.
+    """
+
+    __slots__ = (
+        "__dict__",
+        "beside_dispatch",
+        "bodies",
+        "dispatch",
+        "dispatch_key_node",
+        "function",
+        "index",
+        "name",
+        "node",
+        "output_differentiability",
+        "problems",
+    )
+
+    def __init__(self, index: int, node: Node) -> None:
+        self.index = index
+        self.node = node
+        self.name: Scalar | None = None
+        self.bodies: tuple[DispatchBody, ...] = ()
+        self.dispatch: Node | None = None
+        self.dispatch_key_node: Scalar | None = None
+        self.beside_dispatch: tuple[tuple[Scalar, Node], ...] = ()
+        self.output_differentiability: OutputDifferentiability | None = None
+        self.problems: list[ShapeProblem] = []
+        self.function: EntryFunction | None = None
+
+    @property
+    def span(self) -> Span:
+        """The place of the whole entry."""
+        return self.node.span
+
+    @property
+    def mapping(self) -> Mapping | None:
+        """The entry's YAML mapping, if it is one."""
+        return self.node if isinstance(self.node, Mapping) else None
+
+    @cached_property
+    def operator(self) -> str | None:
+        """The operator's name with its overload, as written: ``sort.stable``."""
+        if self.name is None or not self.name.value:
+            return None
+        head, parenthesis, _ = self.name.value.partition("(")
+        head = head.strip()
+        return head if parenthesis and head else None
+
+    @property
+    def name_span(self) -> Span:
+        """The place of the operator's name in the schema, or of the entry where it has none."""
+        if self.name is None:
+            return self.node.span
+        operator = self.operator
+        if operator is None:
+            return self.name.span
+        start = self.name.value.index(operator)
+        return self.name.span_of(start, start + len(operator))
+
+    @property
+    def lines(self) -> list[KeyedFormula]:
+        """The pairs of key and formula of all dispatch keys, in file order."""
+        return [line for body in self.bodies for line in body.lines]

@@ -1,0 +1,115 @@
+"""Forward formulas: what ``auto_linear`` and ``auto_element_wise`` stand for, and what a formula needs.
+
+Follows torchgen/packaged/autograd/load_derivatives.py, ``postprocess_forward_derivatives``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from derivlint.cpp import Binding
+from derivlint.formula import parse_formula
+from derivlint.model.derivative import Derivative, ForwardDerivative
+from derivlint.model.entry import AUTO_ELEMENT_WISE, AUTO_LINEAR, KeyedFormula
+from derivlint.model.resolve import EntryFunction, NameKind
+from derivlint.model.words import mentions, substitute
+from derivlint.schema import NativeFunction, Type
+
+TANGENT = "_t"
+PRIMAL = "_p"
+FOREACH_PREFIX = "_foreach_"
+
+
+def forward_output_types(line: KeyedFormula, function: EntryFunction) -> tuple[Type, ...] | None:
+    """The types of the outputs that a forward key names, or None where it names none.
+
+    Follows ``create_forward_derivative``: returns by their declared names, in the order of the returns; only where
+    none matches, ``result`` and ``result<i>``.
+    """
+    names = [name.text for name in line.names]
+    declared = tuple(output.type for output in function.outputs if output.declared_name in names)
+    if declared:
+        return declared
+    generic = [
+        resolved.output
+        for resolved in map(function.resolve, names)
+        if resolved.kind in (NameKind.OUTPUT, NameKind.GENERIC_OUTPUT)
+    ]
+    types = tuple(output.type for output in generic if output is not None)
+    return types or None
+
+
+def required_inputs(formula_text: str, suffix: str, function: NativeFunction, args: Sequence[Binding]) -> tuple[str, ...]:
+    """The differentiable arguments whose tangent or primal a formula mentions, in schema order.
+
+    Functions over tensor lists unpack what they need themselves; only foreach functions are told.
+    """
+    formula = parse_formula(formula_text)
+    is_foreach = function.schema.name.base.startswith(FOREACH_PREFIX)
+    return tuple(
+        binding.name
+        for binding in args
+        if (is_foreach or not binding.is_tensor_list) and mentions(formula, binding.name + suffix)
+    )
+
+
+def element_wise_formula(derivative: Derivative, args: Sequence[Binding]) -> str:
+    """The JVP of an element-wise function, made from its VJP.
+
+    The Jacobian is diagonal, so J v is the VJP of v up to conjugation: ``grad`` becomes the conjugated tangent, the
+    argument its primal value, and the whole is conjugated.
+    """
+    text = substitute(derivative.original_formula, "grad", f"{args[0].name}{TANGENT}.conj()")
+    for binding in args:
+        text = substitute(text, binding.name, binding.name + PRIMAL)
+    return f"({text}).conj()"
+
+
+def linear_formula(function: EntryFunction, entry_name: str, args: Sequence[Binding]) -> str:
+    """The JVP of a linear function: the function itself, called with tangents for differentiable arguments."""
+    differentiable = {binding.name for binding in args}
+    actual = [
+        binding.name + TANGENT if binding.name in differentiable else binding.name for binding in function.arguments
+    ]
+    callee = f"{entry_name}_symint" if function.schema.has_symint else entry_name
+    if "function" in function.canonical.variants:
+        return f"at::{callee}({', '.join(actual)})"
+    return f"{actual[0]}.{callee}({', '.join(actual[1:])})"
+
+
+def build_forward(
+    line: KeyedFormula,
+    function: EntryFunction,
+    entry_name: str,
+    derivatives: Sequence[Derivative],
+    args: Sequence[Binding],
+) -> ForwardDerivative | None:
+    """The forward derivative of one key, or None where its outputs or an automatic formula have no meaning."""
+    types = forward_output_types(line, function)
+    text = line.text
+    if types is None or text is None:
+        return None
+    canonical = function.canonical
+    tangents: tuple[str, ...]
+    if text == AUTO_ELEMENT_WISE:
+        if not derivatives or not args:
+            return None
+        formula = element_wise_formula(derivatives[0], args)
+        # torchgen asks for the tangents of every argument; only that of the differentiable one exists
+        tangents = tuple(binding.name for binding in function.arguments)
+    elif text == AUTO_LINEAR:
+        if not args:
+            return None
+        formula = linear_formula(function, entry_name, args)
+        tangents = tuple(binding.name for binding in args)
+    else:
+        formula = text
+        tangents = required_inputs(text, TANGENT, canonical, args)
+    return ForwardDerivative(
+        formula=formula,
+        var_names=tuple(name.text for name in line.names),
+        var_types=types,
+        required_inputs_fw_grad=tangents,
+        required_inputs_primal=required_inputs(formula, PRIMAL, canonical, args),
+        line=line,
+    )

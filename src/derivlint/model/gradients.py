@@ -1,0 +1,159 @@
+"""How the backward formulas of an entry use the gradients of the outputs.
+
+An output's gradient is ``grad`` (the first output's, and then the only one), ``grads[i]`` or ``grad_<return>``; the
+three are alternatives, see the head of derivatives.yaml. torchgen counts text (load_derivatives.py,
+``check_grad_usage``); both readings are facts here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from derivlint.formula import Formula, Index, Name, Number, Word, parse_formula, walk
+from derivlint.model.words import mentions, occurrences, replaced_occurrences, variable_uses
+
+if TYPE_CHECKING:
+    from derivlint.model.derivative import Derivative
+    from derivlint.model.entry import DispatchBody, KeyedFormula
+
+GRAD = "grad"
+GRADS = "grads"
+NAMED_PREFIX = "grad_"
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedGradient:
+    """One ``grads[i]`` with a literal index.
+
+    Attributes:
+        node: the whole expression.
+        index: the index.
+        seen_by_torchgen: False where blanks hide it, as in ``grads[ 1 ]``.
+    """
+
+    node: Index
+    index: int
+    seen_by_torchgen: bool
+
+
+@dataclass(frozen=True, slots=True)
+class GradientUses:
+    """The gradients one backward formula uses, as variables.
+
+    Attributes:
+        line: the formula.
+        grad: uses of ``grad``.
+        grads: uses of ``grads``, indexed or not.
+        indexed: the indexed ones with a literal index.
+        named: uses of an available ``grad_<return>``.
+    """
+
+    line: KeyedFormula
+    grad: tuple[Word, ...]
+    grads: tuple[Word, ...]
+    indexed: tuple[IndexedGradient, ...]
+    named: tuple[Word, ...]
+
+    @property
+    def is_any(self) -> bool:
+        """Whether the formula uses a gradient at all."""
+        return bool(self.grad or self.grads or self.named)
+
+
+def integer(text: str) -> int | None:
+    """The value of an integer literal without suffix, or None."""
+    return int(text) if text.isdecimal() and text.isascii() else None
+
+
+def gradient_uses(line: KeyedFormula, available: tuple[str, ...]) -> GradientUses:
+    """The gradients that a backward formula uses."""
+    formula = line.formula
+    indexed = []
+    if formula.tree is not None and mentions(formula, GRADS):
+        for node in walk(formula.tree):
+            if not isinstance(node, Index) or len(node.args) != 1:
+                continue
+            base, position = node.object, node.args[0]
+            if isinstance(base, Name) and base.simple == GRADS and isinstance(position, Number):
+                digits = formula.text[position.start : position.end]
+                value = integer(digits)
+                if value is not None:
+                    written = formula.text[node.start : node.end]
+                    indexed.append(IndexedGradient(node, value, written == f"{GRADS}[{digits}]"))
+    return GradientUses(
+        line,
+        variable_uses(formula, GRAD),
+        variable_uses(formula, GRADS),
+        tuple(indexed),
+        tuple(word for name in available for word in variable_uses(formula, name)),
+    )
+
+
+def body_gradients(body: DispatchBody) -> list[GradientUses]:
+    """The gradient uses of every backward formula of one dispatch key."""
+    info = body.info
+    if info is None:
+        return []
+    return [
+        gradient_uses(derivative.line, info.available_named_gradients)
+        for derivative in info.derivatives
+        if derivative.line is not None
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class CountedGradients:
+    """What torchgen counts over all formulas of one dispatch key.
+
+    Attributes:
+        uses_grad: whether it finds ``grad``.
+        grads: how many ``grads`` it finds.
+        indices: the literal indices it finds.
+        uses_named: whether it finds a named gradient.
+    """
+
+    uses_grad: bool
+    grads: int
+    indices: tuple[int, ...]
+    uses_named: bool
+
+    @property
+    def refusal(self) -> str | None:
+        """Which of its three checks refuses this: ``mixed``, ``only-first``, ``mixed-named`` or None."""
+        if self.uses_grad and self.grads > 0:
+            return "mixed"
+        if self.grads == len(self.indices) and set(self.indices) == {0}:
+            return "only-first"
+        if self.uses_named and (self.uses_grad or self.grads > 0):
+            return "mixed-named"
+        return None
+
+
+def counted_gradients(derivatives: tuple[Derivative, ...]) -> CountedGradients:
+    """torchgen's count; follows ``check_grad_usage`` and ``used_gradient_indices``."""
+    uses_grad = False
+    grads = 0
+    indices: list[int] = []
+    uses_named = False
+    for derivative in derivatives:
+        formula = parse_formula(derivative.formula)
+        uses_grad = uses_grad or mentions(formula, GRAD)
+        grads += len(replaced_occurrences(formula, GRADS))
+        indices.extend(_adjacent_indices(formula))
+        uses_named = uses_named or bool(derivative.named_gradients)
+    return CountedGradients(uses_grad, grads, tuple(indices), uses_named)
+
+
+def _adjacent_indices(formula: Formula) -> list[int]:
+    """The numbers in ``grads[<digits>]`` without blanks, also of a member that is called ``grads``."""
+    indices = []
+    if formula.tree is not None and mentions(formula, GRADS):
+        for node in walk(formula.tree):
+            if isinstance(node, Index) and len(node.args) == 1 and isinstance(node.args[0], Number):
+                digits = formula.text[node.args[0].start : node.args[0].end]
+                value = integer(digits)
+                ends_with_grads = any(word.end == node.object.end for word in occurrences(formula, GRADS))
+                if value is not None and ends_with_grads and node.end == node.object.end + len(digits) + 2:
+                    indices.append(value)
+    return indices

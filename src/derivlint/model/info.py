@@ -1,0 +1,114 @@
+"""From an entry with its function to torchgen's ``DifferentiabilityInfo``.
+
+Follows torchgen/packaged/autograd/load_derivatives.py, ``create_differentiability_info``; where that raises, a line is
+left out of the info and a rule says why.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from derivlint.cpp import return_type
+from derivlint.model.derivative import Derivative, DifferentiabilityInfo, InfoSource, without_repetition
+from derivlint.model.entry import DispatchBody, Entry, KeyedFormula, Role
+from derivlint.model.forward import build_forward
+from derivlint.model.read import DEFAULT
+from derivlint.model.resolve import EntryFunction
+from derivlint.model.saved import SavedVariables
+
+
+def named_gradients(function: EntryFunction, differentiability: tuple[bool, ...] | None) -> tuple[str, ...]:
+    """The ``grad_<return>`` that formulas may use: of named, tensor-like returns that are not switched off."""
+    returns = function.schema.returns
+    flags = differentiability or (True,) * len(returns)
+    return tuple(
+        f"grad_{item.name}"
+        for item, differentiable in zip(returns, flags, strict=False)
+        if differentiable and item.name is not None and item.type.is_tensor_like
+    )
+
+
+def build_derivative(line: KeyedFormula, function: EntryFunction, gradients: tuple[str, ...]) -> Derivative:
+    """The derivative of one backward key."""
+    saved = SavedVariables(line.formula)
+    inputs = saved.save([(binding.name, binding.cpp_type) for binding in function.arguments])
+    outputs = saved.save([(output.name, return_type(output.type)) for output in function.outputs])
+    return Derivative(
+        formula=saved.text,
+        original_formula=line.formula.text,
+        var_names=tuple(name.text for name in line.names),
+        saved_inputs=inputs,
+        saved_outputs=outputs,
+        named_gradients=frozenset(name for name in gradients if saved.mentions(name)),
+        strides_of=tuple(saved.strides_of),
+        line=line,
+    )
+
+
+def build_info(body: DispatchBody, function: EntryFunction, counter: Counter[str]) -> DifferentiabilityInfo:
+    """What torchgen makes of the formulas of one dispatch key.
+
+    Args:
+        body: the formulas, with their roles assigned.
+        function: the entry's function.
+        counter: how many nodes of each name there are so far; counts up for this one.
+    """
+    entry = body.entry
+    declared = entry.output_differentiability
+    values = declared.values if declared is not None else None
+    gradients = named_gradients(function, values)
+    lines = body.sorted_lines
+    non_differentiable: list[str] = []
+    derivatives: list[Derivative] = []
+    with_derivatives: set[str] = set()
+    for line in lines:
+        if line.role is Role.NON_DIFFERENTIABLE:
+            non_differentiable.extend(name.text for name in line.names)
+        elif line.role is Role.BACKWARD and line.text is not None:
+            line.derivative = build_derivative(line, function, gradients)
+            derivatives.append(line.derivative)
+            with_derivatives.update(line.derivative.var_names)
+    args = tuple(binding for binding in function.arguments if binding.name in with_derivatives)
+    name = entry_name(entry)
+    forwards = []
+    for line in lines:
+        if line.role is Role.FORWARD:
+            line.forward = build_forward(line, function, name, derivatives, args)
+            if line.forward is not None:
+                forwards.append(line.forward)
+    op = None
+    if args:
+        prefix = node_prefix(name) + (body.key if body.key != DEFAULT else "")
+        op = f"{prefix}{counter[prefix]}"
+        counter[prefix] += 1
+    return DifferentiabilityInfo(
+        name=name,
+        key=body.key,
+        func=function.canonical,
+        op=op,
+        derivatives=tuple(derivatives),
+        forward_derivatives=tuple(forwards),
+        all_saved_inputs=without_repetition([item for each in derivatives for item in each.saved_inputs]),
+        all_saved_outputs=without_repetition([item for each in derivatives for item in each.saved_outputs]),
+        available_named_gradients=gradients,
+        used_named_gradients=frozenset().union(*(each.named_gradients for each in derivatives)),
+        args_with_derivatives=args,
+        non_differentiable_arg_names=tuple(non_differentiable),
+        output_differentiability=values,
+        output_differentiability_conditions=declared.conditions if declared is not None else None,
+        source=InfoSource("entry", entry.index),
+    )
+
+
+def entry_name(entry: Entry) -> str:
+    """The operator's name without its overload, as the entry spells it."""
+    return (entry.operator or "").partition(".")[0]
+
+
+def node_prefix(name: str) -> str:
+    """The name of the generated node before its number: ``addmm`` gives ``AddmmBackward``.
+
+    Follows ``_create_op_prefix``.
+    """
+    camel_case = "".join(part.title() for part in name.split("_"))
+    return f"{camel_case}Backward".replace("ForwardBackward", "Backward")

@@ -1,0 +1,99 @@
+"""Forward formulas of in-place functions, made from the ones written for the out-of-place function.
+
+Follows the in-place part of torchgen/api/autograd.py, ``match_differentiability_info``: in an in-place kernel the
+result is ``self`` itself, its original value is a clone, and the tangent of ``self`` is modified in place.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from derivlint.formula import Call, Formula, Member, Name, parse_formula
+from derivlint.model.derivative import DifferentiabilityInfo, ForwardDerivative
+from derivlint.model.words import any_mentioned, mentions, substitute
+
+SELF_PRIMAL = "self_p"
+SELF_TANGENT = "self_t"
+ORIGINAL_PRIMAL = "original_self_p"
+ORIGINAL_TANGENT = "original_self_t"
+
+
+@dataclass(frozen=True, slots=True)
+class InplaceProblem:
+    """Why an in-place function cannot have the forward formulas of its info.
+
+    Attributes:
+        kind: ``several-formulas`` (an in-place function has one output), ``primal-of-self`` (its own entry asks for
+            the value of ``self`` that is overwritten) or ``strides-of-self``.
+        derivative: the forward formula, where one is meant.
+    """
+
+    kind: str
+    derivative: ForwardDerivative | None = None
+
+
+def inplace_forwards(
+    info: DifferentiabilityInfo, *, own_entry: bool
+) -> tuple[tuple[ForwardDerivative, ...], list[InplaceProblem]]:
+    """The forward formulas of an in-place function.
+
+    Args:
+        info: the info that applies to it.
+        own_entry: whether the entry is written for the in-place function itself.
+    """
+    forwards = info.forward_derivatives
+    if not forwards:
+        return (), []
+    if len(forwards) != 1:
+        return (), [InplaceProblem("several-formulas", forwards[1])]
+    written = forwards[0]
+    text = written.formula
+    if mentions(parse_formula(text), SELF_PRIMAL):
+        if own_entry:
+            return (), [InplaceProblem("primal-of-self", written)]
+        text = substitute(text, SELF_PRIMAL, ORIGINAL_PRIMAL)
+        text = substitute(text, SELF_TANGENT, ORIGINAL_TANGENT)
+    text = substitute(text, "result", SELF_PRIMAL)
+    primals = written.required_inputs_primal
+    if mentions(parse_formula(text), SELF_PRIMAL):
+        primals = (*(primals or ()), "self")
+    if not own_entry:
+        text = _modify_tangent_in_place(text, info.name)
+    return (
+        replace(
+            written,
+            formula=text,
+            var_names=("self",),
+            required_inputs_primal=primals,
+            required_original_self_value=any_mentioned(parse_formula(text), (ORIGINAL_PRIMAL, ORIGINAL_TANGENT)),
+            is_reusing_outplace_formula=not own_entry,
+        ),
+    ), []
+
+
+def _modify_tangent_in_place(text: str, operator: str) -> str:
+    """Let the formula write into the tangent that ``self`` already has.
+
+    ``self_t.mul(x)`` of the operator ``mul`` becomes ``self_t.mul_(x)``; any other formula is copied into the tangent.
+    """
+    arguments = _arguments_of_same_method(parse_formula(text), operator)
+    if arguments is not None:
+        return f"self_t_raw.defined() ? self_t_raw.{operator}_({arguments}) : {text}"
+    return f"self_t_raw.defined() ? self_t_raw.copy_({text}) : {text}"
+
+
+def _arguments_of_same_method(formula: Formula, operator: str) -> str | None:
+    """The arguments' text where the whole formula is ``self_t.<operator>(<arguments>)``, else None."""
+    call = formula.tree
+    if not isinstance(call, Call) or (call.start, call.end) != (0, len(formula.text)):
+        return None
+    callee = call.callee
+    if not isinstance(callee, Member) or callee.arrow or callee.name != operator:
+        return None
+    receiver = callee.object
+    if not isinstance(receiver, Name) or receiver.simple != SELF_TANGENT:
+        return None
+    opening = f"{SELF_TANGENT}.{operator}("
+    if formula.text[: len(opening)] != opening:
+        return None
+    return formula.text[len(opening) : call.end - 1]

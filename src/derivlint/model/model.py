@@ -1,0 +1,154 @@
+"""The model of one derivatives file: what every later part of derivlint shares."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from functools import cached_property
+
+from derivlint.model.derivative import DifferentiabilityInfo
+from derivlint.model.differentiable import Differentiability
+from derivlint.model.entry import DispatchBody, Entry
+from derivlint.model.info import build_info
+from derivlint.model.match import FunctionMatch, InfoByKey, Matcher, MatchProblem, view_copy_infos
+from derivlint.model.read import read_entries
+from derivlint.model.resolve import SchemaProblem, resolve_entry
+from derivlint.schema import NativeFunction, NativeFunctions
+from derivlint.source import SourceFile
+from derivlint.yaml_reader import Document, read_yaml
+
+
+class Model:
+    """Entries with their functions, infos and the functions they apply to.
+
+    Building it never raises on user input: what could not be understood is an unresolved fact.
+
+    Attributes:
+        document: the YAML document.
+        natives: the operators it is judged against.
+        entries: the items of the file, in order.
+        schema_problems: why an entry's schema resolves to no function, by the entry's index.
+    """
+
+    def __init__(self, document: Document, natives: NativeFunctions) -> None:
+        self.document = document
+        self.natives = natives
+        self.entries: tuple[Entry, ...] = tuple(read_entries(document.root))
+        self.schema_problems: dict[int, SchemaProblem] = {}
+        self._infos: dict[str, InfoByKey] = {}
+        self._matches: dict[str, FunctionMatch] = {}
+        self._uses: dict[int, tuple[FunctionMatch, ...]] = {}
+        self._differentiabilities: dict[int, tuple[Differentiability, ...]] = {}
+        counter: Counter[str] = Counter()
+        for entry in self.entries:
+            problem = resolve_entry(entry, natives)
+            if problem is not None:
+                self.schema_problems[entry.index] = problem
+            if entry.function is None:
+                continue
+            by_key: InfoByKey = {}
+            for body in entry.bodies:
+                body.info = build_info(body, entry.function, counter)
+                by_key[body.key] = body.info
+            self._infos[str(entry.function.schema)] = by_key
+        self._copies = view_copy_infos(self._infos, natives)
+        self._infos.update(self._copies)
+        self.matcher = Matcher(self._infos, natives)
+
+    @property
+    def source(self) -> SourceFile:
+        """The file."""
+        return self.document.source
+
+    @property
+    def n_entries(self) -> int:
+        """The number of items in the file's list."""
+        return len(self.entries)
+
+    @cached_property
+    def n_formulas(self) -> int:
+        """The number of pairs of key and formula."""
+        return sum(len(body.lines) for entry in self.entries for body in entry.bodies)
+
+    @property
+    def infos(self) -> Iterator[DifferentiabilityInfo]:
+        """Every info, those of entries first, in torchgen's order."""
+        for by_key in self._infos.values():
+            yield from by_key.values()
+
+    @property
+    def used_dispatch_keys(self) -> list[str]:
+        """The dispatch keys of the file, sorted."""
+        keys = {body.key for entry in self.entries if entry.function is not None for body in entry.bodies}
+        return sorted(keys)
+
+    def bodies(self) -> Iterator[DispatchBody]:
+        """The formulas of every entry and dispatch key."""
+        for entry in self.entries:
+            yield from entry.bodies
+
+    def match(self, function: NativeFunction) -> FunctionMatch:
+        """The differentiability of a native function."""
+        key = str(function.schema)
+        found = self._matches.get(key)
+        if found is None:
+            found = self._matches[key] = self.matcher.match(function)
+        return found
+
+    def functions_of(self, entry: Entry) -> tuple[FunctionMatch, ...]:
+        """Every function that the entry applies to, the canonical one first.
+
+        A function that the entry would apply to but cannot serve is among them, with its problems.
+        """
+        found = self._uses.get(entry.index)
+        if found is None:
+            found = self._uses[entry.index] = tuple(self._functions_of(entry))
+        return found
+
+    def _functions_of(self, entry: Entry) -> Iterator[FunctionMatch]:
+        if entry.function is None:
+            return
+        canonical = entry.function.canonical
+        base = canonical.name.base
+        candidates = {str(canonical.schema): canonical}
+        for function in (
+            *self.natives.with_base(base),
+            *self.natives.with_base(f"{base}_copy"),
+            *self.natives.foreach_of(base),
+        ):
+            candidates.setdefault(str(function.schema), function)
+        for function in candidates.values():
+            match = self.match(function)
+            sources = [info.source for info in match.infos.values()]
+            sources.extend(problem.info.source for problem in match.problems)
+            if any(source.index == entry.index for source in sources):
+                yield match
+
+    def differentiabilities(self, entry: Entry) -> tuple[Differentiability, ...]:
+        """What the kernel of each function does under each dispatch key of the entry, the canonical one first."""
+        found = self._differentiabilities.get(entry.index)
+        if found is None:
+            found = self._differentiabilities[entry.index] = tuple(
+                Differentiability(match, key) for match in self.functions_of(entry) for key in match.infos
+            )
+        return found
+
+    def match_problems(self, entry: Entry) -> Iterator[MatchProblem]:
+        """Why functions cannot have the entry's infos."""
+        for match in self.functions_of(entry):
+            for problem in match.problems:
+                if problem.info.source.index == entry.index:
+                    yield problem
+
+    def foreach_without_reference(self) -> list[NativeFunction]:
+        """In-place foreach functions to which no entry applies, and none would."""
+        return [
+            function
+            for function in self.natives.inplace_foreach
+            if not self.match(function).infos and not self.match(function).problems
+        ]
+
+
+def build_model(source: SourceFile, natives: NativeFunctions) -> Model:
+    """Read a derivatives file and build its model; never raises on what the file holds."""
+    return Model(read_yaml(source), natives)

@@ -1,0 +1,165 @@
+"""From YAML nodes to entries, without knowledge of operators.
+
+Follows torchgen/packaged/autograd/load_derivatives.py, ``load_derivatives`` and the head of
+``create_differentiability_info``, for what the keys of an entry mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.model.entry import DispatchBody, Entry, KeyedFormula, KeyName, OutputDifferentiability, ShapeProblem
+from derivlint.yaml_reader import Mapping, Node, Pair, Scalar, Sequence
+
+NAME = "name"
+DISPATCH = "dispatch"
+OUTPUT_DIFFERENTIABILITY = "output_differentiability"
+DEFAULT = "Default"
+
+
+def read_entries(root: Node | None) -> Iterator[Entry]:
+    """The entries of a file's top-level list."""
+    if isinstance(root, Sequence):
+        for index, item in enumerate(root.items):
+            yield read_entry(index, item)
+
+
+def read_entry(index: int, node: Node) -> Entry:
+    """One item of the list; whatever it is, an entry comes out."""
+    entry = Entry(index, node)
+    if not isinstance(node, Mapping):
+        entry.problems.append(ShapeProblem("entry-type", node))
+        return entry
+    pairs = _first_of_each(node, entry)
+    name = pairs.pop(NAME, None)
+    if name is None:
+        entry.problems.append(ShapeProblem("no-name", node))
+    elif isinstance(name.value, Scalar) and name.value.kind == "str":
+        entry.name = name.value
+    else:
+        entry.problems.append(ShapeProblem("name-type", name.value))
+    differentiability = pairs.pop(OUTPUT_DIFFERENTIABILITY, None)
+    dispatch = pairs.pop(DISPATCH, None)
+    if differentiability is not None:
+        entry.output_differentiability = _read_output_differentiability(entry, differentiability, dispatch is not None)
+    if dispatch is None:
+        body = DispatchBody(entry, DEFAULT, None)
+        body.lines = _read_lines(body, list(pairs.values()))
+        entry.bodies = (body,)
+        return entry
+    entry.dispatch = dispatch.value
+    assert isinstance(dispatch.key, Scalar)
+    entry.dispatch_key_node = dispatch.key
+    entry.beside_dispatch = tuple(
+        (pair.key, pair.value) for pair in pairs.values() if isinstance(pair.key, Scalar)
+    )
+    entry.bodies = _read_dispatch(entry, dispatch.value)
+    return entry
+
+
+def _first_of_each(mapping: Mapping, entry: Entry) -> dict[str, Pair]:
+    """The pairs by key; a repeated key is a fact of the YAML, and its first value counts."""
+    pairs: dict[str, Pair] = {}
+    for pair in mapping.pairs:
+        if isinstance(pair.key, Scalar) and pair.key.kind == "str":
+            pairs.setdefault(pair.key.value, pair)
+        else:
+            entry.problems.append(ShapeProblem("key-type", pair.key))
+    return pairs
+
+
+def _read_dispatch(entry: Entry, node: Node) -> tuple[DispatchBody, ...]:
+    if not isinstance(node, Mapping):
+        entry.problems.append(ShapeProblem("dispatch-type", node))
+        return ()
+    bodies = []
+    for key, pair in _first_of_each(node, entry).items():
+        assert isinstance(pair.key, Scalar)
+        body = DispatchBody(entry, key, pair.key)
+        bodies.append(body)
+        if isinstance(pair.value, Mapping):
+            body.lines = _read_lines(body, list(_first_of_each(pair.value, entry).values()))
+        else:
+            entry.problems.append(ShapeProblem("dispatch-body-type", pair.value, key))
+    return tuple(bodies)
+
+
+def _read_lines(body: DispatchBody, pairs: list[Pair]) -> tuple[KeyedFormula, ...]:
+    lines = []
+    for index, pair in enumerate(pairs):
+        key = pair.key
+        assert isinstance(key, Scalar)
+        line = KeyedFormula(body, index, key, split_names(key), pair.value)
+        if line.text is None:
+            body.entry.problems.append(ShapeProblem("formula-type", pair.value, key.value))
+        lines.append(line)
+    return tuple(lines)
+
+
+def split_names(key: Scalar) -> tuple[KeyName, ...]:
+    """The names of a key such as ``self, other``, each with its place."""
+    text = key.value
+    names = []
+    start = 0
+    for piece in text.split(","):
+        name = piece.strip()
+        begin = start + len(piece) - len(piece.lstrip()) if name else start
+        names.append(KeyName(name, key.span_of(begin, begin + len(name)) if name else key.span))
+        start += len(piece) + 1
+    return tuple(names)
+
+
+_FALSE_WORDS = {"false", "no", "off"}
+
+
+def _truth(scalar: Scalar) -> bool | None:
+    """What a YAML scalar is as a truth value in Python, or None for a string."""
+    if scalar.kind == "bool":
+        return scalar.value.lower() not in _FALSE_WORDS
+    if scalar.kind == "null":
+        return False
+    if scalar.kind in ("int", "float"):
+        return any(digit in "123456789" for digit in scalar.value)
+    return None
+
+
+def _read_output_differentiability(entry: Entry, pair: Pair, beside_dispatch: bool) -> OutputDifferentiability:
+    key, node = pair.key, pair.value
+    assert isinstance(key, Scalar)
+
+    def wrong(kind: str, where: Node) -> OutputDifferentiability:
+        entry.problems.append(ShapeProblem(kind, where, key.value))
+        return OutputDifferentiability(key, node, None, None)
+
+    if isinstance(node, Mapping):
+        return wrong("output-differentiability-type", node)
+    if isinstance(node, Scalar):
+        if node.kind == "str":
+            return wrong("output-differentiability-string", node)
+        if _truth(node) or beside_dispatch:
+            return wrong("output-differentiability-type", node)
+        return wrong("output-differentiability-ignored", node)
+    assert isinstance(node, Sequence)
+    if not node.items:
+        if beside_dispatch:
+            return OutputDifferentiability(key, node, (), None)
+        return wrong("output-differentiability-ignored", node)
+    values: list[bool] = []
+    strings: list[str] = []
+    odd: list[Node] = []
+    for item in node.items:
+        truth = _truth(item) if isinstance(item, Scalar) else None
+        if isinstance(item, Scalar) and item.kind == "str":
+            strings.append(item.value)
+        elif truth is None:
+            return wrong("output-differentiability-type", item)
+        else:
+            values.append(truth)
+            if isinstance(item, Scalar) and item.kind != "bool":
+                odd.append(item)
+    if strings:
+        if len(node.items) != 1:
+            return wrong("output-differentiability-mixed", node)
+        return OutputDifferentiability(key, node, (True,), tuple(strings))
+    entry.problems.extend(ShapeProblem("output-differentiability-value", item, key.value) for item in odd)
+    return OutputDifferentiability(key, node, tuple(values), None)

@@ -1,0 +1,236 @@
+"""Which native function an entry is about, and what the names in its keys stand for.
+
+Follows torchgen/packaged/autograd/load_derivatives.py, ``create_differentiability_info`` and ``canonical_function``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from derivlint.cpp import Binding, cpp_arguments, return_names
+from derivlint.model.entry import NON_DIFFERENTIABLE, Entry, KeyedFormula, Role
+from derivlint.schema import (
+    FunctionSchema,
+    NativeFunction,
+    NativeFunctions,
+    SchemaError,
+    SchemaKind,
+    TensorOptionsArguments,
+    Type,
+    parse_schema,
+)
+
+RESULT = "result"
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """One return of a function as formulas know it.
+
+    Attributes:
+        index: its position.
+        name: its name in formulas: ``result``, ``result1`` or the return's own.
+        declared_name: the name in the schema, if it has one.
+        type: its schema type.
+    """
+
+    index: int
+    name: str
+    declared_name: str | None
+    type: Type
+
+
+class NameKind(Enum):
+    """What a name in a key stands for."""
+
+    ARGUMENT = "argument"
+    OUTPUT = "output"
+    #: ``result`` or ``result<i>`` where the outputs have other names, or the index is out of range
+    GENERIC_OUTPUT = "generic output"
+    #: ``dtype``, ``layout``, ``device`` or ``pin_memory`` of a factory function: C++ sees only ``options``
+    TENSOR_OPTION = "tensor option"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedName:
+    """A name of a key and what it stands for."""
+
+    kind: NameKind
+    argument: Binding | None = None
+    output: Output | None = None
+    index: int | None = None
+
+
+class EntryFunction:
+    """The function of an entry.
+
+    Attributes:
+        declared: the function whose schema the entry's ``name`` is.
+        canonical: the function that torchgen takes instead: the member of the same signature that is called like the
+            entry. An entry for an ``out=`` schema thereby speaks of the functional one.
+        arguments: the C++ parameters of the canonical function.
+        outputs: its returns.
+    """
+
+    __slots__ = ("_argument_by_name", "_options", "_output_by_name", "arguments", "canonical", "declared", "outputs")
+
+    def __init__(self, declared: NativeFunction, canonical: NativeFunction) -> None:
+        self.declared = declared
+        self.canonical = canonical
+        self.arguments = cpp_arguments(canonical)
+        self._argument_by_name = {binding.name: binding for binding in self.arguments}
+        # torchgen calls the output of an in-place function "result" in formulas
+        names = [RESULT if name == "self" else name for name in return_names(canonical)]
+        self.outputs = tuple(
+            Output(index, name, item.name, item.type)
+            for index, (name, item) in enumerate(zip(names, canonical.schema.returns, strict=True))
+        )
+        self._output_by_name: dict[str, Output] = {}
+        for output in self.outputs:
+            self._output_by_name.setdefault(output.declared_name or output.name, output)
+        options = canonical.schema.arguments.tensor_options
+        self._options = {argument.name for argument in options.all} if options is not None else set()
+
+    @property
+    def schema(self) -> FunctionSchema:
+        """The schema of the canonical function."""
+        return self.canonical.schema
+
+    def argument(self, name: str) -> Binding | None:
+        """The C++ parameter of a name."""
+        return self._argument_by_name.get(name)
+
+    def output(self, name: str) -> Output | None:
+        """The output that a forward key of this name declares properly."""
+        return self._output_by_name.get(name)
+
+    @property
+    def is_inplace(self) -> bool:
+        """Whether the canonical function modifies ``self``."""
+        return self.schema.kind is SchemaKind.inplace
+
+    def resolve(self, name: str) -> ResolvedName:
+        """What a name in a key stands for."""
+        argument = self._argument_by_name.get(name)
+        if argument is not None:
+            return ResolvedName(NameKind.ARGUMENT, argument=argument, output=self._output_by_name.get(name))
+        output = self._output_by_name.get(name)
+        if output is not None:
+            return ResolvedName(NameKind.OUTPUT, output=output, index=output.index)
+        index = generic_output_index(name)
+        if index is not None:
+            found = self.outputs[index] if index < len(self.outputs) else None
+            return ResolvedName(NameKind.GENERIC_OUTPUT, output=found, index=index)
+        if name == RESULT:
+            only = self.outputs[0] if len(self.outputs) == 1 else None
+            return ResolvedName(NameKind.GENERIC_OUTPUT, output=only)
+        if name in self._options:
+            return ResolvedName(NameKind.TENSOR_OPTION)
+        return ResolvedName(NameKind.UNKNOWN)
+
+
+def generic_output_index(name: str) -> int | None:
+    """The index in ``result<index>``, or None for any other name."""
+    digits = name.removeprefix(RESULT)
+    if digits == name or not digits.isdecimal():
+        return None
+    return int(digits)
+
+
+class SchemaProblemKind(Enum):
+    """Why an entry's schema resolves to no function."""
+
+    MALFORMED = "malformed"
+    UNKNOWN = "unknown"
+    NO_CANONICAL = "no canonical function"
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaProblem:
+    """Why an entry's schema resolves to no function.
+
+    Attributes:
+        kind: the reason.
+        error: what is wrong with its syntax.
+        schema: the parsed schema, where its syntax is right.
+        declared: the function of that schema, where there is one.
+    """
+
+    kind: SchemaProblemKind
+    error: SchemaError | None = None
+    schema: FunctionSchema | None = None
+    declared: NativeFunction | None = None
+
+
+def resolve_function(text: str, natives: NativeFunctions) -> EntryFunction | SchemaProblem:
+    """The function that an entry's ``name`` speaks of."""
+    declared = natives.by_schema(text)
+    if declared is None:
+        try:
+            schema = parse_schema(text)
+        except SchemaError as error:
+            return SchemaProblem(SchemaProblemKind.MALFORMED, error=error)
+        return SchemaProblem(SchemaProblemKind.UNKNOWN, schema=schema)
+    canonical = canonical_function(declared, natives)
+    if canonical is None:
+        return SchemaProblem(SchemaProblemKind.NO_CANONICAL, schema=declared.schema, declared=declared)
+    return EntryFunction(declared, canonical)
+
+
+def canonical_function(declared: NativeFunction, natives: NativeFunctions) -> NativeFunction | None:
+    """The function of the same signature that torchgen lets an entry with this schema speak of."""
+    group = natives.signature_group(declared)
+    name = declared.name.name_without_overload
+    for function in group:
+        schema = function.schema
+        if not schema.is_out and not schema.is_functional_overload and schema.name.name_without_overload == name:
+            return function
+    first = group[0]
+    first_name = first.schema.name.name_without_overload + ("_out" if first.schema.is_out else "")
+    return first if first_name == f"{name}_" else None
+
+
+def assign_role(line: KeyedFormula, function: EntryFunction) -> None:
+    """Decide from its first name what a key declares.
+
+    Follows ``is_forward_derivative_definition`` and ``create_forward_derivative``.
+    """
+    kind = function.resolve(line.names[0].text).kind
+    if kind is NameKind.ARGUMENT:
+        text = line.text
+        if text is not None and text.lower().strip() == NON_DIFFERENTIABLE:
+            line.role = Role.NON_DIFFERENTIABLE
+        else:
+            line.role = Role.BACKWARD
+    elif kind in (NameKind.OUTPUT, NameKind.GENERIC_OUTPUT):
+        line.role = Role.FORWARD
+
+
+def resolve_entry(entry: Entry, natives: NativeFunctions) -> SchemaProblem | None:
+    """Find the entry's function and the roles of its keys; gives the reason where there is none."""
+    if entry.name is None:
+        return None
+    found = resolve_function(entry.name.value, natives)
+    if isinstance(found, SchemaProblem):
+        return found
+    entry.function = found
+    for line in entry.lines:
+        assign_role(line, found)
+    return None
+
+
+__all__ = [
+    "EntryFunction",
+    "NameKind",
+    "Output",
+    "ResolvedName",
+    "SchemaProblem",
+    "SchemaProblemKind",
+    "TensorOptionsArguments",
+    "assign_role",
+    "canonical_function",
+    "resolve_entry",
+    "resolve_function",
+]

@@ -1,0 +1,175 @@
+"""The names that a formula can use, and the uses of names that are not declared where it is evaluated.
+
+A backward formula is evaluated in the ``apply`` of the generated node, which has the saved arguments and outputs and
+the gradients; a forward formula in the generated kernel, which has the arguments, the outputs, and primals and tangents
+of differentiable arguments. Follows gen_autograd_functions.py and gen_variable_type.py (``emit_fw_derivatives``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from derivlint.formula import Formula, Word, parse_formula
+from derivlint.model.entry import KeyedFormula, Role
+from derivlint.model.forward import FOREACH_PREFIX, PRIMAL, TANGENT
+from derivlint.model.gradients import GRAD, GRADS, NAMED_PREFIX
+from derivlint.model.resolve import EntryFunction, generic_output_index
+
+if TYPE_CHECKING:
+    from derivlint.model.derivative import DifferentiabilityInfo
+
+GRAD_INPUT_MASK = "grad_input_mask"
+RETAIN_VARIABLES = "retain_variables"
+ORIGINAL_SELF = ("original_self_p", "original_self_t")
+CPP_WORDS = frozenset({"true", "false", "nullptr", "this"})
+
+
+class NotDeclared(Enum):
+    """Why a name is not declared where a formula uses it."""
+
+    UNKNOWN = "unknown"
+    #: a primal or tangent, ``self_p`` or ``self_t``, in a backward formula
+    PRIMAL_IN_BACKWARD = "primal or tangent in a backward formula"
+    #: ``grad``, ``grads``, ``grad_input_mask`` or ``retain_variables`` in a forward formula
+    GRADIENT_IN_FORWARD = "gradient in a forward formula"
+    #: ``x_t`` or ``x_p`` of an argument that has no backward formula, or is a list of tensors
+    NOT_UNPACKED = "primal or tangent of an argument without backward formula"
+    #: ``original_self_p`` outside an in-place entry
+    ORIGINAL_SELF = "original self out of place"
+    #: ``grad_<return>`` of an output that output_differentiability switches off, or that is no tensor
+    SWITCHED_OFF = "gradient of an output that is switched off"
+    #: ``grad_input_mask`` in a formula for a single argument
+    MASK_IN_SINGLE = "grad_input_mask in a formula for one argument"
+    #: ``dtype`` and the like of a factory function, which C++ knows as ``options``
+    TENSOR_OPTION = "tensor option"
+    #: ``result`` or ``result<i>`` where the outputs have other names
+    OTHER_OUTPUT_NAME = "output under another name"
+
+
+@dataclass(frozen=True, slots=True)
+class UndeclaredName:
+    """A use of a name that is not declared.
+
+    Attributes:
+        line: the formula.
+        word: the use.
+        reason: why it is not declared.
+        subject: the argument, output or return that the name speaks of, if any.
+    """
+
+    line: KeyedFormula
+    word: Word
+    reason: NotDeclared
+    subject: str | None = None
+
+
+def is_constant(name: str) -> bool:
+    """Whether a name is spelled like a macro or a constant (``M_PI``, ``kCudnnMessage``), which headers declare."""
+    if name.isupper():
+        return True
+    return len(name) > 1 and name[0] == "k" and name[1].isupper()
+
+
+def backward_names(function: EntryFunction, info: DifferentiabilityInfo, line: KeyedFormula) -> list[str]:
+    """The variables a backward formula can use."""
+    names = [binding.name for binding in function.arguments]
+    names += [output.name for output in function.outputs]
+    names += [GRAD, GRADS, *info.available_named_gradients, RETAIN_VARIABLES]
+    if len(line.names) > 1:
+        names.append(GRAD_INPUT_MASK)
+    if function.canonical.name.base.startswith(FOREACH_PREFIX):
+        names.append("i")
+    return names
+
+
+def forward_names(function: EntryFunction, info: DifferentiabilityInfo) -> list[str]:
+    """The variables a forward formula can use."""
+    names = [output.name for output in function.outputs]
+    names += [argument.name for argument in function.schema.arguments.flat_all]
+    is_foreach = function.canonical.name.base.startswith(FOREACH_PREFIX)
+    for binding in info.args_with_derivatives:
+        if is_foreach or not binding.is_tensor_list:
+            names += [binding.name + suffix for suffix in (PRIMAL, TANGENT, "_t_raw", "_tensor")]
+    if function.is_inplace:
+        names += ORIGINAL_SELF
+    if is_foreach:
+        names.append("i")
+    return names
+
+
+def visible_names(line: KeyedFormula) -> list[str]:
+    """The variables that the formula can use; empty where its entry is not resolved."""
+    function, info = line.entry.function, line.body.info
+    if function is None or info is None:
+        return []
+    if line.role is Role.BACKWARD:
+        return backward_names(function, info, line)
+    return forward_names(function, info) if line.role is Role.FORWARD else []
+
+
+def variables(formula: Formula) -> list[Word]:
+    """The uses of plain variables in a formula, without language words and constants."""
+    return [
+        word
+        for word in formula.words
+        if word.role == "variable" and word.text not in CPP_WORDS and not is_constant(word.text)
+    ]
+
+
+def undeclared_names(line: KeyedFormula) -> list[UndeclaredName]:
+    """The variables of a formula that nothing declares, each use once.
+
+    Names that are called are not judged here: functions are declared in headers.
+    """
+    function, info = line.entry.function, line.body.info
+    if function is None or info is None or not line.is_expression or line.formula.tree is None:
+        return []
+    visible = set(visible_names(line))
+    found = []
+    for word in variables(line.formula):
+        if word.text not in visible:
+            reason, subject = _reason(line, word.text, function, info)
+            found.append(UndeclaredName(line, word, reason, subject))
+    return found
+
+
+def undeclared_in_condition(text: str, function: EntryFunction) -> list[Word]:
+    """The undeclared variables of a condition in ``output_differentiability``, which the kernel evaluates."""
+    formula = parse_formula(text)
+    if formula.tree is None:
+        return []
+    known = {argument.name for argument in function.schema.arguments.flat_all}
+    return [word for word in variables(formula) if word.text not in known]
+
+
+def _reason(
+    line: KeyedFormula, name: str, function: EntryFunction, info: DifferentiabilityInfo
+) -> tuple[NotDeclared, str | None]:
+    backward = line.role is Role.BACKWARD
+    options = function.schema.arguments.tensor_options
+    if options is not None and name in {argument.name for argument in options.all}:
+        return NotDeclared.TENSOR_OPTION, name
+    if name == GRAD_INPUT_MASK and backward:
+        return NotDeclared.MASK_IN_SINGLE, None
+    if not backward and name in (GRAD, GRADS, GRAD_INPUT_MASK, RETAIN_VARIABLES, *info.available_named_gradients):
+        return NotDeclared.GRADIENT_IN_FORWARD, None
+    if name.startswith(NAMED_PREFIX):
+        declared = name.removeprefix(NAMED_PREFIX)
+        if any(item.name == declared for item in function.schema.returns):
+            return (NotDeclared.SWITCHED_OFF if backward else NotDeclared.GRADIENT_IN_FORWARD), declared
+    if name in ORIGINAL_SELF:
+        return (NotDeclared.PRIMAL_IN_BACKWARD if backward else NotDeclared.ORIGINAL_SELF), "self"
+    for suffix in (PRIMAL, TANGENT):
+        subject = name.removesuffix(suffix)
+        if subject != name and any(argument.name == subject for argument in function.schema.arguments.flat_all):
+            return (NotDeclared.PRIMAL_IN_BACKWARD if backward else NotDeclared.NOT_UNPACKED), subject
+    if name == "result" or generic_output_index(name) is not None:
+        index = generic_output_index(name)
+        outputs = function.outputs
+        if index is None:
+            index = 0 if len(outputs) == 1 else None
+        subject = outputs[index].name if index is not None and index < len(outputs) else None
+        return NotDeclared.OTHER_OUTPUT_NAME, subject
+    return NotDeclared.UNKNOWN, None

@@ -1,0 +1,90 @@
+"""Which names a formula mentions, as the C++ compiler reads it and as torchgen's text matching reads it.
+
+torchgen finds names with the pattern ``(^|\\W)name($|\\W)``: it sees every run of word characters, also inside a string
+literal, after a dot or in ``at::name``, and because the pattern consumes one character on both sides, of two uses that
+are separated by a single character it replaces only the first. PyTorch's build really works that way, so the model has
+to know both readings; the syntax tree gives both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+
+from derivlint.formula import Edit, Formula, Word, apply_edits, parse_formula
+
+#: Roles in which a word is not a use of the C++ variable of that name.
+NOT_A_VARIABLE = frozenset({"string", "comment", "member", "qualified", "type", "lambda"})
+
+
+@lru_cache(maxsize=16384)
+def _index(formula: Formula) -> dict[str, tuple[Word, ...]]:
+    index: dict[str, list[Word]] = {}
+    for word in formula.words:
+        index.setdefault(word.text, []).append(word)
+    return {text: tuple(words) for text, words in index.items()}
+
+
+def occurrences(formula: Formula, name: str) -> tuple[Word, ...]:
+    """Every word ``name`` of the formula, whatever its role."""
+    return _index(formula).get(name, ())
+
+
+def mentions(formula: Formula, name: str) -> bool:
+    """Whether torchgen finds ``name`` in the formula."""
+    return name in _index(formula)
+
+
+def variable_uses(formula: Formula, name: str) -> tuple[Word, ...]:
+    """The uses of the C++ variable ``name``: neither members nor parts of qualified names, strings or comments."""
+    return tuple(word for word in occurrences(formula, name) if word.role not in NOT_A_VARIABLE)
+
+
+def replaced_occurrences(formula: Formula, name: str) -> tuple[Word, ...]:
+    """The occurrences that torchgen's ``re.sub`` and ``re.findall`` see, from left to right.
+
+    A match takes one character on each side of the name, so in ``self*self`` the second use stays.
+    """
+    seen: list[Word] = []
+    taken = 0
+    for word in occurrences(formula, name):
+        if word.start == 0 or word.start - 1 >= taken:
+            seen.append(word)
+            taken = word.end + 1
+    return tuple(seen)
+
+
+def substitute(text: str, name: str, replacement: str) -> str:
+    """The text after torchgen's ``re.sub`` of one identifier."""
+    formula = parse_formula(text)
+    words = replaced_occurrences(formula, name)
+    if not words:
+        return text
+    return apply_edits(text, [Edit(word.start, word.end, replacement) for word in words])
+
+
+def rewrite_words(text: str, rewrite: Callable[[str], str]) -> tuple[str, list[tuple[Word, str]]]:
+    """The text with every word rewritten by a function, and the words that changed, each with its new form.
+
+    ``str.replace`` of a fragment that consists of word characters is this with a function that replaces inside words.
+    """
+    formula = parse_formula(text)
+    changed: list[tuple[Word, str]] = []
+    for word in formula.words:
+        new = rewrite(word.text)
+        if new != word.text:
+            changed.append((word, new))
+    if not changed:
+        return text, changed
+    return apply_edits(text, [Edit(word.start, word.end, new) for word, new in changed]), changed
+
+
+def replace_in_words(text: str, old: str, new: str) -> str:
+    """``text.replace(old, new)`` for an ``old`` of word characters, done on the words of the formula."""
+    return rewrite_words(text, lambda word: word.replace(old, new))[0]
+
+
+def any_mentioned(formula: Formula, names: Iterable[str]) -> bool:
+    """Whether torchgen finds one of the names."""
+    index = _index(formula)
+    return any(name in index for name in names)

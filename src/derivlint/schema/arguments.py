@@ -1,0 +1,233 @@
+"""Arguments and returns of operator schemas, with their alias annotations.
+
+Follows torchgen/model.py, ``Annotation``, ``Argument``, ``Return`` and ``Arguments``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from derivlint.schema.types import BaseType, OptionalType, Type
+from derivlint.source import Span
+
+#: Offsets of type, name and default, two each, -1 where there is none.
+Marks = tuple[int, int, int, int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    """What a tensor aliases: ``(a!)``, ``(a|b)``, ``(a -> *)``.
+
+    Attributes:
+        alias_set: the sets it belongs to.
+        is_write: whether the operator writes to it.
+        alias_set_after: the sets it belongs to afterwards, empty when not said, ``("*",)`` for any.
+    """
+
+    alias_set: tuple[str, ...]
+    is_write: bool
+    alias_set_after: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        text = "|".join(self.alias_set) + ("!" if self.is_write else "")
+        return f"{text} -> {'|'.join(self.alias_set_after)}" if self.alias_set_after else text
+
+
+def annotated(type_: Type, annotation: Annotation | None) -> str:
+    """A type as schemas print it: the annotation follows the base type, ``Tensor(a!)[]``."""
+    text = str(type_)
+    if annotation is None:
+        return text
+    base = str(type_.base)
+    return f"{base}({annotation}){text[len(base) :]}"
+
+
+def _span(marks: Marks | None, offset: int, which: int) -> Span | None:
+    if marks is None or marks[which] < 0:
+        return None
+    return Span(marks[which] + offset, marks[which + 1] + offset)
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """One argument of a schema.
+
+    Attributes:
+        name: its name.
+        type: its type.
+        default: the default as written, or None.
+        annotation: its alias annotation, or None.
+    """
+
+    name: str
+    type: Type
+    default: str | None = None
+    annotation: Annotation | None = None
+    #: Equal arguments of different schemas share their marks, ``offset`` shifts them to the place in the text.
+    marks: Marks | None = field(default=None, compare=False, repr=False)
+    offset: int = field(default=0, compare=False, repr=False)
+
+    @property
+    def is_write(self) -> bool:
+        """Whether the operator writes to the argument."""
+        return self.annotation is not None and self.annotation.is_write
+
+    @property
+    def type_span(self) -> Span | None:
+        """The place of the type and its annotation in the schema's text, None when the schema was generated."""
+        return _span(self.marks, self.offset, 0)
+
+    @property
+    def name_span(self) -> Span | None:
+        """The place of the name, None when the schema was generated."""
+        return _span(self.marks, self.offset, 2)
+
+    @property
+    def default_span(self) -> Span | None:
+        """The place of the default, None without one or when the schema was generated."""
+        return _span(self.marks, self.offset, 4)
+
+    def without_annotation(self, *, strip_default: bool = False) -> Argument:
+        """The argument as it stands in a signature; it has no place in any text."""
+        return Argument(self.name, self.type, None if strip_default else self.default)
+
+    def __str__(self) -> str:
+        text = f"{annotated(self.type, self.annotation)} {self.name}"
+        return text if self.default is None else f"{text}={self.default}"
+
+
+@dataclass(frozen=True, slots=True)
+class Return:
+    """One return of a schema; ``name`` is None when it has none."""
+
+    name: str | None
+    type: Type
+    annotation: Annotation | None = None
+    marks: Marks | None = field(default=None, compare=False, repr=False)
+    offset: int = field(default=0, compare=False, repr=False)
+
+    @property
+    def is_write(self) -> bool:
+        """Whether it is an argument that the operator writes to."""
+        return self.annotation is not None and self.annotation.is_write
+
+    @property
+    def type_span(self) -> Span | None:
+        """The place of the type and its annotation in the schema's text, None when the schema was generated."""
+        return _span(self.marks, self.offset, 0)
+
+    @property
+    def name_span(self) -> Span | None:
+        """The place of the name, None without one or when the schema was generated."""
+        return _span(self.marks, self.offset, 2)
+
+    def __str__(self) -> str:
+        text = annotated(self.type, self.annotation)
+        return text if self.name is None else f"{text} {self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class TensorOptionsArguments:
+    """The four arguments that C++ takes as one ``TensorOptions``."""
+
+    dtype: Argument
+    layout: Argument
+    device: Argument
+    pin_memory: Argument
+
+    @property
+    def all(self) -> tuple[Argument, Argument, Argument, Argument]:
+        """The four, in order."""
+        return (self.dtype, self.layout, self.device, self.pin_memory)
+
+
+_TENSOR_OPTIONS = (("dtype", "ScalarType"), ("layout", "Layout"), ("device", "Device"), ("pin_memory", "bool"))
+
+
+def _is_option(argument: Argument, name: str, type_name: str) -> bool:
+    type_ = argument.type
+    if isinstance(type_, OptionalType):
+        type_ = type_.elem
+    return argument.name == name and isinstance(type_, BaseType) and type_.name == type_name
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """The arguments of a schema, grouped as the C++ API needs them."""
+
+    pre_self_positional: tuple[Argument, ...] = ()
+    self_arg: Argument | None = None
+    post_self_positional: tuple[Argument, ...] = ()
+    pre_tensor_options_kwarg_only: tuple[Argument, ...] = ()
+    tensor_options: TensorOptionsArguments | None = None
+    post_tensor_options_kwarg_only: tuple[Argument, ...] = ()
+    out: tuple[Argument, ...] = ()
+
+    @staticmethod
+    def group(
+        positional: Sequence[Argument], kwarg_only: Sequence[Argument] = (), out: Sequence[Argument] = ()
+    ) -> Arguments:
+        """Group arguments: what stands before ``self`` and after it, and the tensor options.
+
+        Follows torchgen/model.py, ``Arguments.parse``; a second group of tensor options stays four plain arguments.
+        """
+        place = next((i for i, a in enumerate(positional) if a.name == "self"), None)
+        before, self_arg, after = positional[:0], None, positional
+        if place is not None:
+            before, self_arg, after = positional[:place], positional[place], positional[place + 1 :]
+        options = None
+        pre, post = kwarg_only, kwarg_only[:0]
+        for i in range(len(kwarg_only) - 3):
+            window = kwarg_only[i : i + 4]
+            if all(_is_option(a, *expected) for a, expected in zip(window, _TENSOR_OPTIONS, strict=True)):
+                options = TensorOptionsArguments(*window)
+                pre, post = kwarg_only[:i], kwarg_only[i + 4 :]
+                break
+        return Arguments(tuple(before), self_arg, tuple(after), tuple(pre), options, tuple(post), tuple(out))
+
+    @cached_property
+    def flat_positional(self) -> tuple[Argument, ...]:
+        """The positional arguments in schema order."""
+        own = () if self.self_arg is None else (self.self_arg,)
+        return (*self.pre_self_positional, *own, *self.post_self_positional)
+
+    @cached_property
+    def flat_kwarg_only(self) -> tuple[Argument, ...]:
+        """The keyword-only arguments in schema order, without the out arguments."""
+        options = () if self.tensor_options is None else self.tensor_options.all
+        return (*self.pre_tensor_options_kwarg_only, *options, *self.post_tensor_options_kwarg_only)
+
+    @cached_property
+    def flat_non_out(self) -> tuple[Argument, ...]:
+        """All arguments but the out arguments, in schema order."""
+        return self.flat_positional + self.flat_kwarg_only
+
+    @cached_property
+    def flat_all(self) -> tuple[Argument, ...]:
+        """All arguments in schema order."""
+        return self.flat_non_out + self.out
+
+    @cached_property
+    def non_out(self) -> tuple[Argument | TensorOptionsArguments, ...]:
+        """All arguments but the out arguments, the tensor options as one."""
+        options = () if self.tensor_options is None else (self.tensor_options,)
+        return (
+            *self.flat_positional,
+            *self.pre_tensor_options_kwarg_only,
+            *options,
+            *self.post_tensor_options_kwarg_only,
+        )
+
+    def by_name(self, name: str) -> Argument | None:
+        """The argument of that name."""
+        return next((argument for argument in self.flat_all if argument.name == name), None)
+
+    def __str__(self) -> str:
+        parts = [str(argument) for argument in self.flat_positional]
+        keyword = self.flat_kwarg_only + self.out
+        if keyword:
+            parts.append("*")
+            parts.extend(str(argument) for argument in keyword)
+        return ", ".join(parts)

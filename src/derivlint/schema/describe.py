@@ -1,0 +1,97 @@
+"""Everything that is known of one operator, for people."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from derivlint.schema.names import OperatorName
+from derivlint.schema.native_function import NativeFunction
+from derivlint.schema.natives import NativeFunctions
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionFacts:
+    """One native function of an operator.
+
+    Attributes:
+        schema: its schema.
+        kind: functional, inplace, out, mutable or scratch.
+        generated: whether PyTorch generates it.
+        abstract: whether its kernels differ between backends.
+        view: how its returns alias its arguments: aliasing, aliasing_inplace or non_aliasing.
+        variants: ``function``, ``method``.
+        dispatch: the dispatch keys as written, None without a dispatch table.
+        structured_delegate: the out function it delegates to, or None.
+        tags: its tags, sorted.
+        autogen: the operators that PyTorch generates of it.
+        signature_group: the names of the functions with the same signature, itself among them.
+        view_group: the names of view, in-place view and copy, empty when it is in no view group.
+    """
+
+    schema: str
+    kind: str
+    generated: bool
+    abstract: bool
+    view: str
+    variants: tuple[str, ...]
+    dispatch: tuple[str, ...] | None
+    structured_delegate: str | None
+    tags: tuple[str, ...]
+    autogen: tuple[str, ...]
+    signature_group: tuple[str, ...]
+    view_group: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorFacts:
+    """All functions that share a base name, or the one overload that was asked for.
+
+    Attributes:
+        name: what was asked for.
+        functions: the functions: functional, in-place, out, generated.
+        foreach: the schemas of the foreach twins.
+    """
+
+    name: str
+    functions: tuple[FunctionFacts, ...]
+    foreach: tuple[str, ...]
+
+
+def describe_operator(natives: NativeFunctions, name: str) -> OperatorFacts | None:
+    """The facts of the operator called ``name``, None when there is none.
+
+    Args:
+        natives: where to look.
+        name: ``add`` for all forms of the operator, ``add_`` for all overloads of that form, ``add.Tensor`` for one
+            overload; a namespace in front is allowed.
+    """
+    plain = name.rpartition("::")[2]
+    parsed = OperatorName.parse(plain)
+    if parsed.overload:
+        functions = tuple(f for f in natives.named(parsed.name_without_overload) if f.name == parsed)
+    elif plain == parsed.base:
+        functions = natives.with_base(parsed.base)
+    else:
+        functions = natives.named(plain)
+    if not functions:
+        return None
+    twins = tuple(str(f.schema) for f in natives.foreach_of(parsed.base))
+    return OperatorFacts(name, tuple(_facts(natives, f) for f in functions), twins)
+
+
+def _facts(natives: NativeFunctions, function: NativeFunction) -> FunctionFacts:
+    view_group = natives.view_group(function)
+    return FunctionFacts(
+        schema=str(function.schema),
+        kind=function.schema.kind.value,
+        generated=function.generated,
+        abstract=function.is_abstract,
+        view=function.view_schema_kind.value,
+        variants=tuple(sorted(function.variants)),
+        dispatch=function.dispatch,
+        structured_delegate=function.structured_delegate,
+        tags=tuple(sorted(function.tags)),
+        autogen=function.autogen,
+        signature_group=tuple(str(f.name) for f in natives.signature_group(function)),
+        view_group=() if view_group is None else tuple(str(f.name) for f in view_group.functions),
+    )

@@ -1,0 +1,129 @@
+"""Operators that belong together: variants of one operator, views and their ``_copy`` twins.
+
+Follows torchgen/gen.py, ``get_grouped_by_view_native_functions``, and native_function_generation.py for the groups.
+All functions that PyTorch may put into one group have base names with one ``view_base``, so such a family can be
+worked out without looking at the rest of the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from derivlint.schema.function_schema import SchemaKind
+from derivlint.schema.native_function import NativeFunction, ViewSchemaKind
+from derivlint.schema.variants import generated_variants
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ViewGroup:
+    """A view with its copying twin and its in-place form, where it has them."""
+
+    view: NativeFunction
+    view_copy: NativeFunction | None
+    view_inplace: NativeFunction | None
+
+    @property
+    def functions(self) -> tuple[NativeFunction, ...]:
+        """The members, in PyTorch's order."""
+        return tuple(f for f in (self.view, self.view_inplace, self.view_copy) if f is not None)
+
+
+class Family:
+    """The functions whose base names have one ``view_base``.
+
+    Attributes:
+        functions: the written functions in file order, then the generated ones.
+        generated: each generated function with the file position of its group and its place in it, to sort by.
+        view_groups: each view group with the file position of its first function.
+    """
+
+    __slots__ = ("_by_schema", "_signature_groups", "_view_group_of", "functions", "generated", "view_groups")
+
+    def __init__(self, written: Sequence[tuple[int, NativeFunction]]) -> None:
+        self.generated = _generate(written)
+        self.functions = tuple(f for _, f in written) + tuple(f for _, f in self.generated)
+        self._by_schema: dict[str, NativeFunction] = {}
+        for function in self.functions:
+            self._by_schema.setdefault(str(function.schema), function)
+        for function in self.functions:
+            # Old files hold a few texts with other blanks than PyTorch prints.
+            self._by_schema.setdefault(function.func_text, function)
+        positions = {id(f): position for position, f in written}
+        self.view_groups: list[tuple[int, ViewGroup]] = []
+        self._view_group_of: dict[int, ViewGroup] = {}
+        self._signature_groups: dict[tuple[str, str], list[NativeFunction]] = {}
+        for members in _by_view_signature(self.functions):
+            first = positions.get(id(members[0]), len(positions))
+            group, rest = _view_group(members)
+            ordered: Iterable[NativeFunction] = rest
+            if group is not None:
+                self.view_groups.append((first, group))
+                for function in group.functions:
+                    self._view_group_of[id(function)] = group
+                ordered = (*group.functions, *rest)
+            for function in ordered:
+                key = (function.namespace, function.schema.signature_key)
+                self._signature_groups.setdefault(key, []).append(function)
+
+    def by_schema(self, text: str) -> NativeFunction | None:
+        """The function whose schema is, or prints as, ``text``."""
+        return self._by_schema.get(text)
+
+    def signature_group(self, function: NativeFunction) -> tuple[NativeFunction, ...]:
+        """The functions with the signature of ``function``."""
+        return tuple(self._signature_groups.get((function.namespace, function.schema.signature_key), ()))
+
+    def by_signature(self, key: str) -> tuple[NativeFunction, ...]:
+        """The functions whose signature prints as ``key``."""
+        return tuple(f for (_, k), group in self._signature_groups.items() if k == key for f in group)
+
+    def view_group(self, function: NativeFunction) -> ViewGroup | None:
+        """The view group that ``function`` belongs to."""
+        return self._view_group_of.get(id(function))
+
+
+def _generate(written: Sequence[tuple[int, NativeFunction]]) -> list[tuple[tuple[int, int], NativeFunction]]:
+    groups: dict[tuple[str, str], tuple[int, dict[SchemaKind, NativeFunction]]] = {}
+    for position, function in written:
+        key = (function.namespace, function.schema.signature_key)
+        _, group = groups.setdefault(key, (position, {}))
+        # PyTorch refuses two of one kind; the first is the one that counts here.
+        group.setdefault(function.schema.kind, function)
+    return [
+        ((position, place), function)
+        for position, group in groups.values()
+        for place, function in enumerate(generated_variants(group))
+    ]
+
+
+def _by_view_signature(functions: Iterable[NativeFunction]) -> list[list[NativeFunction]]:
+    groups: dict[tuple[str, str], list[NativeFunction]] = {}
+    for function in functions:
+        key = (function.namespace, function.schema.view_signature_key)
+        groups.setdefault(key, []).append(function)
+    return list(groups.values())
+
+
+def _view_group(members: list[NativeFunction]) -> tuple[ViewGroup | None, list[NativeFunction]]:
+    """The view group among functions with one view signature, and the functions that are not in it."""
+    view = _first(members, ViewSchemaKind.aliasing)
+    if view is None:
+        return None, members
+    inplace = _first(members, ViewSchemaKind.aliasing_inplace)
+    copy = next(
+        (
+            f
+            for f in members
+            if f.schema.kind is SchemaKind.functional
+            and f.view_schema_kind is ViewSchemaKind.non_aliasing
+            and f.name.base.endswith(("_copy", "_scatter"))
+        ),
+        None,
+    )
+    group = ViewGroup(view, copy, inplace)
+    return group, [f for f in members if f is not view and f is not inplace and f is not copy]
+
+
+def _first(members: Iterable[NativeFunction], kind: ViewSchemaKind) -> NativeFunction | None:
+    return next((f for f in members if f.view_schema_kind is kind), None)

@@ -1,0 +1,151 @@
+"""The reader of schemas over ``grammar/schema.lark``: free blanks, and errors with their place."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING, cast
+
+from derivlint.grammar import grammar_text
+from derivlint.schema.arguments import Annotation, Argument, Arguments, Return
+from derivlint.schema.errors import SchemaError, quoted
+from derivlint.schema.explain import explain
+from derivlint.schema.function_schema import FunctionSchema
+from derivlint.schema.names import OperatorName
+from derivlint.schema.types import MAX_SUFFIXES, Type, parse_type
+from derivlint.source import Span
+
+if TYPE_CHECKING:
+    from lark import Lark, Token, Tree
+
+    Node = Tree[Token]
+
+_SIZE = re.compile(r"[0-9]{1,18}")
+_DEFAULT_PARTS = re.compile(r""""(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^\s"']+""", re.DOTALL)
+
+
+@cache
+def _lark() -> Lark:
+    from lark import Lark
+
+    return Lark(grammar_text("schema"), parser="lalr", propagate_positions=True, maybe_placeholders=True)
+
+
+def parse_with_grammar(text: str) -> FunctionSchema:
+    """The schema written ``text``.
+
+    Raises:
+        SchemaError: the text is no schema.
+    """
+    from lark.exceptions import UnexpectedCharacters, UnexpectedToken
+
+    try:
+        tree = _lark().parse(text)
+    except UnexpectedCharacters as error:
+        raise explain(text, error.pos_in_stream or 0, set(error.allowed or ())) from None
+    except UnexpectedToken as error:
+        position = len(text) if error.token.type == "$END" else _start(error.token)
+        raise explain(text, position, set(error.expected)) from None
+    operator, parameters, returns = tree.children
+    name = cast("Token", operator)
+    arguments = Arguments() if parameters is None else _arguments(cast("Node", parameters), text)
+    items = tuple(_return(cast("Node", item)) for item in cast("Node", returns).children if item is not None)
+    return FunctionSchema(OperatorName.parse(str(name)), arguments, items, text, Span(_start(name), _end(name)))
+
+
+def _start(token: Token) -> int:
+    return token.start_pos or 0
+
+
+def _end(token: Token) -> int:
+    return token.end_pos or 0
+
+
+def _arguments(tree: Node, text: str) -> Arguments:
+    positional: list[Argument] = []
+    kwarg_only: list[Argument] = []
+    out: list[Argument] = []
+    current = positional
+    star: Token | None = None
+    for child in tree.children:
+        if isinstance(child, str):
+            if star is not None:
+                hint = "all arguments after the first are keyword-only"
+                raise SchemaError('"*" is there twice', _start(child), _end(child), hint)
+            star = child
+            current = kwarg_only
+            continue
+        argument = _argument(child, text)
+        if argument.is_write and current is kwarg_only:
+            # A keyword-only argument that is written to makes the operator an out= one.
+            current = out
+        elif current is out and not argument.is_write:
+            span = argument.name_span or Span(0, 0)
+            raise SchemaError(f"argument {quoted(argument.name)} follows the out arguments, which stand last", *span)
+        current.append(argument)
+    if star is not None and not kwarg_only and not out:
+        raise SchemaError('no argument follows "*"', _start(star), _end(star))
+    return Arguments.group(positional, kwarg_only, out)
+
+
+def _argument(tree: Node, text: str) -> Argument:
+    type_tree, name, default = cast("tuple[Node, Token, Node | None]", tree.children)
+    type_, annotation = _type(type_tree)
+    meta = type_tree.meta
+    marks = (meta.start_pos, meta.end_pos, _start(name), _end(name))
+    if default is None:
+        return Argument(str(name), type_, None, annotation, (*marks, -1, -1))
+    start, end = default.meta.start_pos, default.meta.end_pos
+    # Blanks inside a list of defaults are no part of the canonical form: PyTorch splits arguments at ", ".
+    written = "".join(_DEFAULT_PARTS.findall(text, start, end))
+    return Argument(str(name), type_, written, annotation, (*marks, start, end))
+
+
+def _return(tree: Node) -> Return:
+    type_tree, name = cast("tuple[Node, Token | None]", tree.children)
+    type_, annotation = _type(type_tree)
+    place = (-1, -1) if name is None else (_start(name), _end(name))
+    marks = (type_tree.meta.start_pos, type_tree.meta.end_pos, *place, -1, -1)
+    return Return(None if name is None else str(name), type_, annotation, marks)
+
+
+def _type(tree: Node) -> tuple[Type, Annotation | None]:
+    base, *rest = tree.children
+    text = str(base)
+    annotation = None
+    suffixes = 0
+    for part in cast("list[Node]", rest):
+        if part.data == "annotation":
+            annotation = _annotation(part)
+            continue
+        suffixes += 1
+        if suffixes > MAX_SUFFIXES:
+            span = (part.meta.start_pos, part.meta.end_pos)
+            raise SchemaError(f'a type has at most {MAX_SUFFIXES} of "?" and "[]"', *span)
+        text += _suffix(part)
+    return parse_type(text), annotation
+
+
+def _suffix(tree: Node) -> str:
+    if not tree.children:
+        return "?"
+    size = cast("Token | None", tree.children[0])
+    if size is None:
+        return "[]"
+    if _SIZE.fullmatch(size) is None:
+        raise SchemaError(f"{quoted(size)} is no list size, which is a whole number", _start(size), _end(size))
+    return f"[{int(size)}]"
+
+
+def _annotation(tree: Node) -> Annotation:
+    before, write, after = cast("tuple[Node, Token | None, Node | None]", tree.children)
+    return Annotation(_alias_set(before), write is not None, () if after is None else _alias_set(after))
+
+
+def _alias_set(tree: Node) -> tuple[str, ...]:
+    tokens = cast("list[Token]", tree.children)
+    for token in tokens:
+        if token != "*" and not (len(token) == 1 and token.islower()):
+            message = f"{quoted(token)} is no alias set, which is one lower-case letter"
+            raise SchemaError(message, _start(token), _end(token))
+    return tuple(str(token) for token in tokens)

@@ -1,0 +1,147 @@
+"""The bundled operator index: the facts of one release's native_functions.yaml in a file that loads quickly.
+
+An index is JSON, one function a line. What many functions have in common (variants, dispatch keys, tags and the rarer
+fields) is stored once as a profile; a function is its schema, its profile's number and what is its own.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from derivlint.schema.dispatch import AUTOGRAD_KEYS
+from derivlint.schema.native_function import DEFAULT_NAMESPACE, FUNCTION, NO_TAGS, NativeFunction
+from derivlint.schema.natives import NativeFunctions
+
+FORMAT = 1
+
+_DATA = Path(__file__).parent / "data"
+_NAME = re.compile(r"index-([0-9]+(?:\.[0-9]+)*)\.json")
+
+#: The facts of a profile, which are left out where they have this default.
+_SHARED: dict[str, Any] = {
+    "namespace": DEFAULT_NAMESPACE,
+    "variants": FUNCTION,
+    "dispatch": None,
+    "structured": False,
+    "tags": NO_TAGS,
+    "ufunc": False,
+    "manual_kernel_registration": False,
+    "manual_cpp_binding": False,
+    "python_module": None,
+    "category_override": None,
+    "device_check": "ExactSame",
+    "device_guard": True,
+    "use_const_ref_for_mutable_tensors": False,
+}
+
+#: The facts that hardly two functions share.
+_OWN: dict[str, Any] = {"structured_delegate": None, "autogen": (), "cpp_no_default_args": frozenset()}
+
+#: How lists of the file become values of ``NativeFunction``.
+_DECODE: dict[str, Any] = {
+    "variants": frozenset,
+    "dispatch": tuple,
+    "tags": frozenset,
+    "autogen": tuple,
+    "cpp_no_default_args": frozenset,
+}
+
+
+class IndexFormatError(Exception):
+    """Text that is no operator index, or one of another format."""
+
+
+def build_index(
+    natives: NativeFunctions, version: str, helpers: Iterable[str], autograd_keys: Iterable[str] = AUTOGRAD_KEYS
+) -> bytes:
+    """The index of the written functions; equal input gives equal bytes."""
+    profiles: dict[str, int] = {}
+    rows = []
+    for function in natives.written:
+        profile = profiles.setdefault(_json(_facts(function, _SHARED)), len(profiles))
+        own = _facts(function, _OWN)
+        rows.append(_json([function.func_text, profile, own] if own else [function.func_text, profile]))
+    head = {
+        "format": FORMAT,
+        "version": version,
+        "autograd_keys": list(autograd_keys),
+        "known_tags": None if natives.known_tags is None else sorted(natives.known_tags),
+        "helpers": sorted(set(helpers)),
+    }
+    parts = [f"{json.dumps(name)}:{_json(value)}" for name, value in head.items()]
+    parts.append('"profiles":[\n' + ",\n".join(profiles) + "\n]")
+    parts.append('"functions":[\n' + ",\n".join(rows) + "\n]")
+    return ("{" + ",\n".join(parts) + "}\n").encode("ascii")
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, separators=(",", ":"), sort_keys=True)
+
+
+def _facts(function: NativeFunction, defaults: dict[str, Any]) -> dict[str, Any]:
+    facts = {}
+    for name, default in defaults.items():
+        value = getattr(function, name)
+        if value != default:
+            facts[name] = sorted(value) if isinstance(value, frozenset) else value
+    return facts
+
+
+def read_index(data: bytes, origin: str) -> NativeFunctions:
+    """The functions of an index.
+
+    Raises:
+        IndexFormatError: the bytes are no index of this format.
+    """
+    try:
+        content = json.loads(data)
+        if content["format"] != FORMAT:
+            raise IndexFormatError(f"the operator index has format {content['format']}, expected {FORMAT}")
+        profiles = [_decoded(profile) for profile in content["profiles"]]
+        written = [
+            NativeFunction(text, **profiles[profile], **(_decoded(own[0]) if own else {}))
+            for text, profile, *own in content["functions"]
+        ]
+        return NativeFunctions(
+            written,
+            version=content["version"],
+            helpers=content["helpers"],
+            autograd_keys=content["autograd_keys"],
+            known_tags=content["known_tags"],
+            origin=origin,
+        )
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
+        raise IndexFormatError("not an operator index") from error
+
+
+def _decoded(facts: dict[str, Any]) -> dict[str, Any]:
+    return {name: _DECODE[name](value) if name in _DECODE else value for name, value in facts.items()}
+
+
+def index_name(version: str) -> str:
+    """The file name of a release's index."""
+    return f"index-{version}.json"
+
+
+def available_versions() -> tuple[str, ...]:
+    """The PyTorch releases with a bundled index, oldest first."""
+    matches = [_NAME.fullmatch(path.name) for path in _DATA.iterdir()] if _DATA.is_dir() else []
+    return tuple(sorted((m.group(1) for m in matches if m), key=lambda v: tuple(map(int, v.split(".")))))
+
+
+def load_index(version: str | None = None) -> NativeFunctions:
+    """The bundled index of a PyTorch release, by default of the newest one.
+
+    Raises:
+        LookupError: there is no index of that version; the message names those there are.
+    """
+    versions = available_versions()
+    wanted = versions[-1] if version is None and versions else version
+    if wanted not in versions:
+        known = ", ".join(versions) or "none"
+        raise LookupError(f'no operator index of PyTorch "{wanted}" is bundled, only of {known}')
+    return read_index((_DATA / index_name(wanted)).read_bytes(), f"the bundled operator index of PyTorch {wanted}")

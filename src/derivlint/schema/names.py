@@ -1,0 +1,84 @@
+"""Operator names: ``add_.Tensor`` is the in-place form of ``add``, overload ``Tensor``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+#: The methods whose in-place form is ``__i<name>__``, after PEP 203.
+AUGMENTED_ASSIGNMENTS = frozenset(("add", "sub", "mul", "div", "mod", "pow", "lshift", "rshift", "and", "xor", "or"))
+
+FUNCTIONAL_SUFFIX = "_functional"
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorName:
+    """The name of an operator.
+
+    Follows torchgen/model.py, ``OperatorName`` and ``BaseOperatorName``, without their checks of naming conventions.
+
+    Attributes:
+        base: what is left without the marks below: ``add`` for ``add_.Tensor`` and for ``__iadd__``.
+        inplace: whether the name says that the operator works in place.
+        dunder: whether it is a ``__name__``.
+        functional_overload: whether it is the ``<base>_functional`` twin of a mutable operator.
+        overload: what follows the dot, ``""`` without one.
+    """
+
+    base: str
+    inplace: bool = False
+    dunder: bool = False
+    functional_overload: bool = False
+    overload: str = ""
+
+    @staticmethod
+    def parse(text: str) -> OperatorName:
+        """The name written ``text``, which has no namespace; every text is some name."""
+        return _parse(text)
+
+    @property
+    def name_without_overload(self) -> str:
+        """The name up to the dot, ``add_`` for ``add_.Tensor``."""
+        if self.dunder:
+            return f"__i{self.base}__" if self.inplace else f"__{self.base}__"
+        if self.inplace:
+            return f"{self.base}_"
+        return f"{self.base}{FUNCTIONAL_SUFFIX}" if self.functional_overload else self.base
+
+    @property
+    def unambiguous_name(self) -> str:
+        """The name as one C++ identifier, ``add__Tensor`` for ``add_.Tensor``."""
+        name = self.name_without_overload
+        return f"{name}_{self.overload}" if self.overload else name
+
+    def with_overload(self, overload: str) -> OperatorName:
+        """The name of the same base operator, not in place, with another overload."""
+        return OperatorName(self.base, dunder=self.dunder, overload=overload)
+
+    def without_overload(self) -> OperatorName:
+        """The same name with an empty overload."""
+        return replace(self, overload="")
+
+    def __str__(self) -> str:
+        name = self.name_without_overload
+        return f"{name}.{self.overload}" if self.overload else name
+
+
+@lru_cache(maxsize=16384)
+def _parse(text: str) -> OperatorName:
+    name, _, overload = text.partition(".")
+    base = name
+    inplace = dunder = functional = False
+    if name.startswith("__") and name.endswith("__") and "_" not in name[2:-2] and len(name) > 4:
+        dunder = True
+        base = name[2:-2]
+        if base[0] == "i" and base[1:] in AUGMENTED_ASSIGNMENTS:
+            inplace = True
+            base = base[1:]
+    elif name.endswith("_"):
+        inplace = True
+        base = name[:-1]
+    elif name.endswith(FUNCTIONAL_SUFFIX) and name != FUNCTIONAL_SUFFIX:
+        functional = True
+        base = name[: -len(FUNCTIONAL_SUFFIX)]
+    return OperatorName(base, inplace, dunder, functional, overload)

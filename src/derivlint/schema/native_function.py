@@ -1,0 +1,215 @@
+"""One operator of native_functions.yaml, or a variant that PyTorch generates of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import Enum
+from functools import cached_property
+
+from derivlint.schema.dispatch import (
+    COMPOSITE_EXPLICIT,
+    COMPOSITE_EXPLICIT_NON_FUNCTIONAL,
+    COMPOSITE_IMPLICIT,
+    COMPOSITE_IMPLICIT_NESTED,
+)
+from derivlint.schema.function_schema import FunctionSchema
+from derivlint.schema.names import OperatorName
+from derivlint.schema.parser import parse_schema
+from derivlint.source import Span
+
+DEFAULT_NAMESPACE = "aten"
+
+FUNCTION = frozenset({"function"})
+NO_TAGS: frozenset[str] = frozenset()
+
+#: Their tag says view, but functionalization treats them as plain in-place operators.
+RESIZES = ("resize_", "resize_as_")
+
+
+class ViewSchemaKind(Enum):
+    """How an operator's returns relate to its arguments."""
+
+    aliasing = "aliasing"
+    aliasing_inplace = "aliasing_inplace"
+    non_aliasing = "non_aliasing"
+
+
+class NativeFunction:
+    """A native function; compared by identity.
+
+    Follows torchgen/model.py, ``NativeFunction.from_yaml``. Whatever PyTorch checks there is taken as written: tags,
+    dispatch keys and fields that are unknown are no errors.
+
+    Attributes:
+        func_text: the schema as written, without the namespace.
+        name: the operator's name; reading it does not parse the schema.
+        namespace: ``aten``, or what stands before ``::``.
+        variants: ``function``, ``method`` or both.
+        dispatch: the dispatch keys as written, None when there is no dispatch table.
+        structured: whether it is the out function that the others of its group delegate to.
+        structured_delegate: the name of that function, for the others.
+        tags: the tags as written; a generated function has ``generated`` and what it inherits.
+        autogen: the names of the operators that PyTorch generates of this one.
+        ufunc: whether CPU and CUDA kernels are generated of an inner loop.
+        device_check: ``ExactSame`` or ``NoCheck``.
+        generated: whether PyTorch generates it, so that it stands in no file.
+        source: path and place of the schema, None when it comes from an index or is generated.
+    """
+
+    def __init__(
+        self,
+        func_text: str,
+        *,
+        namespace: str = DEFAULT_NAMESPACE,
+        variants: frozenset[str] = FUNCTION,
+        dispatch: tuple[str, ...] | None = None,
+        structured: bool = False,
+        structured_delegate: str | None = None,
+        tags: frozenset[str] = NO_TAGS,
+        autogen: tuple[str, ...] = (),
+        ufunc: bool = False,
+        manual_kernel_registration: bool = False,
+        manual_cpp_binding: bool = False,
+        python_module: str | None = None,
+        category_override: str | None = None,
+        cpp_no_default_args: frozenset[str] = frozenset(),
+        device_check: str = "ExactSame",
+        device_guard: bool = True,
+        use_const_ref_for_mutable_tensors: bool = False,
+        generated_from: NativeFunction | None = None,
+        source: tuple[str, Span] | None = None,
+    ) -> None:
+        self.func_text = func_text
+        self.name = OperatorName.parse(func_text.partition("(")[0].strip())
+        self.namespace = namespace
+        self.variants = variants
+        self.dispatch = dispatch
+        self.structured = structured
+        self.structured_delegate = structured_delegate
+        self.tags = tags
+        self.autogen = autogen
+        self.ufunc = ufunc
+        self.manual_kernel_registration = manual_kernel_registration
+        self.manual_cpp_binding = manual_cpp_binding
+        self.python_module = python_module
+        self.category_override = category_override
+        self.cpp_no_default_args = cpp_no_default_args
+        self.device_check = device_check
+        self.device_guard = device_guard
+        self.use_const_ref_for_mutable_tensors = use_const_ref_for_mutable_tensors
+        self.generated_from = generated_from
+        self.source = source
+
+    def __repr__(self) -> str:
+        return f"NativeFunction({self.func_text!r})"
+
+    @cached_property
+    def schema(self) -> FunctionSchema:
+        """The parsed schema.
+
+        Raises:
+            SchemaError: the text is no schema; never for the functions of a ``NativeFunctions``.
+        """
+        return parse_schema(self.func_text)
+
+    @property
+    def generated(self) -> bool:
+        """Whether PyTorch generates it from another function's entry."""
+        return self.generated_from is not None
+
+    @property
+    def part_of_structured_group(self) -> bool:
+        """Whether it is a structured kernel or delegates to one."""
+        return self.structured or self.structured_delegate is not None
+
+    @cached_property
+    def _dispatch_keys(self) -> frozenset[str]:
+        """The keys with a kernel; without a dispatch table that is the implicit composite one."""
+        if self.dispatch is not None:
+            keys = frozenset(self.dispatch)
+        elif self.structured or self.structured_delegate is not None:
+            keys = frozenset()
+        else:
+            keys = frozenset({COMPOSITE_IMPLICIT})
+        return keys | {"CPU", "CUDA"} if self.ufunc else keys
+
+    @property
+    def is_abstract(self) -> bool:
+        """Whether kernels differ between backends, so that autograd needs a derivative or a refusal.
+
+        A generated function is abstract when the function it is made of is.
+        """
+        if self.generated_from is not None:
+            return self.generated_from.is_abstract
+        keys = self._dispatch_keys
+        return self.structured_delegate is not None or not keys or not keys <= _IMPLICIT_KEYS
+
+    @property
+    def has_composite_implicit_autograd_kernel(self) -> bool:
+        """Whether it decomposes into other operators, which autograd then sees."""
+        return COMPOSITE_IMPLICIT in self._dispatch_keys
+
+    @property
+    def has_composite_implicit_autograd_nested_tensor_kernel(self) -> bool:
+        """The same for nested tensors."""
+        return COMPOSITE_IMPLICIT_NESTED in self._dispatch_keys
+
+    @property
+    def has_composite_explicit_autograd_kernel(self) -> bool:
+        """Whether one kernel serves all backends, with a derivative of its own."""
+        return COMPOSITE_EXPLICIT in self._dispatch_keys
+
+    @property
+    def has_composite_explicit_autograd_non_functional_kernel(self) -> bool:
+        """The same for kernels that call views or in-place operators."""
+        return COMPOSITE_EXPLICIT_NON_FUNCTIONAL in self._dispatch_keys
+
+    @property
+    def has_composite_kernel(self) -> bool:
+        """Whether one kernel serves all backends."""
+        return not self._dispatch_keys.isdisjoint(
+            (COMPOSITE_IMPLICIT, COMPOSITE_EXPLICIT, COMPOSITE_EXPLICIT_NON_FUNCTIONAL)
+        )
+
+    @cached_property
+    def is_view_op(self) -> bool:
+        """Whether a return is a view of an argument; follows torchgen/model.py, ``NativeFunction.is_view_op``."""
+        if "inplace_view" in self.tags and str(self.name) not in RESIZES:
+            return True
+        schema = self.schema
+        return any(r.annotation is not None and not r.annotation.is_write for r in schema.returns) or any(
+            a.annotation is not None and "*" in a.annotation.alias_set_after for a in schema.arguments.flat_all
+        )
+
+    @property
+    def view_schema_kind(self) -> ViewSchemaKind:
+        """How the returns relate to the arguments."""
+        if not self.is_view_op:
+            return ViewSchemaKind.non_aliasing
+        return ViewSchemaKind.aliasing_inplace if self.name.inplace else ViewSchemaKind.aliasing
+
+    @property
+    def root_name(self) -> str:
+        """The base of the operator's name."""
+        return self.name.base
+
+
+_IMPLICIT_KEYS = frozenset({COMPOSITE_IMPLICIT, COMPOSITE_IMPLICIT_NESTED})
+
+
+def from_schema(schema: FunctionSchema, origin: NativeFunction, tags: Iterable[str]) -> NativeFunction:
+    """A function that PyTorch generates of ``origin``'s entry; follows native_function_generation.py."""
+    function = NativeFunction(
+        str(schema),
+        namespace=origin.namespace,
+        dispatch=(COMPOSITE_EXPLICIT,),
+        tags=frozenset(tags),
+        device_check="NoCheck",
+        device_guard=False,
+        use_const_ref_for_mutable_tensors=origin.use_const_ref_for_mutable_tensors,
+        generated_from=origin,
+    )
+    # A generated schema has no text of its own, so it is handed over instead of being read again.
+    function.__dict__["schema"] = schema
+    function.name = schema.name
+    return function

@@ -1,0 +1,144 @@
+"""All native functions of a PyTorch, and questions about them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import NamedTuple
+
+from derivlint.schema.families import Family, ViewGroup
+from derivlint.schema.function_schema import view_base
+from derivlint.schema.names import OperatorName
+from derivlint.schema.native_function import NativeFunction
+from derivlint.source import SourceFile, Span
+
+
+class NativeProblem(NamedTuple):
+    """Something in a file of native functions that could not be read."""
+
+    source: SourceFile
+    message: str
+    span: Span
+    help: str | None
+
+
+class NativeFunctions:
+    """The native functions, with the variants that PyTorch generates of them.
+
+    Families of operators are worked out when they are asked for, since a check needs a part of them only.
+
+    Attributes:
+        written: the functions as they stand in the files, in order.
+        problems: what could not be read.
+        version: the PyTorch version, None when it is not known.
+        helpers: the C++ functions that formulas may call beside operators; empty when not known.
+        autograd_keys: the dispatch keys that derivatives may name.
+        known_tags: the tags of tags.yaml, None when not known.
+        origin: how the functions were obtained.
+    """
+
+    def __init__(
+        self,
+        written: Iterable[NativeFunction],
+        *,
+        problems: Iterable[NativeProblem] = (),
+        version: str | None = None,
+        helpers: Iterable[str] = (),
+        autograd_keys: Iterable[str] = (),
+        known_tags: Iterable[str] | None = None,
+        origin: str = "",
+    ) -> None:
+        self.written = tuple(written)
+        self.problems = tuple(problems)
+        self.version = version
+        self.helpers = frozenset(helpers)
+        self.autograd_keys = tuple(autograd_keys)
+        self.known_tags = None if known_tags is None else frozenset(known_tags)
+        self.origin = origin
+        self._families: dict[str, Family] = {}
+
+    @cached_property
+    def _members(self) -> dict[str, list[tuple[int, NativeFunction]]]:
+        """The written functions and their positions, by the base name of their view."""
+        members: dict[str, list[tuple[int, NativeFunction]]] = {}
+        for position, function in enumerate(self.written):
+            members.setdefault(view_base(function.name.base), []).append((position, function))
+        return members
+
+    def _family(self, base: str) -> Family | None:
+        key = view_base(base)
+        family = self._families.get(key)
+        if family is None:
+            members = self._members.get(key)
+            if members is None:
+                return None
+            family = self._families[key] = Family(members)
+        return family
+
+    def _all_families(self) -> list[Family]:
+        return [family for key in self._members if (family := self._family(key)) is not None]
+
+    @cached_property
+    def functions(self) -> tuple[NativeFunction, ...]:
+        """Every function, the generated ones last; follows torchgen/gen.py, ``parse_native_yaml_struct``."""
+        generated = [item for family in self._all_families() for item in family.generated]
+        generated.sort(key=lambda item: item[0])
+        return self.written + tuple(function for _, function in generated)
+
+    @cached_property
+    def view_groups(self) -> tuple[ViewGroup, ...]:
+        """Every view group, in the order in which PyTorch adds the derivatives of the ``_copy`` twins."""
+        groups = [item for family in self._all_families() for item in family.view_groups]
+        groups.sort(key=lambda item: item[0])
+        return tuple(group for _, group in groups)
+
+    def by_schema(self, text: str) -> NativeFunction | None:
+        """The function whose schema is written as ``text``, to the blank; None when there is none."""
+        family = self._family(OperatorName.parse(text.partition("(")[0]).base)
+        return None if family is None else family.by_schema(text)
+
+    def named(self, name: str) -> tuple[NativeFunction, ...]:
+        """The overloads of an operator, ``abs`` and ``abs_`` being two operators."""
+        base = OperatorName.parse(name).base
+        return tuple(f for f in self.with_base(base) if f.name.name_without_overload == name)
+
+    def operator(self, name: str) -> NativeFunction | None:
+        """The function of that name with its overload, such as ``add_.Tensor``."""
+        return next((f for f in self.named(name.partition(".")[0]) if str(f.name) == name), None)
+
+    def with_base(self, base: str) -> tuple[NativeFunction, ...]:
+        """The functions with that base name: functional, in-place, out and generated forms, all overloads."""
+        family = self._family(base)
+        return () if family is None else tuple(f for f in family.functions if f.name.base == base)
+
+    def signature_group(self, function: NativeFunction) -> tuple[NativeFunction, ...]:
+        """The functions with the signature of ``function``, as load_derivatives.py orders them."""
+        family = self._family(function.name.base)
+        return () if family is None else family.signature_group(function)
+
+    def by_signature(self, key: str) -> tuple[NativeFunction, ...]:
+        """The functions whose signature prints as ``key``, in the same order."""
+        family = self._family(OperatorName.parse(key.partition("(")[0]).base)
+        return () if family is None else family.by_signature(key)
+
+    def view_group(self, function: NativeFunction) -> ViewGroup | None:
+        """The view group that ``function`` belongs to, as view, as copy or as in-place view."""
+        family = self._family(function.name.base)
+        return None if family is None else family.view_group(function)
+
+    def foreach_of(self, base: str) -> tuple[NativeFunction, ...]:
+        """The functions that apply an operator to each tensor of a list: ``_foreach_<base>`` in all forms."""
+        return self.with_base(f"_foreach_{base}")
+
+    @cached_property
+    def inplace_foreach(self) -> tuple[NativeFunction, ...]:
+        """The in-place functions that apply an operator to each tensor of a list."""
+        return tuple(f for f in self.written if f.name.inplace and f.name.base.startswith("_foreach_"))
+
+    @cached_property
+    def _operator_names(self) -> tuple[str, ...]:
+        return tuple(sorted({f.name.name_without_overload for f in self.written}))
+
+    def operator_names(self) -> tuple[str, ...]:
+        """The names of the written operators, without overloads, sorted."""
+        return self._operator_names

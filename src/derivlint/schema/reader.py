@@ -1,0 +1,177 @@
+"""native_functions.yaml, and out-of-tree files of the same form, to native functions.
+
+Unknown fields, tags and dispatch keys are accepted: each PyTorch release has its own. Follows torchgen/gen.py,
+``parse_native_yaml_struct``, and torchgen/model.py, ``NativeFunction.from_yaml``.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from collections.abc import Sequence as Seq
+from typing import Any
+
+from derivlint.schema.dispatch import AUTOGRAD_KEYS
+from derivlint.schema.errors import SchemaError
+from derivlint.schema.native_function import DEFAULT_NAMESPACE, NativeFunction
+from derivlint.schema.natives import NativeFunctions, NativeProblem
+from derivlint.source import SourceFile, Span
+from derivlint.yaml_reader import Mapping, Node, Scalar, Sequence, read_yaml
+
+_TRUE = frozenset({"true", "yes", "on"})
+
+#: Fields that are one string, one boolean or a list of names in the model as in the file.
+_STRINGS = frozenset({"structured_delegate", "python_module", "category_override", "device_check"})
+_BOOLEANS = frozenset(
+    {
+        "structured",
+        "manual_kernel_registration",
+        "manual_cpp_binding",
+        "device_guard",
+        "use_const_ref_for_mutable_tensors",
+    }
+)
+
+
+def read_native_functions(sources: Seq[SourceFile], *, tags: SourceFile | None = None) -> NativeFunctions:
+    """The native functions of the files, in order; what cannot be read becomes a problem.
+
+    A file is a list of entries. A schema that a later file repeats replaces the earlier entry; within one file a
+    repeated operator is a problem. A file may also be a mapping of such lists, as torch_npu keeps them: there the
+    entries say which kernels a backend has, so those of operators that are known already add nothing.
+
+    Args:
+        sources: the files.
+        tags: tags.yaml.
+    """
+    problems: list[NativeProblem] = []
+    functions: dict[tuple[str, str], NativeFunction] = {}
+    for source in sources:
+        root = _read_root(source, problems)
+        if isinstance(root, Mapping):
+            for pair in root.pairs:
+                if isinstance(pair.value, Sequence):
+                    for function, _ in _read_list(source, pair.value, problems, grouped=True):
+                        functions.setdefault((function.namespace, str(function.schema)), function)
+        elif isinstance(root, Sequence):
+            _add_list(source, root, functions, problems)
+        elif root is not None:
+            problems.append(NativeProblem(source, "the file is not a list of native functions", root.span, None))
+    known_tags = None if tags is None else _read_tags(tags, problems)
+    return NativeFunctions(
+        functions.values(),
+        problems=problems,
+        autograd_keys=AUTOGRAD_KEYS,
+        known_tags=known_tags,
+        origin=", ".join(source.path for source in sources),
+    )
+
+
+def _read_root(source: SourceFile, problems: list[NativeProblem]) -> Node | None:
+    document = read_yaml(source)
+    problems.extend(NativeProblem(source, p.message, p.span, p.help) for p in document.problems)
+    return document.root
+
+
+def _add_list(
+    source: SourceFile,
+    node: Sequence,
+    functions: dict[tuple[str, str], NativeFunction],
+    problems: list[NativeProblem],
+) -> None:
+    first: dict[tuple[str, str], Span] = {}
+    for function, span in _read_list(source, node, problems, grouped=False):
+        name = (function.namespace, str(function.name))
+        if name in first:
+            line = source.position(first[name].start).line
+            message = f'operator "{function.name}" is declared twice, first on line {line}'
+            problems.append(NativeProblem(source, message, span, None))
+        else:
+            first[name] = span
+            functions[(function.namespace, str(function.schema))] = function
+
+
+def _read_list(
+    source: SourceFile, node: Sequence, problems: list[NativeProblem], *, grouped: bool
+) -> Iterator[tuple[NativeFunction, Span]]:
+    for item in node.items:
+        fields = {}
+        if isinstance(item, Mapping):
+            fields = {pair.key.value: pair.value for pair in item.pairs if isinstance(pair.key, Scalar)}
+        func = fields.get("func")
+        if not isinstance(func, Scalar) or func.kind != "str":
+            # In a grouped file, lists of operator names stand beside lists of schemas.
+            if not grouped:
+                problems.append(NativeProblem(source, 'the entry has no "func" with a schema', item.span, None))
+            continue
+        if grouped and "(" not in func.value:
+            continue
+        text, namespace, offset = _split_namespace(func.value)
+        function = NativeFunction(text, namespace=namespace, source=(source.path, func.span), **_facts(fields))
+        try:
+            _ = function.schema
+        except SchemaError as error:
+            place = func.span_of(error.start + offset, error.end + offset)
+            problems.append(NativeProblem(source, error.message, place, error.help))
+            continue
+        yield function, func.span
+
+
+def _split_namespace(func: str) -> tuple[str, str, int]:
+    """``aten::abs(...)`` to ``abs(...)``, its namespace and the offset at which the rest begins."""
+    head = func.partition("(")[0]
+    namespace, colons, _ = head.rpartition("::")
+    if not colons:
+        return func, DEFAULT_NAMESPACE, 0
+    offset = len(namespace) + 2
+    return func[offset:], namespace.strip(), offset
+
+
+def _facts(fields: dict[str, Node]) -> dict[str, Any]:
+    """The arguments of ``NativeFunction`` for the fields of an entry; a value of the wrong type counts as absent."""
+    facts: dict[str, Any] = {}
+    for name, node in fields.items():
+        if name in _STRINGS:
+            if isinstance(node, Scalar) and node.kind == "str":
+                facts[name] = sys.intern(node.value)
+        elif name in _BOOLEANS:
+            if isinstance(node, Scalar) and node.kind == "bool":
+                facts[name] = node.value.lower() in _TRUE
+        elif name == "variants":
+            facts[name] = _names_of_text(node)
+        elif name in ("tags", "cpp_no_default_args"):
+            facts[name] = frozenset(_strings(node))
+        elif name == "autogen":
+            facts[name] = tuple(_split(node.value)) if isinstance(node, Scalar) and node.value else ()
+        elif name == "dispatch":
+            if isinstance(node, Mapping):
+                keys = [pair.key.value for pair in node.pairs if isinstance(pair.key, Scalar)]
+                facts[name] = tuple(sys.intern(part) for key in keys for part in _split(key))
+        elif name == "ufunc_inner_loop":
+            facts["ufunc"] = True
+    return facts
+
+
+def _split(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",")]
+
+
+def _names_of_text(node: Node) -> frozenset[str]:
+    return frozenset(_split(node.value)) if isinstance(node, Scalar) else frozenset({"function"})
+
+
+def _strings(node: Node) -> list[str]:
+    """A string or a list of strings."""
+    nodes = node.items if isinstance(node, Sequence) else (node,)
+    return [sys.intern(item.value) for item in nodes if isinstance(item, Scalar)]
+
+
+def _read_tags(source: SourceFile, problems: list[NativeProblem]) -> frozenset[str]:
+    root = _read_root(source, problems)
+    names = set()
+    if isinstance(root, Sequence):
+        for item in root.items:
+            tag = item.get("tag") if isinstance(item, Mapping) else None
+            if isinstance(tag, Scalar):
+                names.add(tag.value)
+    return frozenset(names)

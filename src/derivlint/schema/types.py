@@ -1,0 +1,182 @@
+"""The types of operator schemas: ``Tensor``, ``int[2]?``, ``__torch__.torch.classes.quantized.X``.
+
+Follows torchgen/model.py, ``Type`` and its subclasses. Unlike there, a base type that is not known (``Dimname`` of
+older releases, a type of an out-of-tree backend) is accepted, with ``known`` false.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from derivlint.schema.errors import SchemaError, quoted
+
+#: torchgen's base types; ``Dimname`` was one until PyTorch 2.12.
+KNOWN_BASE_TYPES = frozenset(
+    (
+        *("Tensor", "Scalar", "int", "float", "bool", "str", "SymInt", "SymBool"),
+        *("Generator", "ScalarType", "Layout", "Device", "DeviceIndex", "MemoryFormat", "QScheme"),
+        *("Dimname", "DimVector", "Storage", "Stream", "GraphModule"),
+    )
+)
+
+CUSTOM_CLASS_PREFIX = "__torch__.torch.classes."
+
+#: More "?" and "[]" than any type can mean; keeps the recursion over types bounded.
+MAX_SUFFIXES = 16
+
+_TYPE = re.compile(r"([A-Za-z_]\w*(?:\.\w+)*)((?:\?|\[(?:0|[1-9][0-9]{0,17})?\])*)", re.ASCII)
+_SUFFIX = re.compile(r"\?|\[([0-9]*)\]")
+
+
+class Type:
+    """The type of an argument or a return; one of the subclasses below."""
+
+    __slots__ = ()
+
+    @property
+    def base(self) -> BaseType | CustomClassType:
+        """The type without its ``?`` and ``[]``."""
+        raise NotImplementedError
+
+    @property
+    def is_tensor_like(self) -> bool:
+        """Whether it is a tensor, or a list or an optional of tensors."""
+        return str(self.base) == "Tensor"
+
+    @property
+    def is_symint_like(self) -> bool:
+        """Whether it is a ``SymInt``, or a list or an optional of them."""
+        return str(self.base) == "SymInt"
+
+    @property
+    def is_generator_like(self) -> bool:
+        """Whether it is a ``Generator``, or an optional of it."""
+        return str(self.base) == "Generator"
+
+    @property
+    def is_nullable(self) -> bool:
+        """Whether it is optional; a list is nullable when its elements are."""
+        return False
+
+    @property
+    def is_list_like(self) -> ListType | None:
+        """The list type, also inside an optional; None when it is no list."""
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class BaseType(Type):
+    """A type without structure, such as ``Tensor`` or ``ScalarType``."""
+
+    name: str
+
+    @property
+    def base(self) -> BaseType:
+        """The type itself."""
+        return self
+
+    @property
+    def known(self) -> bool:
+        """Whether PyTorch has a base type of this name."""
+        return self.name in KNOWN_BASE_TYPES
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class CustomClassType(Type):
+    """A TorchScript class, ``name`` being what follows ``__torch__.torch.classes.``."""
+
+    name: str
+
+    @property
+    def base(self) -> CustomClassType:
+        """The type itself."""
+        return self
+
+    def __str__(self) -> str:
+        return f"{CUSTOM_CLASS_PREFIX}{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class OptionalType(Type):
+    """A type that may also be None, such as ``Tensor?``."""
+
+    elem: Type
+
+    @property
+    def base(self) -> BaseType | CustomClassType:
+        """The type without its ``?`` and ``[]``."""
+        return self.elem.base
+
+    @property
+    def is_nullable(self) -> bool:
+        """True."""
+        return True
+
+    @property
+    def is_list_like(self) -> ListType | None:
+        """The list inside the optional, if it is one."""
+        return self.elem.is_list_like
+
+    def __str__(self) -> str:
+        return f"{self.elem}?"
+
+
+@dataclass(frozen=True, slots=True)
+class ListType(Type):
+    """A list, of ``size`` elements when one is given (``int[2]`` takes a single ``int`` too)."""
+
+    elem: Type
+    size: int | None
+
+    @property
+    def base(self) -> BaseType | CustomClassType:
+        """The type without its ``?`` and ``[]``."""
+        return self.elem.base
+
+    @property
+    def is_nullable(self) -> bool:
+        """Whether the elements are."""
+        return self.elem.is_nullable
+
+    @property
+    def is_list_like(self) -> ListType | None:
+        """The list itself."""
+        return self
+
+    def __str__(self) -> str:
+        return f"{self.elem}[{'' if self.size is None else self.size}]"
+
+
+TENSOR = BaseType("Tensor")
+
+
+@lru_cache(maxsize=4096)
+def parse_type(text: str) -> Type:
+    """The type written ``text``, without an alias annotation and without blanks.
+
+    Raises:
+        SchemaError: the text is no type.
+    """
+    match = _TYPE.fullmatch(text)
+    if match is None:
+        raise SchemaError(f"{quoted(text)} is not a type", 0, len(text))
+    name, suffixes = match.groups()
+    result: Type
+    if name.startswith(CUSTOM_CLASS_PREFIX):
+        result = CustomClassType(name[len(CUSTOM_CLASS_PREFIX) :])
+    else:
+        result = BaseType(name)
+    for count, suffix in enumerate(_SUFFIX.finditer(suffixes)):
+        if count == MAX_SUFFIXES:
+            raise SchemaError(f'a type has at most {MAX_SUFFIXES} of "?" and "[]"', 0, len(text))
+        if suffix.group() == "?":
+            result = OptionalType(result)
+        else:
+            size = suffix.group(1)
+            result = ListType(result, int(size) if size else None)
+    return result

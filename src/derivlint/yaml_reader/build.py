@@ -1,0 +1,291 @@
+"""From parser events to nodes, without recursion and within limits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from derivlint.source import Span
+from derivlint.yaml_reader.decode import BREAKS
+from derivlint.yaml_reader.items import several_documents
+from derivlint.yaml_reader.kinds import YAML_TAG, construct_problem, kind_of_tag
+from derivlint.yaml_reader.nodes import Mapping, Node, Pair, Scalar, ScalarStyle, Sequence
+from derivlint.yaml_reader.problems import ReadError, YamlProblem
+from derivlint.yaml_reader.text import line_end, quote, skip_properties, token_end
+
+if TYPE_CHECKING:
+    from derivlint.yaml_reader.events import EventSource
+
+#: An entry with dispatch keys nests 4 deep; whoever walks the nodes may recurse this far.
+MAX_DEPTH: Final = 64
+#: native_functions.yaml has 27,000 nodes; this many take two seconds and 500 MB.
+MAX_NODES: Final = 1_000_000
+#: What all aliases of a file may stand for together: walks over the nodes visit a shared node each time.
+MAX_ALIASED_NODES: Final = 100_000
+
+_STYLES: Final[dict[str | None, ScalarStyle]] = {
+    None: "plain",
+    "": "plain",
+    "'": "single",
+    '"': "double",
+    "|": "literal",
+    ">": "folded",
+}
+
+#: First characters of plain scalars whose type is a number, a date or ``=``, which may be impossible to build.
+_SUSPICIOUS: Final = frozenset("-+0123456789=")
+
+
+class NodeBuilder:
+    """Builds the nodes of one text, which may be a part of a file.
+
+    Attributes:
+        anchors: the nodes that anchors name so far.
+        problems: tags and values that cannot be built, a second document; reading went on or ended there.
+        count: how many nodes there are, those of other parts of the file included.
+    """
+
+    def __init__(self, text: str, base: int, anchors: dict[str, Node], count: int = 0) -> None:
+        self.text = text
+        self.base = base
+        self.anchors = anchors
+        self.problems: list[YamlProblem] = []
+        self.count = count
+        self._extents: dict[int, tuple[int, int]] = {}
+        self._aliased = 0
+
+    def build(self, source: EventSource) -> Node | None:
+        """The root node, or None for a text without any.
+
+        Raises:
+            ReadError: a limit, or an alias that cannot be resolved.
+            ruamel.yaml.error.YAMLError: from the parser.
+        """
+        text = self.text
+        base = self.base
+        anchors = self.anchors
+        next_event = source.get_event
+        # Frames of open collections: (node, its children so far).
+        stack: list[tuple[Mapping | Sequence, list[Node]]] = []
+        root: list[Node] = []
+        children = root
+        document_seen = False
+        count = self.count
+        last_end = 0
+        while True:
+            event: Any = next_event()
+            name = event.__class__.__name__
+            node: Node
+            if name == "ScalarEvent":
+                begin = start = event.start_mark.index + base
+                last_end = event.end_mark.index + base
+                value = event.value
+                plain, quoted = event.implicit
+                style = _STYLES[event.style]
+                tag = None if plain or quoted else event.tag
+                anchor = event.anchor
+                if anchor is not None or tag is not None or text.startswith("!", start):
+                    start = skip_properties(text, start, last_end)
+                    if tag == "!":
+                        tag, plain = None, True
+                    # libyaml's tags may end in a comma, which a flow collection takes for itself.
+                    if style == "plain" and value and text.startswith(value, last_end - len(value)):
+                        start = last_end - len(value)
+                if style == "literal" or style == "folded":
+                    last_end = _block_end(text, start, last_end)
+                    if not stack:
+                        _check_root_block(text, start, last_end)
+                scalar = Scalar(text, start, last_end, value, style, tag, plain)
+                if anchor is not None:
+                    anchors[anchor] = scalar
+                if tag is not None or (plain and value[:1] in _SUSPICIOUS):
+                    is_key = bool(stack) and stack[-1][0].__class__ is Mapping and not len(children) % 2
+                    self._check_scalar(scalar, is_key, begin)
+                children.append(scalar)
+                count += 1
+            elif name == "MappingStartEvent" or name == "SequenceStartEvent":
+                begin = start = event.start_mark.index + base
+                anchor = event.anchor
+                tag = None if event.implicit or event.tag == "!" else event.tag
+                if anchor is not None or tag is not None or text.startswith("!", start):
+                    start = skip_properties(text, start, len(text))
+                count += 1
+                if len(stack) >= MAX_DEPTH:
+                    raise ReadError(_too_deep(Span(start, start + 1)))
+                if count > MAX_NODES:
+                    raise ReadError(_too_many(Span(start, start + 1)))
+                kind = Mapping if name == "MappingStartEvent" else Sequence
+                # An end of -1 marks a collection that is still open.
+                node = kind(start, -1, tag, bool(event.flow_style))
+                if tag is not None and tag != YAML_TAG + ("map" if kind is Mapping else "seq"):
+                    self._report_tag(begin, node, "a mapping" if kind is Mapping else "a list")
+                if anchor is not None:
+                    anchors[anchor] = node
+                children.append(node)
+                children = []
+                stack.append((node, children))
+            elif name == "MappingEndEvent" or name == "SequenceEndEvent":
+                collection, inner = stack.pop()
+                if collection.flow:
+                    last_end = event.end_mark.index + base
+                collection.end = max(last_end, collection.start)
+                if isinstance(collection, Mapping):
+                    iterator = iter(inner)
+                    collection.pairs = tuple(map(Pair, iterator, iterator))
+                else:
+                    collection.items = tuple(inner)
+                children = stack[-1][1] if stack else root
+            elif name == "AliasEvent":
+                last_end = event.end_mark.index + base
+                span = Span(event.start_mark.index + base, last_end)
+                children.append(self._resolve(event.anchor, span, len(stack)))
+                count += 1
+            elif name == "DocumentStartEvent":
+                if document_seen:
+                    self.problems.append(several_documents(text, event.start_mark.index + base))
+                    break
+                document_seen = True
+            elif name == "StreamEndEvent":
+                break
+            if count > MAX_NODES:
+                raise ReadError(_too_many(Span(last_end, last_end)))
+        self.count = count
+        return root[0] if root else None
+
+    def _resolve(self, name: str, span: Span, depth: int) -> Node:
+        """The node that the alias at ``span`` stands for."""
+        node = self.anchors.get(name)
+        if node is None:
+            known = ", ".join(f'"{anchor}"' for anchor in list(self.anchors)[:5])
+            defined = f"; anchors so far: {known}" if known else ""
+            raise ReadError(
+                YamlProblem(
+                    "syntax",
+                    f"alias {quote('*' + name)} has no anchor {quote('&' + name)} before it",
+                    span,
+                    'a value that starts with "*" is an alias; put it in double quotes if it is a formula' + defined,
+                )
+            )
+        if node.end < 0:
+            raise ReadError(
+                YamlProblem(
+                    "syntax",
+                    f"alias {quote('*' + name)} stands inside the node that it names",
+                    span,
+                    related=((f"the node {quote('&' + name)}", Span(node.start, node.start + 1)),),
+                )
+            )
+        size, height = self._extent(node)
+        self._aliased += size
+        if depth + height > MAX_DEPTH:
+            raise ReadError(_too_deep(span))
+        if self._aliased > MAX_ALIASED_NODES:
+            raise ReadError(YamlProblem("limit", f"the aliases stand for more than {MAX_ALIASED_NODES} nodes", span))
+        return node
+
+    def _extent(self, node: Node) -> tuple[int, int]:
+        """How many nodes ``node`` is with all its aliases written out, and how many levels of collections."""
+        extents = self._extents
+        todo = [node]
+        while todo:
+            top = todo[-1]
+            inner: list[Node] = []
+            if isinstance(top, Sequence):
+                inner = list(top.items)
+            elif isinstance(top, Mapping):
+                inner = [part for pair in top.pairs for part in pair]
+            missing = [part for part in inner if not isinstance(part, Scalar) and id(part) not in extents]
+            if missing:
+                todo.extend(missing)
+                continue
+            todo.pop()
+            known = [(1, 0) if isinstance(part, Scalar) else extents[id(part)] for part in inner]
+            height = 0 if isinstance(top, Scalar) else 1 + max((high for _, high in known), default=0)
+            extents[id(top)] = (1 + sum(size for size, _ in known), height)
+        return extents[id(node)]
+
+    def _check_scalar(self, scalar: Scalar, is_key: bool, begin: int) -> None:
+        """Report a scalar that SafeLoader cannot build a value of."""
+        tag = scalar.tag
+        if tag is None:
+            if scalar.value == "=":
+                if not is_key:
+                    self._report(scalar.span, 'the value "=" has a special meaning in YAML 1.1 and cannot be loaded')
+                return
+            reason = construct_problem(scalar.value, scalar.kind) if scalar.kind != "str" else None
+            if reason is not None:
+                self._report(scalar.span, f"{quote(scalar.value)} looks like {_KIND_NAMES[scalar.kind]} but {reason}")
+            return
+        kind = kind_of_tag(tag)
+        if kind == "other" or kind == "merge":
+            self._report_tag(begin, scalar, "a scalar")
+            return
+        reason = construct_problem(scalar.value, kind)
+        if reason is not None:
+            self._report(scalar.span, f"{quote(scalar.value)} {reason}, as its tag {quote(_short(tag))} demands")
+
+    def _report_tag(self, begin: int, node: Node, what: str) -> None:
+        """Report the tag among the properties that begin at ``begin``."""
+        tag = node.tag
+        assert tag is not None
+        known = tag.startswith(YAML_TAG) and tag[len(YAML_TAG) :] in _YAML_TYPES
+        message = f"tag {quote(_short(tag))} does not fit {what}" if known else f"unknown tag {quote(_short(tag))}"
+        place = self.text.find("!", begin, node.start)
+        if place < 0:
+            # ruamel.yaml's parser lets ``!tag &anchor`` begin at the anchor.
+            place = max(self.text.rfind("!", 0, begin), 0)
+        self.problems.append(
+            YamlProblem(
+                "tag",
+                message,
+                Span(place, token_end(self.text, place)),
+                'a value that starts with "!" has a tag; if it is a formula, put it in double quotes',
+            )
+        )
+
+    def _report(self, span: Span, message: str) -> None:
+        self.problems.append(YamlProblem("tag", message, span, "put the value in double quotes to make it a string"))
+
+
+_YAML_TYPES: Final = frozenset(
+    ("str", "int", "float", "bool", "null", "timestamp", "binary", "merge", "map", "seq", "set", "omap", "pairs")
+)
+
+
+_KIND_NAMES: Final[dict[str, str]] = {"int": "an integer", "float": "a number", "timestamp": "a date"}
+
+
+def _short(tag: str) -> str:
+    return "!!" + tag[len(YAML_TAG) :] if tag.startswith(YAML_TAG) else tag
+
+
+def _block_end(text: str, start: int, end: int) -> int:
+    """Where a block scalar ends, if the blank lines that its parser took along do not count."""
+    last = end
+    while last > start and (text[last - 1].isspace()):
+        last -= 1
+    while last < end and text[last] not in BREAKS:
+        last += 1
+    return last
+
+
+def _check_root_block(text: str, start: int, end: int) -> None:
+    """Refuse a document that is a block scalar without indentation, as PyYAML does.
+
+    Raises:
+        ReadError: its text begins in the first column.
+    """
+    offset = line_end(text, start)
+    while offset < end and text[offset] in BREAKS:
+        offset += 1
+    if offset < end and text[offset] != " ":
+        raise ReadError(
+            YamlProblem("syntax", "the text of a block must be indented", Span(offset, token_end(text, offset)))
+        )
+
+
+def _too_deep(span: Span) -> YamlProblem:
+    return YamlProblem("limit", f"nested more than {MAX_DEPTH} levels deep", span)
+
+
+def _too_many(span: Span) -> YamlProblem:
+    return YamlProblem("limit", f"more than {MAX_NODES} nodes in one file", span)

@@ -1,0 +1,86 @@
+"""Finding the items of a top-level list in a file that is no YAML as a whole."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from derivlint.source import Span
+from derivlint.yaml_reader.problems import YamlProblem
+from derivlint.yaml_reader.text import token_end
+
+_LINE_START = r"(?:(?<=[\n\r])|(?<![\s\S]))"
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """Where the items of a top-level list begin.
+
+    Attributes:
+        starts: the offset of each ``- `` at the start of a line.
+        end: where the list ends: the end of the text, or a document marker.
+        problems: what is wrong around the items.
+    """
+
+    starts: list[int]
+    end: int
+    problems: list[YamlProblem]
+
+
+def find_items(text: str, base: int) -> Items | None:
+    """The items of the list that the text is recognisably meant to be, else None."""
+    item = re.compile(_LINE_START + r"-(?=[ \t\r\n]|\Z)")
+    starts = [match.start() for match in item.finditer(text, base)]
+    # A byte order mark stands before the first item; a pattern cannot look behind it.
+    if (
+        text[base : base + 1] == "-"
+        and text[base + 1 : base + 2] in ("", " ", "\t", "\r", "\n")
+        and starts[:1] != [base]
+    ):
+        starts.insert(0, base)
+    if not starts:
+        return None
+    problems: list[YamlProblem] = []
+    if not _is_prologue(text, base, starts[0], problems):
+        return None
+    end = len(text)
+    marker = re.compile(_LINE_START + r"(?:---|\.\.\.)(?=[ \t\r\n]|\Z)").search(text, starts[0])
+    if marker is not None:
+        end = marker.start()
+        second = re.compile(_LINE_START + r"---(?=[ \t\r\n]|\Z)").search(text, end)
+        if second is not None:
+            problems.append(several_documents(text, second.start()))
+        starts = [start for start in starts if start < end]
+    return Items(starts, end, problems)
+
+
+def several_documents(text: str, start: int) -> YamlProblem:
+    """The problem of a second document that starts at ``start``."""
+    return YamlProblem(
+        "several-documents",
+        "a second YAML document starts here",
+        Span(start, token_end(text, start)),
+        "keep one document per file",
+    )
+
+
+def _is_prologue(text: str, start: int, end: int, problems: list[YamlProblem]) -> bool:
+    """Whether only comments, directives and ``---`` stand before the first item, or an item without its blank."""
+    offset = start
+    for line in re.split(r"(?<=[\n\r])", text[start:end]):
+        stripped = line.strip()
+        if stripped and not stripped.startswith("#") and not re.match(r"---(?:\s+#.*)?$|%YAML\s", stripped):
+            # ``-name: abs`` is a key; everything up to the next item belongs to it.
+            if not re.match(r"-[^\s-]", line):
+                return False
+            problems.append(
+                YamlProblem(
+                    "syntax",
+                    'a list item needs a blank behind its "-"',
+                    Span(offset, offset + 1),
+                    'write "- " at the start of the item',
+                )
+            )
+            return True
+        offset += len(line)
+    return True

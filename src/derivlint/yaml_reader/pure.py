@@ -1,0 +1,128 @@
+"""ruamel.yaml's scanner and parser in Python, set to read what libyaml reads: YAML 1.1 with libyaml's view of tabs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ruamel.yaml.docinfo import DocInfo
+from ruamel.yaml.error import YAMLError
+from ruamel.yaml.events import ScalarEvent
+from ruamel.yaml.parser import Parser
+from ruamel.yaml.reader import Reader
+from ruamel.yaml.scanner import Scanner, ScannerError
+from ruamel.yaml.tokens import ValueToken
+
+from derivlint.yaml_reader.decode import BREAKS
+
+_BLANKS = " \t"
+_ENDS = "\0" + BREAKS
+_ANCHOR_CHARACTERS = frozenset("-_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
+_ANCHOR_ENDS = frozenset(_ENDS + _BLANKS + "?:,]}%@`")
+
+
+class PureParser(Reader, Scanner, Parser):
+    """Events of a text; the reader, the scanner and the parser find each other in this one object."""
+
+    comment_handling = None
+    processing_version = (1, 1)
+
+    # YAML 1.1 counts NEL, LS and PS as line ends.
+    forward = Reader.forward_1_1
+
+    def __init__(self, text: str) -> None:
+        self.doc_infos = [DocInfo()]
+        Reader.__init__(self, text, loader=self)
+        Scanner.__init__(self, loader=self)
+        self._resolver = self
+        Parser.__init__(self, loader=self)
+
+    def get_event(self) -> Any:
+        """The next event.
+
+        Raises:
+            YAMLError: the text is no YAML; whatever else the scanner trips over is turned into one too.
+        """
+        try:
+            event = Parser.get_event(self)
+        except YAMLError:
+            raise
+        except Exception as error:
+            raise ScannerError(None, None, f"unexpected {type(error).__name__}", self.get_mark()) from error
+        # ``"\ud800"`` names half a character, which libyaml refuses.
+        if isinstance(event, ScalarEvent) and event.style == '"' and not event.value.isascii():
+            try:
+                event.value.encode()
+            except UnicodeEncodeError:
+                problem = "found invalid Unicode character escape code"
+                raise ScannerError(
+                    "while scanning a quoted scalar", event.start_mark, problem, event.start_mark
+                ) from None
+        return event
+
+    def scan_to_next_token(self) -> None:
+        """Skip blanks, comments and line ends; a tab is a blank only where no key can start."""
+        if self.index == 0 and self.peek() == "\ufeff":
+            self.forward()
+        while True:
+            while self.peek() == " " or (self.peek() == "\t" and (self.flow_level or not self.allow_simple_key)):
+                self.forward()
+            if self.peek() == "#":
+                while self.peek() not in _ENDS:
+                    self.forward()
+            if not self.scan_line_break():
+                return
+            if not self.flow_level:
+                self.allow_simple_key = True
+
+    def scan_anchor(self, TokenClass: Any) -> Any:  # noqa: N803
+        """The name of an anchor or alias: letters and digits, as YAML 1.1 has it, not ``&a.b``."""
+        start = self.get_mark()
+        what = "alias" if self.peek() == "*" else "anchor"
+        self.forward()
+        length = 0
+        while self.peek(length) in _ANCHOR_CHARACTERS:
+            length += 1
+        if not length or self.peek(length) not in _ANCHOR_ENDS:
+            self.forward(length)
+            problem = "did not find expected alphabetic or numeric character"
+            raise ScannerError(f"while scanning an {what}", start, problem, self.get_mark())
+        name = self.prefix(length)
+        self.forward(length)
+        return TokenClass(name, start, self.get_mark())
+
+    def scan_plain_spaces(self, indent: int, start_mark: Any) -> list[str] | None:
+        """The blanks and line ends inside a plain scalar, folded; None in front of a document marker."""
+        length = 0
+        while self.peek(length) in _BLANKS:
+            length += 1
+        blanks = self.prefix(length)
+        self.forward(length)
+        if self.peek() not in BREAKS:
+            return [blanks] if blanks else []
+        self.allow_simple_key = True
+        breaks = []
+        while self.peek() in BREAKS:
+            breaks.append(self.scan_line_break())
+            if self.prefix(3) in ("---", "...") and self.peek(3) in _ENDS + _BLANKS:
+                return None
+            while self.peek() in _BLANKS:
+                if self.peek() == "\t" and self.column < indent:
+                    problem = "found a tab character that violates indentation"
+                    raise ScannerError("while scanning a plain scalar", start_mark, problem, self.get_mark())
+                self.forward()
+        if breaks[0] != "\n":
+            return breaks
+        return breaks[1:] or [" "]
+
+    def parse_block_mapping_value(self) -> Any:
+        """A value; a missing one stands directly behind its colon."""
+        token = self.peek_token()
+        event = Parser.parse_block_mapping_value(self)
+        if (
+            isinstance(token, ValueToken)
+            and isinstance(event, ScalarEvent)
+            and event.anchor is None
+            and event.start_mark.index == event.end_mark.index
+        ):
+            event.start_mark = event.end_mark = token.end_mark
+        return event

@@ -1,0 +1,205 @@
+"""Reading a file: the whole at once if it is YAML, else list item by list item."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass
+from typing import Final
+
+from derivlint.source import SourceFile, Span
+from derivlint.source.file import BOM
+from derivlint.yaml_reader.build import NodeBuilder
+from derivlint.yaml_reader.events import open_events
+from derivlint.yaml_reader.nodes import Node, Sequence
+from derivlint.yaml_reader.problems import ReadError, YamlProblem
+
+#: Texts up to this many characters in all are read again in Python where libyaml refuses them: the libyaml that
+#: ruamel.yaml ships is older than PyYAML's and refuses ``[at::kFloat]``. Reading in Python is 20 times slower.
+PURE_BUDGET: Final = 100_000
+#: Behind this many broken list items the rest of the file is not read: it is no list of entries.
+MAX_BROKEN_ITEMS: Final = 100
+#: Items are read in batches of 1 item up to this many characters; a batch that fails is halved.
+MAX_BATCH: Final = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A file as YAML.
+
+    Attributes:
+        source: the file.
+        root: its top-level node; None for an empty file, or if nothing could be read. Where a top-level list has items
+            that are no YAML, the root holds the others.
+        problems: what is wrong with the YAML, in file order.
+    """
+
+    source: SourceFile
+    root: Node | None
+    problems: tuple[YamlProblem, ...]
+
+
+def read_yaml(source: SourceFile, *, pure: bool = False) -> Document:
+    """Read the YAML of a file; never raises.
+
+    Args:
+        source: the file.
+        pure: read with the parser in Python even where the one in C is installed.
+    """
+    if source.undecodable is not None:
+        problem = YamlProblem("encoding", "this is no UTF-8 text", source.undecodable, "save the file as UTF-8")
+        return Document(source, None, (problem,))
+    return _Reading(source, pure).read()
+
+
+@dataclass(slots=True)
+class _Part:
+    """What one piece of the file is: its root and problems, or the error that ended it."""
+
+    root: Node | None
+    problems: list[YamlProblem]
+    anchors: dict[str, Node]
+    count: int = 0
+    error: Exception | None = None
+    stopped: YamlProblem | None = None
+
+    @property
+    def failed(self) -> bool:
+        return self.error is not None or self.stopped is not None
+
+
+class _Reading:
+    """The reading of one file."""
+
+    def __init__(self, source: SourceFile, pure: bool) -> None:
+        self.source = source
+        self.text = source.text
+        self.pure = pure
+        self.budget = PURE_BUDGET
+        self.anchors: dict[str, Node] = {}
+        self.count = 0
+        self.rescued = False
+
+    def read(self) -> Document:
+        base = 1 if self.text.startswith(BOM) else 0
+        if self.text.startswith(BOM, base):
+            problem = YamlProblem("encoding", "a second byte order mark", Span(base, base + 1), "delete it")
+            return Document(self.source, None, (problem,))
+        whole = self._part(base, len(self.text), self.pure)
+        if not whole.failed:
+            return Document(self.source, whole.root, tuple(whole.problems))
+        if whole.stopped is not None and whole.stopped.kind == "limit":
+            return Document(self.source, None, (whole.stopped,))
+        forbidden = _find_forbidden(self.text, base)
+        if forbidden is not None:
+            return Document(self.source, None, (forbidden,))
+        from derivlint.yaml_reader.items import find_items
+
+        items = find_items(self.text, base)
+        if items is None:
+            part = self._diagnosed(base, len(self.text), whole)
+            found = (part.stopped,) if part.stopped is not None else ()
+            return Document(self.source, part.root, (*part.problems, *found))
+        nodes, problems = self._read_items(items.starts, items.end)
+        problems.extend(items.problems)
+        if not self.rescued and all(problem.kind == "tag" for problem in problems):
+            part = self._diagnosed(base, len(self.text), whole)
+            problems.extend([part.stopped] if part.stopped is not None else part.problems)
+        problems.sort(key=lambda problem: problem.span)
+        root = Sequence(items.starts[0], nodes[-1].end if nodes else items.starts[0] + 1, None, False)
+        root.items = tuple(nodes)
+        return Document(self.source, root, tuple(problems))
+
+    def _part(self, start: int, end: int, pure: bool) -> _Part:
+        """Read ``text[start:end]``."""
+        from ruamel.yaml.error import YAMLError
+
+        builder = NodeBuilder(self.text, start, dict(self.anchors), self.count)
+        try:
+            root = builder.build(open_events(self.text[start:end], pure=pure))
+        except ReadError as stop:
+            return _Part(None, builder.problems, builder.anchors, stopped=stop.problem)
+        # UnicodeError: half of a surrogate pair, which the C parser cannot even be given.
+        except (YAMLError, UnicodeError) as error:
+            return _Part(None, builder.problems, builder.anchors, error=error)
+        return _Part(root, builder.problems, builder.anchors, builder.count)
+
+    def _diagnosed(self, start: int, end: int, part: _Part) -> _Part:
+        """A failed part with its problem in ``stopped``, or the same text as the parser in Python reads it."""
+        if not self.pure and end - start <= self.budget:
+            self.budget -= end - start
+            part = self._part(start, end, pure=True)
+            self.rescued |= not part.failed
+        if part.error is not None:
+            part.stopped = self._described(part, start, end)
+        return part
+
+    def _described(self, part: _Part, start: int, end: int) -> YamlProblem:
+        if part.stopped is not None:
+            return part.stopped
+        from derivlint.yaml_reader.syntax import describe
+
+        assert part.error is not None
+        return describe(self.text, start, end, part.error)
+
+    def _read_items(self, starts: list[int], end: int) -> tuple[list[Node], list[YamlProblem]]:
+        """The items of a top-level list that can be read, and what is wrong with the others.
+
+        The batch size doubles after a good batch and halves after a bad one, so the work stays linear in the text
+        however many items are broken.
+        """
+        nodes: list[Node] = []
+        problems: list[YamlProblem] = []
+        bounds = [*starts, end]
+        first = 0
+        size = 1
+        broken = 0
+        while first < len(starts):
+            last = max(bisect_right(bounds, bounds[first] + size) - 1, first + 1)
+            part = self._part(bounds[first], bounds[last], self.pure)
+            if last - first > 1:
+                if part.failed or not _are_items(part.root, bounds[first : last + 1]):
+                    size = (bounds[last] - bounds[first]) // 2
+                    continue
+            elif part.failed:
+                part = self._diagnosed(bounds[first], bounds[last], part)
+            # Anchors of a broken item count, as far as their nodes were complete.
+            self.anchors = {name: node for name, node in part.anchors.items() if node.end >= 0}
+            problems.extend(part.problems)
+            if part.stopped is not None:
+                problems.append(part.stopped)
+                broken += 1
+                size = 1
+                if part.stopped.kind == "limit":
+                    break
+                if broken == MAX_BROKEN_ITEMS:
+                    problems.append(
+                        YamlProblem(
+                            "limit",
+                            f"{broken} list items are no YAML; the rest of the file is not read",
+                            Span(bounds[last - 1], bounds[last - 1] + 1),
+                        )
+                    )
+                    break
+            elif isinstance(part.root, Sequence):
+                nodes.extend(part.root.items)
+                self.count = part.count
+                size = min(max(2 * size, 2 * (bounds[last] - bounds[first])), MAX_BATCH)
+            first = last
+        return nodes, problems
+
+
+def _are_items(root: Node | None, bounds: list[int]) -> bool:
+    """Whether the items of a list are one for one the pieces between ``bounds``."""
+    if not isinstance(root, Sequence) or len(root.items) != len(bounds) - 1:
+        return False
+    return all(item.end <= after for item, after in zip(root.items, bounds[1:], strict=True))
+
+
+def _find_forbidden(text: str, base: int) -> YamlProblem | None:
+    match = re.compile("[^\t\n\r -~\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]").search(text, base)
+    if match is None:
+        return None
+    code = ord(match.group())
+    name = "NUL" if code == 0 else f"control character U+{code:04X}" if code < 0xA0 else f"character U+{code:04X}"
+    return YamlProblem("encoding", f"YAML does not allow the {name}", Span(*match.span()), "delete it")

@@ -1,0 +1,120 @@
+"""Verdicts on mutated entries: what torchgen refuses is an error here, judged on mutants made afresh in this process.
+
+A slip is put into one entry of the installed derivatives.yaml; the other entries stay as they are. Many entries are
+mutated in one file, at most one of each family of operators, so that their verdicts do not mix.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from dataclasses import dataclass
+
+import pytest
+from derivlint.lint import Diagnostic, Severity, run_rules
+from derivlint.model import build_model
+from derivlint.rules import load_rules
+from derivlint.schema import NativeFunctions
+from derivlint.source import SourceFile
+
+from tests.conformance.mutators import MUTATORS, to_yaml
+from tests.conformance.oracle import Oracle, Refusal, definitions
+
+SEED = 20260613
+PER_MUTATOR = 12
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One mutated entry with torchgen's verdict."""
+
+    mutator: str
+    index: int
+    text: str
+    refusal: Refusal | None
+
+
+@pytest.fixture(scope="module")
+def mutants() -> list[Mutant]:
+    """Mutants of every kind, of randomly chosen entries."""
+    rng = random.Random(SEED)
+    oracle = Oracle()
+    entries = definitions()
+    found = []
+    for name, mutate in MUTATORS.items():
+        count = 0
+        for index in rng.sample(range(len(entries)), len(entries)):
+            mutated = mutate(entries[index], rng)
+            if mutated is not None and mutated != entries[index]:
+                text = to_yaml(mutated)
+                found.append(Mutant(name, index, text, oracle.refusal(index, text)))
+                count += 1
+                if count == PER_MUTATOR:
+                    break
+    return found
+
+
+def batches(mutants: list[Mutant], families: list[str]) -> list[list[Mutant]]:
+    """The mutants in groups of which no two touch the same family of operators."""
+    groups: list[tuple[set[str], list[Mutant]]] = []
+    for mutant in mutants:
+        operator = mutant.text.split('"')[1].partition("(")[0].partition(".")[0]
+        touched = {families[mutant.index], operator.strip("_")}
+        for seen, group in groups:
+            if not seen & touched:
+                seen |= touched
+                group.append(mutant)
+                break
+        else:
+            groups.append((set(touched), [mutant]))
+    return [group for _, group in groups]
+
+
+@pytest.fixture(scope="module")
+def errors(mutants: list[Mutant], installed_natives: NativeFunctions) -> dict[Mutant, list[Diagnostic]]:
+    """The errors that each mutant gets, besides those of the file's other entries."""
+    oracle = Oracle()
+    texts = [to_yaml(entry) for entry in definitions()]
+    rules = load_rules()
+    by_mutant: dict[Mutant, list[Diagnostic]] = {}
+    for group in batches(mutants, oracle.families):
+        replaced = dict(zip((mutant.index for mutant in group), (mutant.text for mutant in group), strict=True))
+        source = SourceFile("derivatives.yaml", "".join(replaced.get(i, text) for i, text in enumerate(texts)))
+        model = build_model(source, installed_natives)
+        by_index = defaultdict(list)
+        missing = []
+        for diagnostic in run_rules(model, rules).diagnostics:
+            if diagnostic.severity is not Severity.ERROR:
+                continue
+            if diagnostic.rule == "missing-foreach-reference":
+                missing.append(diagnostic)
+                continue
+            for entry in model.entries:
+                if entry.span.contains(diagnostic.span):
+                    by_index[entry.index].append(diagnostic)
+                    break
+        for mutant in group:
+            base = oracle.families[mutant.index]
+            by_mutant[mutant] = by_index[mutant.index] + [item for item in missing if f"_foreach_{base}" in item.message]
+    return by_mutant
+
+
+def test_there_are_enough_mutants(mutants: list[Mutant]) -> None:
+    """The sample holds hundreds of slips, of which torchgen refuses a good part."""
+    assert len(mutants) > 350
+    assert sum(mutant.refusal is not None for mutant in mutants) > 200
+
+
+def test_what_torchgen_refuses_is_an_error(errors: dict[Mutant, list[Diagnostic]]) -> None:
+    missed = [
+        f"{mutant.mutator}: {mutant.refusal.where}: {mutant.refusal.message}\n{mutant.text}"
+        for mutant, found in errors.items()
+        if mutant.refusal is not None and not found
+    ]
+    assert missed == [], f"{len(missed)} missed:\n" + "\n".join(missed[:10])
+
+
+def test_one_slip_gives_few_diagnostics(errors: dict[Mutant, list[Diagnostic]]) -> None:
+    """A slip is one finding, unless it really breaks several things; on average hardly more than one."""
+    counts = [len(found) for found in errors.values() if found]
+    assert sum(counts) / len(counts) < 1.25

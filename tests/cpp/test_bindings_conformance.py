@@ -1,0 +1,89 @@
+"""C++ names and types of arguments and returns, compared with torchgen for every function of the installed torch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from derivlint.cpp import argument_type, cpp_arguments, is_optional_string, return_names, return_type
+from derivlint.model.torch_lists import (
+    DONT_REQUIRE_DERIVATIVE,
+    FOREACH_WITHOUT_REFERENCE,
+    MANUAL_AUTOGRAD,
+    MAY_RETURN_VIEWS,
+    VIEWS,
+)
+from derivlint.schema import NativeFunctions, parse_type
+from torchgen.api import cpp
+from torchgen.context import native_function_manager
+from torchgen.gen import parse_native_yaml
+from torchgen.model import NativeFunction
+from torchgen.packaged.autograd import gen_inplace_or_view_type, gen_trace_type, gen_variable_type, load_derivatives
+
+
+@pytest.fixture(scope="module")
+def torchgen_functions(native_functions_path: Path, tags_path: Path) -> list[NativeFunction]:
+    return list(parse_native_yaml(str(native_functions_path), str(tags_path)).native_functions)
+
+
+def test_parameters_have_torchgens_names_and_types(
+    torchgen_functions: list[NativeFunction], installed_natives: NativeFunctions
+) -> None:
+    """The parameters that formulas see: names, and the types that saved variables get."""
+    for theirs, ours in zip(torchgen_functions, installed_natives.functions, strict=True):
+        with native_function_manager(theirs):
+            expected = [
+                (binding.name, binding.nctype.type.remove_const_ref().cpp_type())
+                for binding in load_derivatives.cpp_arguments(theirs)
+            ]
+        assert [(binding.name, binding.cpp_type) for binding in cpp_arguments(ours)] == expected, str(ours.schema)
+
+
+def test_formal_parameters_have_torchgens_types(
+    torchgen_functions: list[NativeFunction], installed_natives: NativeFunctions
+) -> None:
+    """The types with references, as the kernel's signature has them."""
+    for theirs, ours in zip(torchgen_functions, installed_natives.functions, strict=True):
+        with native_function_manager(theirs):
+            expected = [
+                cpp.argument_type(argument, binds="x", symint=True).cpp_type()
+                for argument in theirs.func.schema_order_arguments()
+            ]
+        structured, const_write = ours.part_of_structured_group, ours.use_const_ref_for_mutable_tensors
+        actual = [
+            argument_type(argument.type, write=argument.is_write, structured=structured, const_write=const_write)
+            for argument in ours.schema.schema_order_arguments
+        ]
+        assert actual == expected, str(ours.schema)
+
+
+def test_returns_have_torchgens_names_and_types(
+    torchgen_functions: list[NativeFunction], installed_natives: NativeFunctions
+) -> None:
+    for theirs, ours in zip(torchgen_functions, installed_natives.functions, strict=True):
+        assert list(return_names(ours)) == list(cpp.return_names(theirs)), str(ours.schema)
+        with native_function_manager(theirs):
+            expected = [
+                cpp.return_type(item, symint=True).remove_const_ref().cpp_type() for item in theirs.func.returns
+            ]
+        assert [return_type(item.type) for item in ours.schema.returns] == expected, str(ours.schema)
+
+
+def test_an_optional_string_is_one_that_formulas_need_as_a_view() -> None:
+    assert is_optional_string("::std::optional<c10::string_view>")
+    assert not is_optional_string("c10::string_view")
+
+
+def test_unknown_types_keep_their_names() -> None:
+    """A type of another PyTorch, or of an extension, is not an error."""
+    assert argument_type(parse_type("Dimname[]?"), write=False) == "::std::optional<at::ArrayRef<at::Dimname>>"
+    assert argument_type(parse_type("Widget"), write=False) == "Widget"
+
+
+def test_operator_lists_are_those_of_the_installed_torch() -> None:
+    assert DONT_REQUIRE_DERIVATIVE == gen_variable_type.DONT_REQUIRE_DERIVATIVE
+    assert MANUAL_AUTOGRAD == gen_trace_type.MANUAL_AUTOGRAD
+    assert set(gen_inplace_or_view_type.VIEW_FUNCTIONS) == VIEWS
+    assert MAY_RETURN_VIEWS == gen_inplace_or_view_type.RETURNS_VIEWS_OF_INPUT
+    foreach = gen_variable_type._foreach_ops_without_differentiability_info
+    assert {f"{base}.{overload}".rstrip(".") for base, overload in foreach} == FOREACH_WITHOUT_REFERENCE

@@ -1,0 +1,174 @@
+"""The bundled operator index, and where the facts of an index come from."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from derivlint.schema import (
+    IndexFormatError,
+    InstalledTorch,
+    NativeFunctions,
+    available_versions,
+    build_index,
+    declared_functions,
+    installed_torch,
+    load_index,
+    read_index,
+)
+
+#: As large as the index may get.
+MAX_INDEX_BYTES = 400_000
+
+
+def facts(natives: NativeFunctions) -> list[dict[str, object]]:
+    hidden = {"source": None, "schema": None, "_dispatch_keys": None, "is_view_op": None}
+    return [vars(f) | hidden for f in natives.written]
+
+
+@pytest.fixture(scope="module")
+def helpers(installed: InstalledTorch) -> list[str]:
+    assert installed.functions_manual is not None
+    return declared_functions(installed.functions_manual.read_text(encoding="utf-8"))
+
+
+def test_the_bundled_index_is_the_installed_pytorch(
+    natives: NativeFunctions, installed: InstalledTorch, helpers: list[str]
+) -> None:
+    assert installed.release == "2.13.0"
+    index = load_index("2.13.0")
+    assert facts(index) == facts(natives)
+    assert (index.version, index.helpers, index.known_tags) == ("2.13.0", frozenset(helpers), natives.known_tags)
+    assert index.autograd_keys == natives.autograd_keys
+    assert index.problems == ()
+    assert index.origin == "the bundled operator index of PyTorch 2.13.0"
+    assert [str(f.schema) for f in index.functions] == [str(f.schema) for f in natives.functions]
+
+
+def test_building_is_deterministic(natives: NativeFunctions, helpers: list[str]) -> None:
+    data = build_index(natives, "2.13.0", reversed(helpers))
+    path = Path(sys.modules[build_index.__module__].__file__ or "").parent / "data" / "index-2.13.0.json"
+    assert data == path.read_bytes()
+    assert build_index(load_index("2.13.0"), "2.13.0", helpers) == data
+    assert len(data) < MAX_INDEX_BYTES
+
+
+def test_the_newest_index_is_the_default() -> None:
+    assert load_index().version == available_versions()[-1]
+
+
+def test_unknown_versions_name_the_known_ones() -> None:
+    known = ", ".join(available_versions())
+    with pytest.raises(LookupError, match=f'^no operator index of PyTorch "1.0" is bundled, only of {known}$'):
+        load_index("1.0")
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "not an operator index"),
+        (b"\xff\x00", "not an operator index"),
+        (b"[]", "not an operator index"),
+        (b'{"format":1}', "not an operator index"),
+        (b'{"format":99}', "the operator index has format 99, expected 1"),
+        (
+            json.dumps({"format": 1, "profiles": [{"nonsense": 1}], "functions": [["f() -> ()", 0]]}).encode(),
+            "not an operator index",
+        ),
+    ],
+)
+def test_what_is_no_index_is_refused(data: bytes, message: str) -> None:
+    with pytest.raises(IndexFormatError, match=f"^{message}$"):
+        read_index(data, "test")
+
+
+def test_installed_pytorch_is_found_without_importing_it(installed: InstalledTorch) -> None:
+    assert installed.version is not None
+    assert installed.version.startswith("2.13.0")
+    paths = (installed.native_functions, installed.tags, installed.derivatives, installed.functions_manual)
+    assert [path.name for path in paths if path is not None and path.is_file()] == [
+        *("native_functions.yaml", "tags.yaml", "derivatives.yaml", "FunctionsManual.h")
+    ]
+
+
+def fake(root: Path, *, version: str | None = None) -> None:
+    native = root / "torchgen" / "packaged" / "ATen" / "native"
+    native.mkdir(parents=True)
+    (root / "torchgen" / "__init__.py").write_text("raise RuntimeError('imported')\n")
+    (native / "native_functions.yaml").write_text("[]\n")
+    if version is not None:
+        (root / "torch").mkdir()
+        (root / "torch" / "__init__.py").write_text("raise RuntimeError('imported')\n")
+        (root / "torch" / "version.py").write_text(version)
+
+
+@pytest.mark.parametrize(
+    ("version", "expected"),
+    [
+        ("__version__ = '2.9.1'\n", ("2.9.1", "2.9.1")),
+        ('debug = False\n__version__: str = "2.9.1+cu126"\n', ("2.9.1+cu126", "2.9.1")),
+        ("nothing\n", (None, None)),
+        (None, (None, None)),
+    ],
+)
+def test_versions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str | None, expected: tuple[str | None, str | None]
+) -> None:
+    fake(tmp_path, version=version)
+    monkeypatch.setattr(sys, "path", [str(tmp_path)])
+    for name in [name for name in sys.modules if name.partition(".")[0] in ("torch", "torchgen")]:
+        monkeypatch.delitem(sys.modules, name)
+    found = installed_torch()
+    assert found is not None
+    assert (found.version, found.release) == expected
+    assert (found.tags, found.derivatives, found.functions_manual) == (None, None, None)
+
+
+def test_no_installed_pytorch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", [str(tmp_path)])
+    for name in [name for name in sys.modules if name.partition(".")[0] in ("torch", "torchgen")]:
+        monkeypatch.delitem(sys.modules, name)
+    assert installed_torch() is None
+
+
+HEADER = """\
+#pragma once
+#define CALL(x) \\
+  macro(x)
+// Tensor commented(Tensor a);
+/* Tensor commented_too(Tensor a); */
+namespace torch::autograd { namespace details {
+extern const char* kMessage;
+struct TORCH_API Range {
+  int method(int a) { return a; }
+};
+TORCH_API std::tuple<Tensor, std::function<bool(int)>>
+first(const Tensor& a, const char* reason = "; no(x) {");
+template <typename T>
+T second(T a) {
+  return inner(a);
+}
+inline bool third(int a = default_of(1));
+static int value = call(3);
+bool first(int overload);
+}}
+extern "C" { void fourth(void); }
+"""
+
+
+def test_functions_of_a_header() -> None:
+    assert declared_functions(HEADER) == ["first", "fourth", "second", "third"]
+
+
+def test_functions_of_the_real_header(helpers: list[str]) -> None:
+    assert {"handle_r_to_c", "norm_backward", "apply_loss_reduction", "not_implemented"} <= set(helpers)
+    assert {"range", "size", "if", "return"}.isdisjoint(helpers)
+    assert len(helpers) > 200
+
+
+@pytest.mark.parametrize("text", ["", "}", "{", "f(", '"', "namespace {", "a<b<c(d);"])
+def test_broken_headers_are_no_error(text: str) -> None:
+    assert declared_functions(text) in ([], ["c"])
