@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import yaml
-from derivlint.source import Span
-from derivlint.yaml_reader import Scalar, Sequence
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+
+from derivlint.source import Span
+from derivlint.yaml_reader import Scalar, Sequence
 from tests.yaml_reader.helpers import read
 
 TEXTS = st.text(st.sampled_from(list("abgrad() '\"\\:#-,*&!%@[]{}|>?_0123\n\t é🎉\x85\u2028\x07\xa0")), max_size=60)
@@ -93,6 +94,7 @@ def test_block_scalars_are_mapped_under_every_header(
     assert document.problems == ()
     value = document.root.pairs[0].value  # type: ignore[union-attr]
     assert isinstance(value, Scalar)
+    assert loaded is not None
     assert value.value == loaded.value[0][1].value
     check_map(source, value)
 
@@ -110,6 +112,7 @@ def test_flow_scalars_written_by_hand_are_mapped(inner: str, quote: str) -> None
     value = document.root.pairs[0].value  # type: ignore[attr-defined]
     assert isinstance(value, Scalar)
     loaded = yaml.compose(source, Loader=yaml.CSafeLoader)
+    assert loaded is not None
     assert value.value == loaded.value[0][1].value
     check_map(source, value)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from derivlint.source import Span
 from derivlint.yaml_reader import Mapping, Pair, Scalar, Sequence
 from tests.yaml_reader.helpers import pieces, read, read_clean, scalars, span_of, value_of

@@ -4,7 +4,7 @@
 """
 
 from derivlint.formula.edits import Edit, apply_edits, render
-from derivlint.formula.formula import Formula, SyntaxProblem, free_names
+from derivlint.formula.formula import Formula, free_names
 from derivlint.formula.nodes import (
     Binary,
     BraceList,
@@ -30,6 +30,7 @@ from derivlint.formula.nodes import (
     walk,
 )
 from derivlint.formula.parser import parse_formula
+from derivlint.formula.problem import SyntaxProblem
 from derivlint.formula.tokens import Token, tokens
 from derivlint.formula.words import Word
 

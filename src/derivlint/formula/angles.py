@@ -2,36 +2,34 @@
 
 C++ decides both by looking up the name: ``f(a < b, c > (d))`` has one argument if ``a`` is a template and two if not.
 Without declarations this is the rule: ``<`` behind a name opens template arguments if only what types are made of
-stands before its ``>``, and
+stands before its ``>``, what follows is no operand, and
 
-* behind it comes ``(``, ``{`` or ``::``, and the name is qualified (``std::get<1>(x)``), or a known template
-  (``static_cast<double>(x)``), or the arguments name a built-in type (``x.item<float>()``);
-* or anything else that can follow an operand, and the name is a known template or the arguments name a built-in type.
+* the name is a known template (``static_cast<double>(x)``), or the arguments name a well-known type
+  (``x.item<float>()``);
+* or the name is qualified and ``(`` follows (``at::foo<a>(x)``);
+* or ``{`` or ``::`` follows, which no comparison has behind it.
 
 Everything else is a comparison: ``x < -1``, ``a < b && c > d``, ``(p < n) > (m)``.
 """
 
 from __future__ import annotations
 
-from derivlint.formula.tokens import Token
+from derivlint.formula.tokens import Token, words
 
-KNOWN_TEMPLATES = frozenset(
+KNOWN_TEMPLATES = words(
     "get get_if holds_alternative vector tuple array pair optional variant complex function initializer_list "
     "unique_ptr shared_ptr make_unique make_shared make_optional make_tuple make_pair numeric_limits "
     "static_cast const_cast dynamic_cast reinterpret_cast is_same is_same_v "
-    "ArrayRef OptionalArrayRef SmallVector List Dict intrusive_ptr toOpMathType opmath_type".split()
+    "ArrayRef OptionalArrayRef SmallVector List Dict intrusive_ptr toOpMathType opmath_type"
 )
-BUILT_IN_TYPES = frozenset(
-    "bool char short int long float double unsigned signed void wchar_t char8_t char16_t char32_t".split()
-)
+BUILT_IN_TYPES = words("bool char short int long float double unsigned signed void wchar_t char8_t char16_t char32_t")
 #: Names that are types wherever they stand.
-TYPE_WORDS = BUILT_IN_TYPES | frozenset(
+TYPE_WORDS = BUILT_IN_TYPES | words(
     "const volatile int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t size_t ptrdiff_t string_view "
     "Tensor Scalar SymInt SymFloat SymBool IntArrayRef SymIntArrayRef TensorList ITensorListRef ScalarType "
-    "TensorOptions".split()
+    "TensorOptions"
 )
 _OPENS_OPERAND = frozenset({"IDENT", "NUMBER", "STRING", "CHAR", "PREFIX"})
-_OPENED = frozenset({"LPAR", "LBRACE", "SCOPE"})
 _BEFORE_DECLARATOR_END = frozenset({",", ">", ">>"})
 
 
@@ -91,7 +89,7 @@ def _template_brackets(tokens: list[Token], opening: int) -> dict[int, int]:
     follower = tokens[index + 1].type if index + 1 < len(tokens) else ""
     if marks[index] < len(tokens[index].text) or follower in _OPENS_OPERAND:
         return {}
-    if known or names_type or (before == "SCOPE" and follower in _OPENED):
+    if known or names_type or follower in ("LBRACE", "SCOPE") or (before == "SCOPE" and follower == "LPAR"):
         return marks
     return {}
 

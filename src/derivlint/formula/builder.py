@@ -6,6 +6,7 @@ from typing import Any
 
 from derivlint.formula.lambdas import LambdaInfo
 from derivlint.formula.nodes import (
+    Binary,
     BraceList,
     Call,
     Char,
@@ -123,6 +124,10 @@ class TreeBuilder:
     def parenthesized(self, children: list[Any]) -> Parenthesized:  # noqa: D102
         opening, inner, closing = children
         return Parenthesized(opening.start, closing.end, inner)
+
+    def comma(self, children: list[Any]) -> Binary:  # noqa: D102
+        left, operator, right = children
+        return Binary(left.start, right.end, ",", operator.start, left, right)
 
     def call_empty(self, children: list[Any]) -> Call:  # noqa: D102
         callee, _, closing = children

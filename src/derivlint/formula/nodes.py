@@ -1,7 +1,7 @@
 """The nodes of a formula's syntax tree.
 
-Every node has ``start`` and ``end``, offsets into the formula's text, and ``children``, its child nodes in source order.
-Nodes are compared by identity, and are not changed once they are built.
+Every node has ``start`` and ``end``, offsets into the formula's text, and ``children``, its child nodes in source
+order. Nodes are compared by identity, and are not changed once they are built.
 """
 
 from __future__ import annotations

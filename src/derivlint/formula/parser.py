@@ -6,11 +6,14 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
 from derivlint.formula.angles import mark_angles, mark_casts
-from derivlint.formula.diagnose import diagnose, lexical_problem
-from derivlint.formula.formula import Formula, SyntaxProblem
+from derivlint.formula.diagnose import diagnose
+from derivlint.formula.formula import Formula
 from derivlint.formula.grammar_tables import lark
 from derivlint.formula.lambdas import LambdaInfo, mark_lambdas
+from derivlint.formula.lexical import lexical_problem
 from derivlint.formula.nodes import depth
+from derivlint.formula.problem import SyntaxProblem
+from derivlint.formula.suspicious import suspicious_problem
 from derivlint.formula.tokens import SEMICOLON, TRIVIA, Token, tokens
 
 if TYPE_CHECKING:
@@ -26,23 +29,29 @@ def parse_formula(text: str) -> Formula:
     everything = tokens(text)
     significant = [token for token in everything if token.type not in TRIVIA]
     problem = lexical_problem(text, everything, significant)
-    stripped = significant
-    while stripped and stripped[-1].type == SEMICOLON:
-        stripped = stripped[:-1]
-    marked = mark_casts(mark_angles(stripped))
+    expression = significant
+    while expression and expression[-1].type == SEMICOLON:
+        expression = expression[:-1]
+    marked = mark_casts(mark_angles(expression))
     tree: Expr | None = None
     lambdas: list[LambdaInfo] = []
-    if problem is None or problem.kind in _KEEPS_TREE:
+    if marked and (problem is None or problem.kind in _KEEPS_TREE):
         fed, lambdas = mark_lambdas(marked)
         tree, culprit = _parse(fed)
+        # of two problems the cause is told: a comment that hides the closing bracket, not the missing bracket
         if culprit is not None:
-            problem = diagnose(text, stripped, fed, culprit) if problem is None or tree is None else problem
-        elif tree is not None and len(marked) > MAX_DEPTH and depth(tree) > MAX_DEPTH:
-            tree = None
-            problem = SyntaxProblem("too-deep", f"nested more than {MAX_DEPTH} levels deep", 0, len(text))
+            if problem is None or problem.kind == "trailing-semicolon":
+                problem = diagnose(text, expression, fed, culprit)
+        elif tree is not None:
+            if len(marked) > MAX_DEPTH and depth(tree) > MAX_DEPTH:
+                tree = None
+                problem = SyntaxProblem("too-deep", f"nested more than {MAX_DEPTH} levels deep", 0, len(text))
+            else:
+                problem = problem or suspicious_problem(text, marked, tree)
     return Formula(text, tree, () if problem is None else (problem,), marked, lambdas)
 
 
+#: Problems of a text that is otherwise an expression.
 _KEEPS_TREE = frozenset({"trailing-semicolon", "line-comment", "bad-number"})
 
 

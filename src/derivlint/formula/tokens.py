@@ -6,6 +6,12 @@ import re
 
 from derivlint.formula.grammar_tables import terminals_pattern
 
+
+def words(text: str) -> frozenset[str]:
+    """The set of the words in a text."""
+    return frozenset(text.split())
+
+
 TRIVIA = frozenset({"WS", "LINE_COMMENT", "COMMENT"})
 #: Tokens that no expression contains, made for what no terminal matches.
 BAD = "BAD"
@@ -29,9 +35,9 @@ WORD_OPERATORS = {
     "compl": ("PREFIX", "~"),
 }
 #: Words that only statements contain; "const", "unsigned" and the like stay identifiers, since types consist of them.
-STATEMENT_WORDS = frozenset(
+STATEMENT_WORDS = words(
     "return if else for while do switch case default break continue goto try catch throw using namespace typedef "
-    "static_assert new delete co_return co_yield co_await".split()
+    "static_assert new delete co_return co_yield co_await"
 )
 _SPECIAL_WORDS = STATEMENT_WORDS | WORD_OPERATORS.keys()
 

@@ -1,6 +1,6 @@
-"""The words of a formula: what text matching sees of it, each with what it really is.
+r"""The words of a formula: what text matching sees of it, each with what it really is.
 
-PyTorch's code generator finds names with the pattern ``(^|\\W)name($|\\W)``, so that it sees every run of word
+torchgen finds names with the pattern ``(^|\W)name($|\W)``, so that it sees every run of word
 characters: the member ``grad`` in ``x.grad``, and the word ``floor`` in a string literal. The role tells them apart.
 """
 
@@ -80,9 +80,7 @@ def find_words(text: str, tokens: list[Token], lambdas: list[LambdaInfo]) -> tup
 
 
 def _add(found: list[Word], text: str, start: int, end: int, role: str) -> None:
-    found.extend(
-        Word(match[0], match.start(), match.end(), role) for match in _WORD.finditer(text, start, end)
-    )
+    found.extend(Word(match[0], match.start(), match.end(), role) for match in _WORD.finditer(text, start, end))
 
 
 def _in_lambda(word: Word, info: LambdaInfo) -> Word:

@@ -233,6 +233,8 @@ class NodeBuilder:
         if place < 0:
             # ruamel.yaml's parser lets ``!tag &anchor`` begin at the anchor.
             place = max(self.text.rfind("!", 0, begin), 0)
+            while place > 0 and self.text[place - 1] == "!":
+                place -= 1
         self.problems.append(
             YamlProblem(
                 "tag",
@@ -249,8 +251,6 @@ class NodeBuilder:
 _YAML_TYPES: Final = frozenset(
     ("str", "int", "float", "bool", "null", "timestamp", "binary", "merge", "map", "seq", "set", "omap", "pairs")
 )
-
-
 _KIND_NAMES: Final[dict[str, str]] = {"int": "an integer", "float": "a number", "timestamp": "a date"}
 
 
@@ -261,7 +261,7 @@ def _short(tag: str) -> str:
 def _block_end(text: str, start: int, end: int) -> int:
     """Where a block scalar ends, if the blank lines that its parser took along do not count."""
     last = end
-    while last > start and (text[last - 1].isspace()):
+    while last > start and text[last - 1].isspace():
         last -= 1
     while last < end and text[last] not in BREAKS:
         last += 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from ruamel.yaml.docinfo import DocInfo
@@ -14,6 +15,8 @@ from ruamel.yaml.tokens import ValueToken
 
 from derivlint.yaml_reader.decode import BREAKS
 
+_HALF_CHARACTER = re.compile("[\ud800-\udfff]")
+_HALF_ESCAPE = re.compile(r"\\(?:u|U0000)[dD][89a-fA-F]")
 _BLANKS = " \t"
 _ENDS = "\0" + BREAKS
 _ANCHOR_CHARACTERS = frozenset("-_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
@@ -47,17 +50,20 @@ class PureParser(Reader, Scanner, Parser):
         except YAMLError:
             raise
         except Exception as error:
+            # ``"\U00110000"`` is beyond Unicode; the scanner stands behind the ``\U``.
+            if isinstance(error, (ValueError, OverflowError)) and self.buffer.endswith("\\U", 0, self.pointer):
+                raise self._bad_escape(self.index - 2) from error
             raise ScannerError(None, None, f"unexpected {type(error).__name__}", self.get_mark()) from error
         # ``"\ud800"`` names half a character, which libyaml refuses.
-        if isinstance(event, ScalarEvent) and event.style == '"' and not event.value.isascii():
-            try:
-                event.value.encode()
-            except UnicodeEncodeError:
-                problem = "found invalid Unicode character escape code"
-                raise ScannerError(
-                    "while scanning a quoted scalar", event.start_mark, problem, event.start_mark
-                ) from None
+        if isinstance(event, ScalarEvent) and event.style == '"' and _HALF_CHARACTER.search(event.value):
+            escape = _HALF_ESCAPE.search(self.buffer, event.start_mark.index)
+            raise self._bad_escape(escape.start() if escape is not None else event.start_mark.index)
         return event
+
+    def _bad_escape(self, index: int) -> ScannerError:
+        mark = self.get_mark()
+        mark.index = index
+        return ScannerError("while scanning a quoted scalar", mark, "found invalid Unicode character escape code", mark)
 
     def scan_to_next_token(self) -> None:
         """Skip blanks, comments and line ends; a tab is a blank only where no key can start."""

@@ -87,7 +87,7 @@ class _Reading:
             return Document(self.source, None, (problem,))
         whole = self._part(base, len(self.text), self.pure)
         if not whole.failed:
-            return Document(self.source, whole.root, tuple(whole.problems))
+            return self._document(whole.root, whole.problems)
         if whole.stopped is not None and whole.stopped.kind == "limit":
             return Document(self.source, None, (whole.stopped,))
         forbidden = _find_forbidden(self.text, base)
@@ -98,17 +98,19 @@ class _Reading:
         items = find_items(self.text, base)
         if items is None:
             part = self._diagnosed(base, len(self.text), whole)
-            found = (part.stopped,) if part.stopped is not None else ()
-            return Document(self.source, part.root, (*part.problems, *found))
+            found = [part.stopped] if part.stopped is not None else []
+            return self._document(part.root, part.problems + found)
         nodes, problems = self._read_items(items.starts, items.end)
         problems.extend(items.problems)
         if not self.rescued and all(problem.kind == "tag" for problem in problems):
             part = self._diagnosed(base, len(self.text), whole)
             problems.extend([part.stopped] if part.stopped is not None else part.problems)
-        problems.sort(key=lambda problem: problem.span)
         root = Sequence(items.starts[0], nodes[-1].end if nodes else items.starts[0] + 1, None, False)
         root.items = tuple(nodes)
-        return Document(self.source, root, tuple(problems))
+        return self._document(root, problems)
+
+    def _document(self, root: Node | None, problems: list[YamlProblem]) -> Document:
+        return Document(self.source, root, tuple(sorted(problems, key=lambda problem: problem.span)))
 
     def _part(self, start: int, end: int, pure: bool) -> _Part:
         """Read ``text[start:end]``."""
@@ -172,12 +174,12 @@ class _Reading:
                 size = 1
                 if part.stopped.kind == "limit":
                     break
-                if broken == MAX_BROKEN_ITEMS:
+                if broken == MAX_BROKEN_ITEMS and last < len(starts):
                     problems.append(
                         YamlProblem(
                             "limit",
                             f"{broken} list items are no YAML; the rest of the file is not read",
-                            Span(bounds[last - 1], bounds[last - 1] + 1),
+                            Span(bounds[last], bounds[last] + 1),
                         )
                     )
                     break

@@ -61,6 +61,12 @@ def describe(text: str, start: int, end: int, error: Exception) -> YamlProblem:
         found = _colon(text, start, mark)
     elif text[mark : mark + 1] == "\t" and not text[line_start(text, mark) : mark].strip(" \t-?:"):
         found = _tab(text, mark)
+    elif (
+        "cannot start any token" in problem
+        and text[mark : mark + 1] in _LEADING
+        and _open_bracket(text, start, mark) is not None
+    ):
+        found = _leading_problem(text, mark, mark)
     elif "flow" in about and context is not None and text[context : context + 1] in ("[", "{"):
         found = _flow(text, context, mark, end)
     else:
@@ -110,13 +116,13 @@ def _in_quotes(text: str, opened: int, mark: int, end: int, problem: str) -> Yam
     if "escape" in problem or "hexdecimal" in problem:
         # The parsers point at the backslash, behind it or behind its letter.
         backslash = text.rfind("\\", opened, mark + 1)
-        if backslash >= 0:
+        if 0 <= backslash < end - 1:
             letter = text[backslash + 1 : backslash + 2]
             stop = backslash + 2
             if letter in ("x", "u", "U"):
                 digits = re.compile("[0-9a-fA-F]{0,8}").match(text, stop)
                 assert digits is not None
-                stop = min(digits.end(), stop + {"x": 2, "u": 4, "U": 8}[letter])
+                stop = min(digits.end(), stop + {"x": 2, "u": 4, "U": 8}[letter], end)
             return _problem(
                 f"{quote(text[backslash:stop])} is no escape that YAML knows",
                 backslash,
@@ -148,7 +154,7 @@ def _colon(text: str, start: int, mark: int) -> YamlProblem:
         if len(key) > _MAX_KEY:
             return _problem(f"a key has more than {_MAX_KEY} characters", value, mark)
         return _problem(
-            f"{quote(key + ':')} cannot be a key here: by its indentation it goes on with the value above",
+            f"{quote(key + ':')} cannot be a key here: its indentation continues the value above",
             value,
             mark + 1,
             "indent the key like the other keys, or put the value above in double quotes",
@@ -252,7 +258,7 @@ def _by_message(text: str, start: int, mark: int, context: int | None, problem: 
         stop = line_end(text, context)
         shown = text[context:stop].rstrip()
         return _problem(
-            f'{quote(shown)} has no ":" to be a key, and too little indentation to go on with the value above',
+            f'{quote(shown)} has no ":" to be a key, and too little indentation to continue',
             context,
             context + len(shown),
             'add ": " behind the key, or indent the line further than the key above',

@@ -8,7 +8,7 @@ from functools import lru_cache
 from derivlint.yaml_reader.decode import BREAKS
 
 #: Longer text of the user is cut in messages.
-_SHOWN = 40
+_SHOWN = 32
 
 
 def quote(text: str) -> str:

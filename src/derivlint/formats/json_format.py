@@ -1,0 +1,76 @@
+"""Diagnostics as JSON, in the shape that scripts rely on."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from derivlint.formats.report import Report
+from derivlint.lint import Diagnostic, Fix, Related, Severity
+from derivlint.source import SourceFile
+
+VERSION = 1
+Json = dict[str, Any]
+
+
+def render_json(report: Report) -> str:
+    """The report as one JSON document with a line end."""
+    document = {
+        "version": VERSION,
+        "diagnostics": [_diagnostic(item, report.sources) for item in report.diagnostics],
+        "summary": {
+            "files": len(report.sources),
+            "entries": report.entries,
+            "formulas": report.formulas,
+            "errors": report.count(Severity.ERROR),
+            "warnings": report.count(Severity.WARNING),
+            "infos": report.count(Severity.INFO),
+            "suppressed": report.suppressed,
+            "hidden": report.hidden,
+        },
+    }
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def _place(source: SourceFile, offset: int) -> Json:
+    line, column = source.position(offset)
+    return {"line": line, "column": column, "offset": offset}
+
+
+def _diagnostic(item: Diagnostic, sources: dict[str, SourceFile]) -> Json:
+    source = sources[item.path]
+    return {
+        "path": item.path,
+        "rule": item.rule,
+        "severity": item.severity.value,
+        "confidence": item.confidence.value,
+        "message": item.message,
+        "help": item.help,
+        "entry": item.entry,
+        "dispatch": item.dispatch,
+        "key": item.key,
+        "start": _place(source, item.span.start),
+        "end": _place(source, item.span.end),
+        "related": [_related(related, item.path, sources) for related in item.related],
+        "fix": _fix(item.fix),
+    }
+
+
+def _related(related: Related, path: str, sources: dict[str, SourceFile]) -> Json:
+    shown = related.path if related.path is not None else path
+    source = sources.get(shown)
+    place: Json = {"message": related.message, "path": shown}
+    if source is not None:
+        place["start"] = _place(source, related.span.start)
+        place["end"] = _place(source, related.span.end)
+    return place
+
+
+def _fix(fix: Fix | None) -> Json | None:
+    if fix is None:
+        return None
+    return {
+        "title": fix.title,
+        "safe": fix.safe,
+        "edits": [{"start": edit.span.start, "end": edit.span.end, "text": edit.text} for edit in fix.edits],
+    }

@@ -1,0 +1,52 @@
+"""What a run of ``derivlint check`` has to say, ready for any format."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from derivlint.lint import Confidence, Diagnostic, Severity
+from derivlint.source import SourceFile
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The outcome of a run over all files.
+
+    Attributes:
+        diagnostics: what is shown, sorted.
+        sources: the files by the path that diagnostics name.
+        entries: the number of entries in all files.
+        formulas: the number of formulas in all files.
+        suppressed: how many diagnostics comments in the files silence.
+        hidden: how many diagnostics lie below the wanted severity or confidence.
+        native_functions: how the operators were obtained.
+    """
+
+    diagnostics: tuple[Diagnostic, ...]
+    sources: dict[str, SourceFile]
+    entries: int
+    formulas: int
+    suppressed: int = 0
+    hidden: int = 0
+    native_functions: tuple[str, ...] = field(default=())
+
+    def count(self, severity: Severity) -> int:
+        """The number of diagnostics of one severity."""
+        return sum(diagnostic.severity is severity for diagnostic in self.diagnostics)
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which diagnostics a run shows.
+
+    Attributes:
+        min_severity: the lowest severity shown.
+        min_confidence: the lowest confidence shown.
+    """
+
+    min_severity: Severity = Severity.INFO
+    min_confidence: Confidence = Confidence.HIGH
+
+    def shows(self, diagnostic: Diagnostic) -> bool:
+        """Whether a diagnostic is shown."""
+        return diagnostic.severity >= self.min_severity and diagnostic.confidence >= self.min_confidence

@@ -1,0 +1,55 @@
+"""The page of a rule, made from its docstring, its facts and its cases."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from derivlint.lint import Rule
+
+
+def rule_facts(rule: Rule) -> dict[str, Any]:
+    """What a table says of a rule."""
+    return {
+        "name": rule.name,
+        "summary": rule.summary,
+        "severity": rule.meta.severity.value,
+        "confidence": rule.meta.confidence.value,
+        "status": rule.meta.status,
+        "since": rule.meta.since,
+        "fixable": rule.fixable,
+        "checks": list(rule.meta.checks),
+    }
+
+
+def rule_page(rule: Rule) -> str:
+    """The rule's page in Markdown: its facts, its docstring, and the messages of its cases."""
+    body = inspect.cleandoc(rule.doc).splitlines()[1:]
+    facts = [
+        f"severity: {rule.meta.severity.value}",
+        f"confidence: {rule.meta.confidence.value}",
+        f"status: {rule.meta.status}",
+        f"since: {rule.meta.since}",
+        f"fix: {'yes' if rule.fixable else 'no'}",
+    ]
+    if rule.meta.checks:
+        facts.append(f"torchgen: {', '.join(rule.meta.checks)}")
+    lines = [f"# {rule.name}", "", f"{rule.summary}.", "", " | ".join(facts), *body, "", "## Messages", ""]
+    for case in rule.invalid:
+        lines += ["```yaml", case.yaml.rstrip("\n"), "```", "", f"    {case.at}: {case.message}"]
+        if case.help is not None:
+            lines.append(f"    help: {case.help}")
+        lines.append("")
+        if case.fixed is not None and case.fixed != case.yaml:
+            lines += ["After the fix:", "", "```yaml", case.fixed.rstrip("\n"), "```", ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def rule_table(rules: tuple[Rule, ...], folder: str) -> str:
+    """All rules as a Markdown table whose names link to pages in ``folder``."""
+    lines = ["| rule | severity | fix | what it finds |", "| --- | --- | --- | --- |"]
+    for rule in rules:
+        mark = "yes" if rule.fixable else ""
+        summary = rule.summary.replace("|", "\\|")
+        lines.append(f"| [{rule.name}]({folder}{rule.name}.md) | {rule.meta.severity.value} | {mark} | {summary} |")
+    return "\n".join(lines) + "\n"

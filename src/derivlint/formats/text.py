@@ -1,0 +1,165 @@
+"""Diagnostics as text for people: the place, the fact, the source line with the range underlined."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from derivlint.formats.report import Report
+from derivlint.lint import Diagnostic, Severity
+from derivlint.lint.wording import counted
+from derivlint.source import SourceFile, Span
+
+#: The narrowest line that a source window is cut to.
+MIN_WIDTH = 80
+ELLIPSIS = "..."
+TAB = "    "
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A run of text with the style that a terminal shows it in; an empty style is plain."""
+
+    text: str
+    style: str = ""
+
+
+Line = list[Piece]
+STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.INFO: "bold cyan"}
+
+
+def render_text(report: Report, width: int = 120) -> Iterator[Line]:
+    """The lines of the report.
+
+    Args:
+        report: what to show.
+        width: the columns of the terminal; longer source lines are cut around the place.
+    """
+    width = max(width, MIN_WIDTH)
+    for item in report.diagnostics:
+        yield from _diagnostic(item, report.sources, width)
+        yield []
+    yield [Piece(summary(report))]
+
+
+def plain(line: Line) -> str:
+    """A line without styles."""
+    return "".join(piece.text for piece in line)
+
+
+def summary(report: Report) -> str:
+    """The last line: what was found in how much."""
+    size = f"{counted(report.entries, 'entry', 'entries')}, {counted(report.formulas, 'formula')}"
+    where = f"{counted(len(report.sources), 'file')} ({size})"
+    found = [
+        counted(report.count(severity), noun)
+        for severity, noun in ((Severity.ERROR, "error"), (Severity.WARNING, "warning"), (Severity.INFO, "note"))
+        if report.count(severity)
+    ]
+    text = f"found {_enumerated(found)} in {where}" if found else f"no findings in {where}"
+    if report.suppressed:
+        text += f"; {report.suppressed:,} suppressed"
+    if report.hidden:
+        text += f"; {report.hidden:,} hidden by severity or confidence"
+    return text
+
+
+def _enumerated(items: list[str]) -> str:
+    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"
+
+
+def _diagnostic(item: Diagnostic, sources: dict[str, SourceFile], width: int) -> Iterator[Line]:
+    source = sources[item.path]
+    line, column = source.position(item.span.start)
+    style = STYLES[item.severity]
+    yield [
+        Piece(f"{item.path}:{line}:{column}: ", "bold"),
+        Piece(f"{item.severity.value}: ", style),
+        Piece(printable(item.message)),
+        Piece(f" [{item.rule}]", "dim"),
+    ]
+    yield from excerpt(source, item.span, width, style)
+    for related in item.related:
+        other = sources.get(related.path) if related.path is not None else source
+        if other is None:
+            yield [Piece("  note: ", "bold"), Piece(f"{printable(related.message)} ({related.path})")]
+            continue
+        line, column = other.position(related.span.start)
+        yield [Piece("  note: ", "bold"), Piece(f"{printable(related.message)} ({other.path}:{line}:{column})")]
+        yield from excerpt(other, related.span, width, "bold")
+    if item.help is not None:
+        yield [Piece("  help: ", "bold green"), Piece(printable(item.help))]
+
+
+def excerpt(source: SourceFile, span: Span, width: int, style: str) -> Iterator[Line]:
+    """The first line of a range with the range underlined; of a range over several lines, its part of that line."""
+    number, column = source.position(span.start)
+    text = source.line(number)
+    last = source.position(span.end).line
+    start = column - 1
+    end = min(len(text), start + (span.end - span.start)) if last == number else len(text.rstrip())
+    gutter = f"{number:>5} | "
+    before, marked, after = text[:start], text[start:end], text[end:]
+    window = _window(before, marked, after, width - len(gutter))
+    yield [Piece(gutter, "dim"), Piece(window[0])]
+    underline = " " * window[1] + "^" * max(1, window[2])
+    more = f" ... to line {last}" if last > number else ""
+    yield [Piece(" " * 5 + " | ", "dim"), Piece(underline, style), Piece(more, "dim")]
+
+
+def _window(before: str, marked: str, after: str, room: int) -> tuple[str, int, int]:
+    """The part of a line that fits, with the columns of the marked part: the text, where it begins, how wide it is."""
+    shown = [printable(part) for part in (before, marked, after)]
+    widths = [cells(part) for part in shown]
+    if sum(widths) <= room:
+        return "".join(shown), widths[0], widths[1]
+    if widths[1] > room - 2 * len(ELLIPSIS):
+        kept = _head(shown[1], room - 2 * len(ELLIPSIS))
+        lead = ELLIPSIS if before else ""
+        return f"{lead}{kept}{ELLIPSIS}", len(lead), cells(kept)
+    spare = room - widths[1]
+    left = min(widths[0], max(spare // 2, spare - widths[2]))
+    right = min(widths[2], spare - left)
+    head = shown[0] if left >= widths[0] else ELLIPSIS + _tail(shown[0], left - len(ELLIPSIS))
+    tail = shown[2] if right >= widths[2] else _head(shown[2], right - len(ELLIPSIS)) + ELLIPSIS
+    return head + shown[1] + tail, cells(head), widths[1]
+
+
+def _head(text: str, room: int) -> str:
+    kept: list[str] = []
+    used = 0
+    for char in text:
+        used += _char_cells(char)
+        if used > room:
+            break
+        kept.append(char)
+    return "".join(kept)
+
+
+def _tail(text: str, room: int) -> str:
+    return _head(text[::-1], room)[::-1]
+
+
+def printable(text: str) -> str:
+    """The text with tabs as blanks and control characters escaped, so that it cannot steer a terminal."""
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else TAB if char == "\t" else _escaped(char) for char in text)
+
+
+def _escaped(char: str) -> str:
+    return char.encode("unicode_escape").decode("ascii")
+
+
+def cells(text: str) -> int:
+    """The columns that a terminal needs for a text."""
+    if text.isascii():
+        return len(text)
+    return sum(map(_char_cells, text))
+
+
+def _char_cells(char: str) -> int:
+    if unicodedata.combining(char):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 1

@@ -1,0 +1,142 @@
+"""Problems that single tokens show: characters, numbers, literals and comments that C++ does not know."""
+
+from __future__ import annotations
+
+import re
+
+from derivlint.formula.problem import SyntaxProblem
+from derivlint.formula.tokens import BAD, SEMICOLON, UNCLOSED_COMMENT, UNCLOSED_STRING, Token
+
+#: What people mean by characters that word processors and chat programs put in.
+_LOOKALIKES = {
+    **dict.fromkeys("\u2212\u2010\u2011\u2012\u2013\u2014\ufe63\uff0d", "-"),
+    **dict.fromkeys("\u201c\u201d\u201e\u00ab\u00bb\u2033\uff02", '"'),
+    **dict.fromkeys("\u2018\u2019\u201a\u2032\u00b4\uff07", "'"),
+    **dict.fromkeys("\u00d7\u2217\u22c5\u00b7\u2219\uff0a", "*"),
+    **dict.fromkeys("\u00f7\u2215\u2044\uff0f", "/"),
+    **dict.fromkeys("\u00a0\u2007\u2009\u200a\u202f\u3000\u2002\u2003", " "),
+    **dict.fromkeys("\u200b\u200c\u200d\u2060\ufeff", ""),
+    "\u2264": "<=",
+    "\u2265": ">=",
+    "\u2260": "!=",
+    "\uff08": "(",
+    "\uff09": ")",
+    "\uff3b": "[",
+    "\uff3d": "]",
+    "\uff0c": ",",
+    "\uff1a": ":",
+    "\uff1f": "?",
+    "\uff0b": "+",
+    "\uff1d": "=",
+    "\uff1c": "<",
+    "\uff1e": ">",
+    "\u2026": "...",
+}
+_ASCII_HELP = {
+    "@": 'C++ has no "@" operator, call "matmul"',
+    "$": None,
+    "#": "C++ comments are written /* like this */",
+    "`": "string literals stand in double quotes",
+    "\\": None,
+}
+
+_INTEGER_SUFFIX = r"(?:[uU](?:ll|LL|[lLzZ])?|(?:ll|LL|[lLzZ])[uU]?)?"
+_NUMBER = re.compile(
+    rf"(?:0|[1-9](?:'?[0-9])*|0(?:'?[0-7])+|0[xX][0-9a-fA-F](?:'?[0-9a-fA-F])*|0[bB][01](?:'?[01])*){_INTEGER_SUFFIX}"
+    r"|(?:[0-9](?:'?[0-9])*\.(?:[0-9](?:'?[0-9])*)?|\.[0-9](?:'?[0-9])*)(?:[eE][+-]?[0-9](?:'?[0-9])*)?[fFlL]?"
+    r"|[0-9](?:'?[0-9])*[eE][+-]?[0-9](?:'?[0-9])*[fFlL]?"
+    r"|0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?[0-9]+[fFlL]?"
+)
+_SUSPECTS = frozenset({BAD, UNCLOSED_STRING, UNCLOSED_COMMENT, "LINE_COMMENT", "NUMBER"})
+
+
+def lexical_problem(text: str, everything: list[Token], significant: list[Token]) -> SyntaxProblem | None:
+    """The first problem that a token shows on its own, or None; a semicolon at the end counts last."""
+    if not significant:
+        return _empty(text, everything)
+    for token in everything:
+        if token.type in _SUSPECTS:
+            problem = _suspect(text, token)
+            if problem is not None:
+                return problem
+    if significant[-1].type == SEMICOLON:
+        first = len(significant) - 1
+        while first and significant[first - 1].type == SEMICOLON:
+            first -= 1
+        start, end = significant[first].start, significant[-1].end
+        message = 'a formula is an expression, it does not end with ";"'
+        return SyntaxProblem("trailing-semicolon", message, start, end, 'remove the ";"')
+    return None
+
+
+def _empty(text: str, everything: list[Token]) -> SyntaxProblem:
+    comment = next((token for token in everything if token.type in ("COMMENT", "LINE_COMMENT")), None)
+    if comment is None:
+        return SyntaxProblem("empty", "the formula is empty", 0, len(text))
+    return SyntaxProblem("empty", "the formula is only a comment", comment.start, comment.end)
+
+
+def _suspect(text: str, token: Token) -> SyntaxProblem | None:
+    start, end = token.start, token.end
+    if token.type == "NUMBER":
+        return _number(token)
+    if token.type == "LINE_COMMENT":
+        if end < len(text):
+            return None  # a line break ends the comment, as in a block scalar of YAML
+        message = 'a "//" comment also hides the code that is generated behind the formula'
+        return SyntaxProblem("line-comment", message, start, end, "write /* ... */, or a YAML comment")
+    if token.type == UNCLOSED_COMMENT:
+        return SyntaxProblem(
+            "unclosed-comment", '"/*" is never closed', start, start + 2, 'close the comment with "*/"'
+        )
+    if token.type == UNCLOSED_STRING:
+        quote = token.text[0]
+        message = f"{'string' if quote == chr(34) else 'character'} literal is never closed"
+        return SyntaxProblem("unclosed-string", message, start, end, f"close it with {quote}")
+    return _character(text, token)
+
+
+def _number(token: Token) -> SyntaxProblem | None:
+    text = token.text
+    if (text.isdigit() and text[0] != "0") or _NUMBER.fullmatch(text):
+        return None
+    help_text = None
+    if "_" in text and _NUMBER.fullmatch(text.replace("_", "'")):
+        help_text = f'C++ groups digits with "\'": {text.replace("_", chr(39))}'
+    elif text[0] == "0" and text.isdigit():
+        help_text = "a number that begins with 0 is octal in C++"
+    elif text.count(".") > 1:
+        help_text = 'a number has one "."'
+    elif text[-1] in "jJ":
+        help_text = "C++ has no imaginary numbers"
+    return SyntaxProblem("bad-number", f'"{text}" is not a number in C++', token.start, token.end, help_text)
+
+
+def _character(text: str, token: Token) -> SyntaxProblem:
+    start, end = token.start, token.end
+    if len(token.text) > 1:
+        message = f'"{token.text}" is not an identifier in C++'
+        return SyntaxProblem("bad-character", message, start, end)
+    char = token.text
+    if char == ".":
+        while end < len(text) and text[end] == ".":
+            end += 1
+        return SyntaxProblem("unexpected", f'unexpected "{text[start:end]}"', start, end)
+    if char.isascii() and char.isprintable():
+        message = f'"{char}" means nothing in a C++ expression'
+        return SyntaxProblem("bad-character", message, start, end, _ASCII_HELP.get(char))
+    import unicodedata
+
+    label = f"U+{ord(char):04X}"
+    name = unicodedata.name(char, "").lower()
+    written = (
+        f'"{char}" ({label}{", " + name if name else ""})' if char.isprintable() else f"{name or 'character'} {label}"
+    )
+    meant = _LOOKALIKES.get(char)
+    if meant is None:
+        return SyntaxProblem("bad-character", f"{written} means nothing in a C++ expression", start, end)
+    if not meant.strip():
+        help_text = "write a blank" if meant else "remove it"
+    else:
+        help_text = "write ASCII quotes" if meant in "\"'" else f'did you mean "{meant}"?'
+    return SyntaxProblem("bad-character", f"{written} is not an ASCII character", start, end, help_text)
