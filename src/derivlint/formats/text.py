@@ -13,6 +13,8 @@ from derivlint.source import SourceFile, Span
 
 #: The narrowest line that a source window is cut to.
 MIN_WIDTH = 80
+#: The columns of a line number; a larger number takes more.
+GUTTER = 5
 ELLIPSIS = "..."
 TAB = "    "
 
@@ -74,7 +76,7 @@ def _diagnostic(item: Diagnostic, sources: dict[str, SourceFile], width: int) ->
     line, column = source.position(item.span.start)
     style = STYLES[item.severity]
     yield [
-        Piece(f"{item.path}:{line}:{column}: ", "bold"),
+        Piece(f"{printable(item.path)}:{line}:{column}: ", "bold"),
         Piece(f"{item.severity.value}: ", style),
         Piece(printable(item.message)),
         Piece(f" [{item.rule}]", "dim"),
@@ -83,10 +85,10 @@ def _diagnostic(item: Diagnostic, sources: dict[str, SourceFile], width: int) ->
     for related in item.related:
         other = sources.get(related.path) if related.path is not None else source
         if other is None:
-            yield [Piece("  note: ", "bold"), Piece(f"{printable(related.message)} ({related.path})")]
+            yield [Piece("  note: ", "bold"), Piece(printable(f"{related.message} ({related.path})"))]
             continue
         line, column = other.position(related.span.start)
-        yield [Piece("  note: ", "bold"), Piece(f"{printable(related.message)} ({other.path}:{line}:{column})")]
+        yield [Piece("  note: ", "bold"), Piece(printable(f"{related.message} ({other.path}:{line}:{column})"))]
         yield from excerpt(other, related.span, width, "bold")
     if item.help is not None:
         yield [Piece("  help: ", "bold green"), Piece(printable(item.help))]
@@ -96,16 +98,17 @@ def excerpt(source: SourceFile, span: Span, width: int, style: str) -> Iterator[
     """The first line of a range with the range underlined; of a range over several lines, its part of that line."""
     number, column = source.position(span.start)
     text = source.line(number)
-    last = source.position(span.end).line
+    # a range that ends with the line's end reaches up to the next line without covering any of it
+    last = source.position(max(span.start, span.end - 1)).line
     start = column - 1
     end = min(len(text), start + (span.end - span.start)) if last == number else len(text.rstrip())
-    gutter = f"{number:>5} | "
+    gutter = f"{number:>{GUTTER}} | "
     before, marked, after = text[:start], text[start:end], text[end:]
     window = _window(before, marked, after, width - len(gutter))
     yield [Piece(gutter, "dim"), Piece(window[0])]
     underline = " " * window[1] + "^" * max(1, window[2])
     more = f" ... to line {last}" if last > number else ""
-    yield [Piece(" " * 5 + " | ", "dim"), Piece(underline, style), Piece(more, "dim")]
+    yield [Piece(" " * (len(gutter) - 2) + "| ", "dim"), Piece(underline, style), Piece(more, "dim")]
 
 
 def _window(before: str, marked: str, after: str, room: int) -> tuple[str, int, int]:
@@ -160,6 +163,7 @@ def cells(text: str) -> int:
 
 
 def _char_cells(char: str) -> int:
-    if unicodedata.combining(char):
+    # marks are drawn over the letter before them; variation selectors are marks whose combining class is 0
+    if unicodedata.category(char) in ("Mn", "Me"):
         return 0
     return 2 if unicodedata.east_asian_width(char) in "WF" else 1

@@ -39,4 +39,9 @@ def apply_edits(text: str, edits: Iterable[Edit]) -> str:
 def render(formula: Formula, node: Node | None = None) -> str:
     """The text of a node, or of the whole formula, put together from its tokens, blanks and comments included."""
     start, end = (0, len(formula.text)) if node is None else (node.start, node.end)
-    return "".join(token.text for token in tokens(formula.text) if start <= token.start and token.end <= end)
+    # the ">>" of nested template arguments is one token of the text and belongs to two nodes
+    return "".join(
+        token.text[max(0, start - token.start) : end - token.start]
+        for token in tokens(formula.text)
+        if token.start < end and token.end > start
+    )

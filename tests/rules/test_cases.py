@@ -1,0 +1,127 @@
+"""The cases that every rule carries, and the form of rules."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from derivlint.lint import Diagnostic, Fix, Invalid, Rule, Severity, run_rules
+from derivlint.lint.rule import TARGETS
+from derivlint.model import build_model
+from derivlint.rules import NAMES, load_rules
+from derivlint.schema import NativeFunctions, read_native_functions
+from derivlint.source import SourceFile
+
+FOLDER = Path(__file__).parent.parent.parent / "rules"
+RULES = load_rules()
+SECTIONS = ["## What it detects", "## Why it is bad", "## Example", "## Instead", "## Fix safety", "## Sources"]
+OPTIONAL = "## Fix safety"
+
+
+def cases() -> Iterator[tuple[Rule, int, str]]:
+    for rule in RULES:
+        yield from ((rule, number, text) for number, text in enumerate(rule.valid))
+
+
+def invalid_cases() -> Iterator[tuple[Rule, int, Invalid]]:
+    for rule in RULES:
+        yield from ((rule, number, case) for number, case in enumerate(rule.invalid))
+
+
+def diagnose(text: str, natives: NativeFunctions) -> tuple[SourceFile, list[Diagnostic]]:
+    source = SourceFile.from_bytes("derivatives.yaml", text.encode("utf-8", "surrogateescape"))
+    result = run_rules(build_model(source, natives), RULES)
+    assert result.internal_errors == 0, [item.message for item in result.diagnostics if item.rule == "internal-error"]
+    return source, list(result.diagnostics)
+
+
+def operators(case: Invalid, bundled: NativeFunctions) -> NativeFunctions:
+    """The bundled operators, with those that the case brings along."""
+    if case.natives is None:
+        return bundled
+    extra = read_native_functions([SourceFile("native_functions.yaml", case.natives)])
+    assert extra.problems == ()
+    return NativeFunctions(
+        (*bundled.written, *extra.written), helpers=bundled.helpers, autograd_keys=bundled.autograd_keys
+    )
+
+
+def place(source: SourceFile, diagnostic: Diagnostic) -> str:
+    line, column = source.position(diagnostic.span.start)
+    end_line, end_column = source.position(diagnostic.span.end)
+    return f"{line}:{column}-{end_column}" if line == end_line else f"{line}:{column}-{end_line}:{end_column}"
+
+
+def apply_fix(text: str, fix: Fix) -> str:
+    for edit in sorted(fix.edits, key=lambda edit: edit.span, reverse=True):
+        text = text[: edit.span.start] + edit.text + text[edit.span.end :]
+    return text
+
+
+def identify(value: object) -> str:
+    return value.name if isinstance(value, Rule) else str(value) if isinstance(value, int) else ""
+
+
+@pytest.mark.parametrize(("rule", "number", "text"), list(cases()), ids=identify)
+def test_valid_cases_are_silent(rule: Rule, number: int, text: str, bundled_natives: NativeFunctions) -> None:
+    source, found = diagnose(text, bundled_natives)
+    assert [f"{place(source, item)}: {item.message}" for item in found if item.rule == rule.name] == []
+
+
+@pytest.mark.parametrize(("rule", "number", "case"), list(invalid_cases()), ids=identify)
+def test_invalid_cases_give_exactly_their_finding(
+    rule: Rule, number: int, case: Invalid, bundled_natives: NativeFunctions
+) -> None:
+    source, found = diagnose(case.yaml, operators(case, bundled_natives))
+    own = [item for item in found if item.rule == rule.name]
+    assert [f"{place(source, item)}: {item.message}" for item in own] == [f"{case.at}: {case.message}"]
+    if case.help is not None:
+        assert own[0].help == case.help
+    fix = own[0].fix
+    assert (apply_fix(source.text, fix) if fix is not None else None) == case.fixed
+    others = {item.rule for item in found if item.severity is Severity.ERROR} - {rule.name}
+    assert others == set(case.also), [item.message for item in found]
+
+
+@pytest.mark.parametrize(("rule", "number", "case"), list(invalid_cases()), ids=identify)
+def test_a_fix_mends_its_finding(rule: Rule, number: int, case: Invalid, bundled_natives: NativeFunctions) -> None:
+    if case.fixed is None:
+        return
+    _, found = diagnose(case.fixed, operators(case, bundled_natives))
+    assert [item.message for item in found if item.rule == rule.name] == []
+
+
+def test_every_file_is_a_registered_rule_in_alphabetical_order() -> None:
+    files = sorted(path.stem.replace("_", "-") for path in FOLDER.glob("*.py") if path.stem != "__init__")
+    assert list(NAMES) == files
+
+
+@pytest.mark.parametrize("rule", RULES, ids=identify)
+def test_the_docstring_has_its_sections_in_order(rule: Rule) -> None:
+    lines = inspect.cleandoc(rule.doc).splitlines()
+    headings = [line for line in lines if line.startswith("## ")]
+    expected = [section for section in SECTIONS if section != OPTIONAL or OPTIONAL in headings]
+    assert headings == expected
+    assert lines[1] == ""
+    assert not rule.summary.endswith(".")
+
+
+@pytest.mark.parametrize("rule", RULES, ids=identify)
+def test_a_rule_has_a_target_and_enough_cases(rule: Rule) -> None:
+    assert rule.target in TARGETS
+    assert len(rule.valid) >= 2
+    assert len(rule.invalid) >= 2
+    assert rule.meta.status in ("stable", "preview")
+
+
+@pytest.mark.parametrize(("rule", "number", "case"), list(invalid_cases()), ids=identify)
+def test_messages_have_the_house_style(rule: Rule, number: int, case: Invalid) -> None:
+    """Fact first, lower case, user text in balanced double quotes, no trailing period, one line, not too long."""
+    for text in (case.message, case.help or "x"):
+        assert not text[0].isupper(), text
+        assert not text.endswith("."), text
+        assert "\n" not in text
+        assert text.count('"') % 2 == 0, text
+    assert len(case.message) <= 130, len(case.message)
