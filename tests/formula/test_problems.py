@@ -112,7 +112,7 @@ SLIPS = [
     # braces and others
     ("a + ⟦{⟧1}", "unexpected", "a braced list can only be an argument or follow the name of a type", None),
     ("f(x)⟦::⟧y", "unexpected", '"::" does not follow a name', None),
-    ("⟦[⟧x](y)", "unexpected", 'unexpected "["', None),
+    ("f(⟦[⟧x, y])", "missing-operand", 'missing operand before "["', "C++ writes lists as {a, b}"),
 ]
 
 

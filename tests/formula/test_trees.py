@@ -180,7 +180,7 @@ def test_free_names_are_neither_bound_by_a_lambda_nor_qualified_nor_types() -> N
         ("x", 11),
         ("y", 16),
         ("y", 43),
-        ("w", 63),
+        ("w", 62),
         ("i", 76),
     ]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from derivlint.formula import parse_formula
+from derivlint.model.gradients import adjacent_indices
 from derivlint.model.words import (
     mentions,
     occurrences,
@@ -69,7 +70,5 @@ def test_a_use_of_the_variable_is_neither_member_nor_part_of_a_name_nor_text() -
 
 def test_used_gradient_indices_of_torchgen_are_seen() -> None:
     """The literal indices that torchgen counts are those that the tree gives."""
-    from derivlint.model.gradients import _adjacent_indices
-
     for text in ("f(grads[0], grads[12])", "grads[ 1 ]", "x.grads[3] + grads[i]", "f(grads,grads[0])", "xgrads[2]"):
-        assert _adjacent_indices(parse_formula(text)) == used_gradient_indices(text)
+        assert adjacent_indices(parse_formula(text)) == used_gradient_indices(text)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import glob
+import os
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -15,14 +17,16 @@ from derivlint.lint.wording import quoted_list
 from derivlint.source import SourceError, SourceFile
 
 if TYPE_CHECKING:
-    from derivlint.schema import NativeFunctions
+    from derivlint.schema import InstalledTorch, NativeFunctions
 
 STDIN = "-"
 INSTALLED = "installed"
 FILE_PATTERN = "derivatives*.yaml"
+TAGS_NAME = "tags.yaml"
+#: Where a PyTorch checkout keeps what derivlint reads.
 NATIVE_FUNCTIONS = Path("aten/src/ATen/native/native_functions.yaml")
-TAGS = Path("aten/src/ATen/native/tags.yaml")
-IN_CHECKOUT = Path("tools/autograd/derivatives.yaml")
+FUNCTIONS_MANUAL = Path("torch/csrc/autograd/FunctionsManual.h")
+DERIVATIVES = Path("tools/autograd/derivatives.yaml")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,38 +34,57 @@ class Operators:
     """Where the operators for a derivatives file come from.
 
     Attributes:
-        native_functions: the files, empty for the bundled index.
-        tags: the file of tags, if known.
-        version: the version of the bundled index; None for the newest.
         reason: why these, for ``--show-settings``.
+        native_functions: the files; with the bundled index they add to it, else they are all there is.
+        tags: the file of tags, if known.
+        functions_manual: the header with the C++ functions that formulas may call, if known.
+        bundled: whether the bundled index is taken.
+        version: the version of the index or of the installed torch; None for the newest index, or where unknown.
     """
 
-    native_functions: tuple[Path, ...]
-    tags: Path | None
-    version: str | None
     reason: str
+    native_functions: tuple[Path, ...] = ()
+    tags: Path | None = None
+    functions_manual: Path | None = None
+    bundled: bool = False
+    version: str | None = None
 
     def describe(self) -> str:
         """What was found and why, in one line."""
-        if not self.native_functions:
-            return f"{self.version or 'newest'} bundled operator index ({self.reason})"
-        files = ", ".join(str(path) for path in self.native_functions)
-        return f"{files} ({self.reason})"
+        parts = [f"bundled operator index of PyTorch {self.version or 'newest'}"] if self.bundled else []
+        parts += map(str, self.native_functions)
+        return f"{', '.join(parts)} ({self.reason})"
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedOperators:
+    """Operators with the files that they were read from.
+
+    Attributes:
+        natives: the operators.
+        sources: the files, into which diagnostics may point.
+    """
+
+    natives: NativeFunctions
+    sources: tuple[SourceFile, ...] = ()
 
 
 def derivatives_files(given: Sequence[str], settings: Settings) -> list[str]:
     """The derivatives files to check, each once, in the order of the arguments.
+
+    Args:
+        given: files, folders, patterns, or ``-``.
+        settings: those of the working folder, which may name files where none is given.
 
     Raises:
         InputError: a pattern matches nothing, a folder holds none, or nothing is there to check.
     """
     paths: list[str] = []
     for argument in given:
+        path = Path(argument)
         if argument == STDIN:
             paths.append(STDIN)
-            continue
-        path = Path(argument)
-        if path.is_dir():
+        elif path.is_dir():
             paths.extend(_in_folder(path))
         elif glob.has_magic(argument) and not path.exists():
             matches = sorted(glob.glob(argument, recursive=True))
@@ -77,83 +100,149 @@ def derivatives_files(given: Sequence[str], settings: Settings) -> list[str]:
 
 
 def _in_folder(folder: Path) -> list[str]:
-    found = sorted(str(path) for path in folder.rglob(FILE_PATTERN) if path.is_file())
+    found = []
+    for parent, folders, names in os.walk(folder):
+        # hidden folders hold version control and environments, whose copies of PyTorch are nobody's to mend here
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        found += [Path(parent, name) for name in names if Path(name).match(FILE_PATTERN)]
     if not found:
         raise InputError(f'no file called "{FILE_PATTERN}" in "{folder}"')
-    return found
+    return sorted(map(str, found))
 
 
 def _default_files(settings: Settings) -> Iterator[str]:
     if settings.paths:
-        yield from map(str, settings.paths)
+        yield from derivatives_files([_shown(path) for path in settings.paths], settings)
         return
     if settings.torch == INSTALLED:
-        from derivlint.schema import installed_torch
-
-        torch = installed_torch()
-        if torch is None:
-            raise InputError("no torch is installed in this Python")
-        yield str(torch.derivatives)
+        derivatives = _installed().derivatives
+        if derivatives is None:
+            raise InputError("the installed torch ships no derivatives.yaml")
+        yield str(derivatives)
         return
     here = Path.cwd()
     for folder in (here, *here.parents):
-        for candidate in (*sorted(folder.glob(FILE_PATTERN)), folder / IN_CHECKOUT):
+        for candidate in (*sorted(folder.glob(FILE_PATTERN)), folder / DERIVATIVES):
             if candidate.is_file():
-                yield str(candidate)
+                yield _shown(candidate)
                 return
     raise InputError(f'nothing to check: no "{FILE_PATTERN}" here or above; name a file, or use --torch installed')
 
 
-def operators_for(path: str, settings: Settings) -> Operators:
-    """Where the operators for a file come from: options and configuration, the checkout around it, the bundled index.
+def _shown(path: Path) -> str:
+    """A path as messages show it: relative where it lies below the working folder."""
+    here = Path.cwd()
+    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
+
+
+def _installed() -> InstalledTorch:
+    from derivlint.schema import installed_torch
+
+    torch = installed_torch()
+    if torch is None:
+        raise InputError("no torch is installed in this Python")
+    return torch
+
+
+def folder_of(path: str, stdin_filename: str | None = None) -> Path:
+    """The folder that a derivatives file stands in; for standard input the one that its name says, else this one."""
+    if path == STDIN:
+        return Path(stdin_filename).resolve().parent if stdin_filename is not None else Path.cwd()
+    return Path(path).resolve().parent
+
+
+def operators_for(folder: Path, settings: Settings) -> Operators:
+    """Where the operators come from: options and configuration, the checkout around the folder, the bundled index.
+
+    Args:
+        folder: where the derivatives file stands.
+        settings: the settings for that file.
 
     Raises:
         InputError: an installed torch is asked for and there is none.
     """
-    if settings.native_functions:
-        reason = "--native-functions" if settings.origin is None else f"--native-functions or {settings.origin}"
-        return Operators(settings.native_functions, settings.tags, None, reason)
+    files = settings.native_functions
     if settings.torch == INSTALLED:
-        from derivlint.schema import installed_torch
-
-        torch = installed_torch()
-        if torch is None:
-            raise InputError("no torch is installed in this Python")
-        return Operators((torch.native_functions,), torch.tags, None, f"installed torch {torch.version}")
+        torch = _installed()
+        return Operators(
+            f"the installed torch, asked for by {settings.operators_from}",
+            (torch.native_functions, *files),
+            settings.tags or torch.tags,
+            torch.functions_manual,
+            version=torch.release,
+        )
     if settings.torch is not None:
-        return Operators((), None, settings.torch, "--torch")
-    start = Path.cwd() if path == STDIN else Path(path).resolve().parent
-    for folder in (start, *start.parents):
-        native = folder / NATIVE_FUNCTIONS
+        reason = f"asked for by {settings.operators_from}"
+        return Operators(reason, files, settings.tags, bundled=True, version=settings.torch)
+    if files:
+        tags, header = _beside(files[0])
+        return Operators(f"named by {settings.operators_from}", files, settings.tags or tags, header)
+    for parent in (folder, *folder.parents):
+        native = parent / NATIVE_FUNCTIONS
         if native.is_file():
-            tags = folder / TAGS
-            return Operators((native,), tags if tags.is_file() else None, None, f"PyTorch checkout {folder}")
-    return Operators((), None, None, "no PyTorch checkout around the file")
+            tags, header = _beside(native)
+            return Operators(f"the PyTorch checkout {parent}", (native,), settings.tags or tags, header)
+    return Operators("no PyTorch checkout around the file", (), settings.tags, bundled=True)
+
+
+def _beside(native: Path) -> tuple[Path | None, Path | None]:
+    """The tags.yaml beside a native_functions.yaml, and the FunctionsManual.h of its checkout, as far as they exist."""
+    native = native.absolute()
+    tags = native.with_name(TAGS_NAME)
+    in_checkout = native.parts[-len(NATIVE_FUNCTIONS.parts) :] == NATIVE_FUNCTIONS.parts
+    header = native.parents[len(NATIVE_FUNCTIONS.parts) - 1] / FUNCTIONS_MANUAL if in_checkout else None
+    return tags if tags.is_file() else None, header if header is not None and header.is_file() else None
 
 
 @cache
-def load_operators(operators: Operators) -> NativeFunctions:
+def load_operators(operators: Operators) -> LoadedOperators:
     """Read the operators.
 
     Raises:
-        InputError: a file cannot be read, or there is no bundled index of that version.
+        InputError: a file cannot be read or holds no operators, or there is no bundled index of that version.
     """
-    from derivlint.schema import available_versions, load_index, read_native_functions
+    from derivlint.schema import NativeFunctions, declared_functions, read_native_functions
 
-    if not operators.native_functions:
-        try:
-            return load_index(operators.version)
-        except LookupError as error:
-            known = quoted_list(available_versions())
-            raise InputError(
-                f'no bundled operator index of version "{operators.version}"; there is {known}, or "installed"'
-            ) from error
+    index = _load_index(operators.version) if operators.bundled else None
+    if index is not None and not operators.native_functions:
+        return LoadedOperators(index)
     try:
-        sources = [SourceFile.read(path) for path in operators.native_functions]
+        sources = tuple(SourceFile.read(path) for path in operators.native_functions)
         tags = SourceFile.read(operators.tags) if operators.tags is not None else None
+        header = SourceFile.read(operators.functions_manual) if operators.functions_manual is not None else None
     except SourceError as error:
         raise InputError(str(error)) from error
-    return read_native_functions(sources, tags=tags)
+    natives = read_native_functions(sources, tags=tags)
+    if not natives.written and not natives.problems:
+        raise InputError(f"no native functions in {quoted_list([source.path for source in sources])}")
+    helpers = declared_functions(header.text) if header is not None else ()
+    written = natives.written
+    if index is not None:
+        known = {(function.namespace, function.func_text) for function in index.written}
+        more = (function for function in natives.written if (function.namespace, function.func_text) not in known)
+        written, helpers = (*index.written, *more), index.helpers
+    natives = NativeFunctions(
+        written,
+        problems=natives.problems,
+        version=operators.version,
+        helpers=helpers,
+        autograd_keys=natives.autograd_keys,
+        known_tags=natives.known_tags,
+        origin=natives.origin if index is None else f"{index.origin} and {natives.origin}",
+    )
+    return LoadedOperators(natives, sources)
+
+
+def _load_index(version: str | None) -> NativeFunctions:
+    from derivlint.schema import available_versions, load_index
+
+    try:
+        return load_index(version)
+    except LookupError as error:
+        known = quoted_list(available_versions())
+        raise InputError(
+            f'no bundled operator index of version "{version}"; there is {known}, or "{INSTALLED}"'
+        ) from error
 
 
 def read_source(path: str, stdin_filename: str | None) -> SourceFile:
@@ -164,6 +253,6 @@ def read_source(path: str, stdin_filename: str | None) -> SourceFile:
     """
     if path != STDIN:
         return SourceFile.read(path)
-    import sys
-
+    if sys.stdin is None:
+        raise SourceError("cannot read standard input: it is closed")
     return SourceFile.from_bytes(stdin_filename or "<stdin>", sys.stdin.buffer.read())

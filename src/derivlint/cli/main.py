@@ -7,8 +7,9 @@ from importlib import import_module
 import click
 
 from derivlint import __version__
+from derivlint.cli.exits import CLEAN, INTERNAL, INTERRUPTED, REPORT_HINT, debugging, internal_error, tell
 
-#: Command, module and short help; help is here so that listing commands imports none of them.
+#: Each command and the module that holds it.
 COMMANDS = {
     "check": "derivlint.cli.check",
     "docs": "derivlint.cli.docs",
@@ -35,8 +36,41 @@ class LazyGroup(click.Group):
         assert isinstance(command, click.Command)
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that the arguments name; a misspelt one is told with the one that is probably meant."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            from derivlint.lint.wording import did_you_mean
+
+            question = did_you_mean(args[0], COMMANDS) or '"derivlint --help" lists them'
+            ctx.fail(f'no such command "{args[0]}"; {question}')
+        return super().resolve_command(ctx, args)
+
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, "--version", "-V", message="derivlint %(version)s")
 def cli() -> None:
     """Linter and static checker for PyTorch's derivatives.yaml."""
+
+
+def run(arguments: list[str]) -> int:
+    """Run a command line and return its exit status; whatever goes wrong is told on standard error.
+
+    Raises:
+        Exception: of any kind, only if ``DERIVLINT_DEBUG`` is set.
+    """
+    try:
+        status = cli.main(arguments, prog_name="derivlint", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        return INTERRUPTED
+    except Exception as error:
+        if debugging():
+            raise
+        tell(internal_error(error))
+        tell(REPORT_HINT)
+        return INTERNAL
+    return status if isinstance(status, int) else CLEAN

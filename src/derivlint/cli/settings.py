@@ -21,6 +21,7 @@ class Settings:
 
     Attributes:
         origin: the configuration file, None where there is none.
+        operators_from: who says where the operators come from: the configuration file or the command line.
         paths: the derivatives files to check where the command names none.
         native_functions: files of native functions.
         tags: the file of tags.
@@ -35,6 +36,7 @@ class Settings:
     """
 
     origin: Path | None = None
+    operators_from: str = ""
     paths: tuple[Path, ...] = ()
     native_functions: tuple[Path, ...] = ()
     tags: Path | None = None
@@ -49,7 +51,13 @@ class Settings:
 
     def overridden(self, **given: Any) -> Settings:
         """The settings with those of the command line that were given."""
-        return replace(self, **{name: value for name, value in given.items() if value not in (None, ())})
+        values = {name: value for name, value in given.items() if value not in (None, ())}
+        settings = self
+        if "torch" in values or "native_functions" in values:
+            # the configuration's operators and those of the command line would mix badly
+            values["operators_from"] = "the command line"
+            settings = replace(self, torch=None, native_functions=(), tags=None)
+        return replace(settings, **values)
 
     def selected(self, rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
         """The rules that run.
@@ -67,57 +75,115 @@ class Settings:
         return tuple(rule for rule in rules if rule.name in wanted)
 
 
+class SettingsOfFiles:
+    """The settings of each derivatives file: of the configuration nearest to it, with the command line's on top."""
+
+    def __init__(self, no_config: bool, **given: Any) -> None:
+        self._no_config = no_config
+        self._given = given
+        self._by_folder: dict[Path, Settings] = {}
+
+    def of_folder(self, folder: Path) -> Settings:
+        """The settings of the files in a folder.
+
+        Raises:
+            InputError: the configuration file cannot be read, or holds something that is no setting.
+        """
+        folder = folder.resolve()
+        found = self._by_folder.get(folder)
+        if found is None:
+            found = Settings() if self._no_config else find_settings(folder)
+            found = self._by_folder[folder] = found.overridden(**self._given)
+        return found
+
+
 def unknown_rule(name: str, known: set[str]) -> str:
     """What to say of a rule that does not exist."""
     question = did_you_mean(name, known)
     return f'unknown rule "{name}"' + (f"; {question}" if question else '; "derivlint rules" lists them')
 
 
-def find_settings(start: Path) -> Settings:
-    """The settings of the nearest ``derivlint.toml``, or ``pyproject.toml`` with a table for derivlint."""
-    folder = start.resolve()
+def find_settings(folder: Path) -> Settings:
+    """The settings of the nearest ``derivlint.toml``, or ``pyproject.toml`` with a table for derivlint.
+
+    Args:
+        folder: where to begin, an absolute path.
+
+    Raises:
+        InputError: the file cannot be read, or holds something that is no setting.
+    """
     for parent in (folder, *folder.parents):
         own = parent / OWN_FILE
         if own.is_file():
-            return read_settings(own, _load(own))
+            text = _read(own)
+            return read_settings(own, _parsed(own, text), text)
         pyproject = parent / PYPROJECT
-        if pyproject.is_file():
-            table = _load(pyproject).get("tool", {}).get("derivlint")
-            if isinstance(table, dict):
-                return read_settings(pyproject, table)
+        # most projects configure other tools only; parsing their files to learn that would be a waste
+        if pyproject.is_file() and "derivlint" in (text := _read(pyproject)):
+            tool = _parsed(pyproject, text).get("tool")
+            table = tool.get("derivlint") if isinstance(tool, dict) else None
+            if table is not None:
+                return read_settings(pyproject, table, text, "[tool.derivlint]")
     return Settings()
 
 
-def _load(path: Path) -> dict[str, Any]:
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise InputError(f'cannot read "{path}": {getattr(error, "strerror", None) or error}') from error
+
+
+def _parsed(path: Path, text: str) -> dict[str, Any]:
     if sys.version_info >= (3, 11):
         import tomllib
     else:
         import tomli as tomllib
     try:
-        with open(path, "rb") as stream:
-            return tomllib.load(stream)
-    except (OSError, ValueError) as error:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
         raise InputError(f'cannot read "{path}": {error}') from error
 
 
-def read_settings(path: Path, table: dict[str, Any]) -> Settings:
+def read_settings(path: Path, table: object, text: str = "", header: str = "") -> Settings:
     """The settings of a table; paths are relative to the file.
+
+    Args:
+        path: the file.
+        table: the parsed table.
+        text: the file's text, for the lines of messages.
+        header: the line that begins the table; empty where the table is the whole file.
 
     Raises:
         InputError: a key is unknown, or a value has the wrong type.
     """
+    if not isinstance(table, dict):
+        raise InputError(f'"derivlint" in "{path}" must be a table')
     values: dict[str, Any] = {}
     for key, value in table.items():
+        where = f"{path}{_line_of(key, text, header)}"
         if key not in _KEYS:
             question = did_you_mean(key, _KEYS)
             allowed = question or f"allowed are {quoted_list(sorted(_KEYS))}"
-            raise InputError(f'unknown key "{key}" in "{path}"; {allowed}')
+            raise InputError(f'{where}: unknown key "{key}"; {allowed}')
         read, expected = _KEYS[key]
         try:
             values[key.replace("-", "_")] = read(value, path.parent)
         except (TypeError, ValueError) as error:
-            raise InputError(f'"{key}" in "{path}" must be {expected}') from error
-    return Settings(origin=path, **values)
+            raise InputError(f'{where}: "{key}" must be {expected}') from error
+    return Settings(origin=path, operators_from=str(path), **values)
+
+
+def _line_of(key: str, text: str, header: str) -> str:
+    """The line of a key as ``:3``, found by looking for it at the beginning of lines; empty where it is not there."""
+    inside = not header
+    for number, line in enumerate(text.splitlines(), 1):
+        stripped = line.strip()
+        if stripped.startswith("["):
+            inside = stripped.partition("#")[0].replace(" ", "") == header
+        elif inside and stripped.partition("=")[0].strip().strip("\"'") == key:
+            return f":{number}"
+    return ""
 
 
 def _text(value: object, folder: Path) -> str:

@@ -1,12 +1,14 @@
-"""Printing lines with styles: by rich on a terminal, plainly everywhere else."""
+"""Writing to standard output: with styles by rich on a terminal, plainly everywhere else."""
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 import sys
 from collections.abc import Iterable
 
+from derivlint.cli.exits import InputError
 from derivlint.formats.text import Line, plain
 
 
@@ -18,25 +20,69 @@ def wants_color(choice: str) -> bool:
         return False
     if os.environ.get("FORCE_COLOR"):
         return True
-    return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+    return is_terminal() and os.environ.get("TERM") != "dumb"
+
+
+def is_terminal() -> bool:
+    """Whether standard output is a terminal."""
+    return sys.stdout is not None and sys.stdout.isatty()
 
 
 def terminal_width() -> int:
     """The columns of the terminal; 120 where there is none."""
-    return shutil.get_terminal_size((120, 24)).columns if sys.stdout.isatty() else 120
+    return shutil.get_terminal_size((120, 24)).columns if is_terminal() else 120
 
 
-def write_lines(lines: Iterable[Line], color: bool) -> None:
+def write_lines(lines: Iterable[Line], color: bool = False) -> None:
     """Print lines to standard output."""
-    if not color:
-        sys.stdout.write("".join(plain(line) + "\n" for line in lines))
-        return
+    write(_styled(lines) if color else "".join(plain(line) + "\n" for line in lines))
+
+
+def _styled(lines: Iterable[Line]) -> str:
     from rich.console import Console
     from rich.text import Text
 
-    console = Console(force_terminal=True, highlight=False, soft_wrap=True, no_color=False)
+    # rich only renders: what it would make of a closed pipe or of NO_COLOR beside "--color always" is not wanted here
+    target = io.StringIO()
+    console = Console(
+        file=target, force_terminal=True, color_system="standard", highlight=False, soft_wrap=True, no_color=False
+    )
     for line in lines:
         text = Text()
         for piece in line:
             text.append(piece.text, style=piece.style)
         console.print(text)
+    return target.getvalue()
+
+
+def write(text: str, utf8: bool = False) -> None:
+    """Write to standard output and flush it; a reader that went away is no error.
+
+    Args:
+        text: what to write; characters that the encoding lacks are escaped.
+        utf8: whether to write UTF-8 whatever the locale says, as JSON must be.
+
+    Raises:
+        InputError: it cannot be written, on a full disk for example.
+    """
+    stream = sys.stdout
+    if stream is None:
+        return
+    if isinstance(stream, io.TextIOWrapper):
+        # in JSON, "backslashreplace" makes of a lone surrogate its JSON escape
+        stream.reconfigure(encoding="utf-8" if utf8 else None, errors="backslashreplace")
+    try:
+        stream.write(text)
+        stream.flush()
+    except BrokenPipeError:
+        _discard_the_rest()
+    except OSError as error:
+        _discard_the_rest()
+        raise InputError(f"cannot write the output: {error.strerror or error}") from error
+
+
+def _discard_the_rest() -> None:
+    """Give standard output another end, since the interpreter flushes it once more when it exits."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, sys.stdout.fileno())
+    os.close(null)

@@ -23,6 +23,11 @@ class Binding:
     argument: Argument | None
 
     @property
+    def is_tensor_like(self) -> bool:
+        """Whether the parameter is a tensor, or a list or an optional of tensors."""
+        return self.argument is not None and self.argument.type.is_tensor_like
+
+    @property
     def is_tensor_list(self) -> bool:
         """Whether the parameter is a list of (present) tensors."""
         return self.cpp_type in ("at::TensorList", "at::ITensorListRef")

@@ -17,7 +17,7 @@ def render_json(report: Report) -> str:
     """The report as one JSON document with a line end."""
     document = {
         "version": VERSION,
-        "diagnostics": [_diagnostic(item, report.sources) for item in report.diagnostics],
+        "diagnostics": [_diagnostic(item, report) for item in report.diagnostics],
         "summary": {
             "files": len(report.sources),
             "entries": report.entries,
@@ -37,8 +37,8 @@ def _place(source: SourceFile, offset: int) -> Json:
     return {"line": line, "column": column, "offset": offset}
 
 
-def _diagnostic(item: Diagnostic, sources: dict[str, SourceFile]) -> Json:
-    source = sources[item.path]
+def _diagnostic(item: Diagnostic, report: Report) -> Json:
+    source = report.sources[item.path]
     return {
         "path": item.path,
         "rule": item.rule,
@@ -51,19 +51,23 @@ def _diagnostic(item: Diagnostic, sources: dict[str, SourceFile]) -> Json:
         "key": item.key,
         "start": _place(source, item.span.start),
         "end": _place(source, item.span.end),
-        "related": [_related(related, item.path, sources) for related in item.related],
+        "related": [_related(related, item.path, report) for related in item.related],
         "fix": _fix(item.fix),
     }
 
 
-def _related(related: Related, path: str, sources: dict[str, SourceFile]) -> Json:
+def _related(related: Related, path: str, report: Report) -> Json:
     shown = related.path if related.path is not None else path
-    source = sources.get(shown)
-    place: Json = {"message": related.message, "path": shown}
-    if source is not None:
-        place["start"] = _place(source, related.span.start)
-        place["end"] = _place(source, related.span.end)
-    return place
+    source = report.source(shown)
+    # readers rely on the places, so a file that was not read has the one place that every file has
+    start, end = related.span if source is not None else (0, 0)
+    source = source or SourceFile(shown, "")
+    return {
+        "message": related.message,
+        "path": shown,
+        "start": _place(source, start),
+        "end": _place(source, end),
+    }
 
 
 def _fix(fix: Fix | None) -> Json | None:

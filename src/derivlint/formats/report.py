@@ -14,12 +14,12 @@ class Report:
 
     Attributes:
         diagnostics: what is shown, sorted.
-        sources: the files by the path that diagnostics name.
+        sources: the checked files by the path that diagnostics name.
         entries: the number of entries in all files.
         formulas: the number of formulas in all files.
         suppressed: how many diagnostics comments in the files silence.
         hidden: how many diagnostics lie below the wanted severity or confidence.
-        native_functions: how the operators were obtained.
+        others: more files that diagnostics may point into, such as native_functions.yaml.
     """
 
     diagnostics: tuple[Diagnostic, ...]
@@ -28,7 +28,11 @@ class Report:
     formulas: int
     suppressed: int = 0
     hidden: int = 0
-    native_functions: tuple[str, ...] = field(default=())
+    others: dict[str, SourceFile] = field(default_factory=dict)
+
+    def source(self, path: str) -> SourceFile | None:
+        """The file of that path, None where it was not read."""
+        return self.sources.get(path) or self.others.get(path)
 
     def count(self, severity: Severity) -> int:
         """The number of diagnostics of one severity."""

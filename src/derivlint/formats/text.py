@@ -40,7 +40,7 @@ def render_text(report: Report, width: int = 120) -> Iterator[Line]:
     """
     width = max(width, MIN_WIDTH)
     for item in report.diagnostics:
-        yield from _diagnostic(item, report.sources, width)
+        yield from _diagnostic(item, report, width)
         yield []
     yield [Piece(summary(report))]
 
@@ -71,8 +71,8 @@ def _enumerated(items: list[str]) -> str:
     return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"
 
 
-def _diagnostic(item: Diagnostic, sources: dict[str, SourceFile], width: int) -> Iterator[Line]:
-    source = sources[item.path]
+def _diagnostic(item: Diagnostic, report: Report, width: int) -> Iterator[Line]:
+    source = report.sources[item.path]
     line, column = source.position(item.span.start)
     style = STYLES[item.severity]
     yield [
@@ -83,7 +83,7 @@ def _diagnostic(item: Diagnostic, sources: dict[str, SourceFile], width: int) ->
     ]
     yield from excerpt(source, item.span, width, style)
     for related in item.related:
-        other = sources.get(related.path) if related.path is not None else source
+        other = report.source(related.path) if related.path is not None else source
         if other is None:
             yield [Piece("  note: ", "bold"), Piece(printable(f"{related.message} ({related.path})"))]
             continue

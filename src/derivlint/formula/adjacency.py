@@ -84,6 +84,9 @@ class _Reader:
             return _statement(token)
         if kind in ("COMMA", "COLON", "QUESTION", "BINARY", "ACCESS"):
             return self._missing_operand(token)
+        if kind == "LSQB":
+            help_text = "C++ writes lists as {a, b}"
+            return SyntaxProblem("missing-operand", 'missing operand before "["', token.start, token.end, help_text)
         return SyntaxProblem("unexpected", f'unexpected "{token.text}"', token.start, token.end)
 
     def _name(self) -> SyntaxProblem | bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from derivlint.formula.lambdas import LambdaInfo
 from derivlint.formula.nodes import Expr, Lambda, Name, Node, TypeName
 from derivlint.formula.problem import SyntaxProblem
@@ -12,29 +14,46 @@ from derivlint.formula.words import Word, find_words
 class Formula:
     """A C++ expression as it stands in a derivatives file; nothing changes it after it was parsed.
 
+    The tree is made when it is first asked for: of formulas that are derived from others, only the words matter.
+
     Attributes:
         text: the source text.
-        tree: the syntax tree, or None where the text cannot be understood as an expression.
-        problems: what is wrong with the syntax; empty for a good formula.
     """
 
-    __slots__ = ("_lambdas", "_names", "_tokens", "_words", "problems", "text", "tree")
+    __slots__ = ("_lambdas", "_names", "_parse", "_problems", "_tokens", "_tree", "_words", "text")
 
     def __init__(
         self,
         text: str,
-        tree: Expr | None,
-        problems: tuple[SyntaxProblem, ...],
+        parse: Callable[[], tuple[Expr | None, tuple[SyntaxProblem, ...]]],
         tokens: list[Token],
         lambdas: list[LambdaInfo],
     ) -> None:
         self.text = text
-        self.tree = tree
-        self.problems = problems
+        self._parse: Callable[[], tuple[Expr | None, tuple[SyntaxProblem, ...]]] | None = parse
+        self._tree: Expr | None = None
+        self._problems: tuple[SyntaxProblem, ...] = ()
         self._tokens = tokens
         self._lambdas = lambdas
         self._words: tuple[Word, ...] | None = None
         self._names: tuple[Name, ...] | None = None
+
+    def _parsed(self) -> None:
+        if self._parse is not None:
+            parse, self._parse = self._parse, None
+            self._tree, self._problems = parse()
+
+    @property
+    def tree(self) -> Expr | None:
+        """The syntax tree, or None where the text cannot be understood as an expression."""
+        self._parsed()
+        return self._tree
+
+    @property
+    def problems(self) -> tuple[SyntaxProblem, ...]:
+        """What is wrong with the syntax; empty for a good formula."""
+        self._parsed()
+        return self._problems
 
     def __repr__(self) -> str:
         return f"Formula({self.text!r})"

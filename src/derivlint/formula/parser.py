@@ -9,7 +9,7 @@ from derivlint.formula.angles import mark_angles, mark_casts
 from derivlint.formula.diagnose import diagnose
 from derivlint.formula.formula import Formula
 from derivlint.formula.grammar_tables import lark
-from derivlint.formula.lambdas import LambdaInfo, mark_lambdas
+from derivlint.formula.lambdas import mark_lambdas
 from derivlint.formula.lexical import lexical_problem
 from derivlint.formula.nodes import depth
 from derivlint.formula.problem import SyntaxProblem
@@ -28,27 +28,37 @@ def parse_formula(text: str) -> Formula:
     """The formula written ``text``; never raises, what is wrong with it is in ``problems``."""
     everything = tokens(text)
     significant = [token for token in everything if token.type not in TRIVIA]
-    problem = lexical_problem(text, everything, significant)
     expression = significant
     while expression and expression[-1].type == SEMICOLON:
         expression = expression[:-1]
     marked = mark_casts(mark_angles(expression))
-    tree: Expr | None = None
-    lambdas: list[LambdaInfo] = []
-    if marked and (problem is None or problem.kind in _KEEPS_TREE):
-        fed, lambdas = mark_lambdas(marked)
-        tree, culprit = _parse(fed)
+    fed, lambdas = mark_lambdas(marked)
+
+    def parse() -> tuple[Expr | None, tuple[SyntaxProblem, ...]]:
+        problem = lexical_problem(text, everything, significant)
+        if not marked or (problem is not None and problem.kind not in _KEEPS_TREE):
+            return None, () if problem is None else (problem,)
+        tree, problem = _tree_and_problem(text, expression, marked, fed, problem)
+        return tree, () if problem is None else (problem,)
+
+    return Formula(text, parse, marked, lambdas)
+
+
+def _tree_and_problem(
+    text: str, expression: list[Token], marked: list[Token], fed: list[Token], problem: SyntaxProblem | None
+) -> tuple[Expr | None, SyntaxProblem | None]:
+    """The tree and the one problem that is told, given what was found before parsing."""
+    tree, culprit = _parse(fed)
+    if culprit is not None:
         # of two problems the cause is told: a comment that hides the closing bracket, not the missing bracket
-        if culprit is not None:
-            if problem is None or problem.kind == "trailing-semicolon":
-                problem = diagnose(text, expression, fed, culprit)
-        elif tree is not None:
-            if len(marked) > MAX_DEPTH and depth(tree) > MAX_DEPTH:
-                tree = None
-                problem = SyntaxProblem("too-deep", f"nested more than {MAX_DEPTH} levels deep", 0, len(text))
-            else:
-                problem = problem or suspicious_problem(text, marked, tree)
-    return Formula(text, tree, () if problem is None else (problem,), marked, lambdas)
+        if problem is None or problem.kind == "trailing-semicolon":
+            problem = diagnose(text, expression, fed, culprit)
+        return tree, problem
+    if tree is None:
+        return None, problem
+    if len(marked) > MAX_DEPTH and depth(tree) > MAX_DEPTH:
+        return None, SyntaxProblem("too-deep", f"nested more than {MAX_DEPTH} levels deep", 0, len(text))
+    return tree, problem or suspicious_problem(text, marked, tree)
 
 
 #: Problems of a text that is otherwise an expression.

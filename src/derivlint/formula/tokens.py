@@ -96,6 +96,7 @@ def significant_tokens(text: str) -> list[Token]:
 
 
 _REST_OF_LINE = re.compile(r"[^\n]*")
+_WORD = re.compile(r"\w+")
 
 
 def _unmatched(text: str, position: int) -> Token:
@@ -108,4 +109,6 @@ def _unmatched(text: str, position: int) -> Token:
         return Token(UNCLOSED_STRING, text[position:end], position, end)
     if char == ";":
         return Token(SEMICOLON, char, position, position + 1)
-    return Token(BAD, char, position, position + 1)
+    word = _WORD.match(text, position)
+    end = word.end() if word is not None else position + 1
+    return Token(BAD, text[position:end], position, end)

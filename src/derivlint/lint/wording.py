@@ -62,3 +62,10 @@ def quoted_list(names: Sequence[str], word: str = "and") -> str:
 def counted(number: int, singular: str, plural: str | None = None) -> str:
     """A number with its noun: ``1 output``, ``2 outputs``."""
     return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
+
+
+def listed(noun: str, names: Sequence[str]) -> str:
+    """What there is of something: ``the output is "result"``, ``the outputs are "a" and "b"``, ``there is no output``."""
+    if not names:
+        return f"there is no {noun}"
+    return f"the {noun} is {quoted(names[0])}" if len(names) == 1 else f"the {noun}s are {quoted_list(names)}"

@@ -61,6 +61,11 @@ def is_view(function: NativeFunction) -> bool:
     return is_named_view and function.schema.kind not in (SchemaKind.inplace, SchemaKind.out)
 
 
+def fits_view_function(kind: Type) -> bool:
+    """Whether the function that recreates a view can keep an argument of this type; list sizes do not matter."""
+    return (f"{kind.elem}[]" if isinstance(kind, ListType) else str(kind)) in VIEW_ARGUMENT_TYPES
+
+
 class Differentiability:
     """The differentiability of one function under one dispatch key.
 
@@ -121,6 +126,27 @@ class Differentiability:
             return tuple(value for value, flag in zip(self.returns, declared, strict=True) if flag)
         outputs = tuple(value for value in self.returns if self._is_differentiable(value.name, value.type))
         return outputs[:1] if self.uses_single_grad else outputs
+
+    @cached_property
+    def output_indices(self) -> tuple[int, ...] | None:
+        """The positions of the differentiable returns; None where they are unknown."""
+        if self.outputs is None:
+            return None
+        # by identity: the returns of an in-place function are all called "self"
+        return tuple(
+            index for index, value in enumerate(self.returns) if any(value is output for output in self.outputs)
+        )
+
+    @cached_property
+    def is_generated(self) -> bool:
+        """Whether the generator writes an autograd kernel for the function."""
+        return has_generated_kernel(self.match)
+
+    @property
+    def is_ignored(self) -> bool:
+        """Whether formulas exist but the kernel would not use them, which the generator refuses."""
+        unused = self.info.has_derivatives and not self.requires_derivative
+        return unused and self.is_generated and not self.is_void and self.outputs is not None
 
     @cached_property
     def uses_single_grad(self) -> bool:

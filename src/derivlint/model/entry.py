@@ -6,6 +6,7 @@ or an unresolved name, and a rule reports it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
@@ -17,7 +18,7 @@ from derivlint.yaml_reader import Mapping, Node, Scalar
 
 if TYPE_CHECKING:
     from derivlint.model.derivative import Derivative, DifferentiabilityInfo, ForwardDerivative
-    from derivlint.model.resolve import EntryFunction
+    from derivlint.model.resolve import EntryFunction, ResolvedName
 
 AUTO_LINEAR = "auto_linear"
 AUTO_ELEMENT_WISE = "auto_element_wise"
@@ -117,6 +118,26 @@ class KeyedFormula:
     def auto(self) -> str | None:
         """``auto_linear`` or ``auto_element_wise`` where the formula is exactly that word."""
         return self.text if self.text in (AUTO_LINEAR, AUTO_ELEMENT_WISE) else None
+
+    @cached_property
+    def resolved_names(self) -> tuple[tuple[KeyName, ResolvedName], ...]:
+        """The names of the key with what they stand for; empty where the entry's function is not known."""
+        function = self.entry.function
+        return () if function is None else tuple((name, function.resolve(name.text)) for name in self.names)
+
+    @property
+    def says_non_differentiable(self) -> bool:
+        """Whether the value is ``non_differentiable``, in any case and with any blanks around, whatever the key."""
+        return self.text is not None and self.text.lower().strip() == NON_DIFFERENTIABLE
+
+    def key_written_with(self, names: Sequence[str]) -> str | None:
+        """The key as YAML text, in its own quotes, with other names; None where a name would need escapes."""
+        if not names or not all(name.isidentifier() for name in names):
+            return None
+        text = ", ".join(names)
+        if self.key.style == "plain":
+            return text
+        return f'"{text}"' if self.key.style == "double" else f"'{text}'"
 
     @cached_property
     def is_expression(self) -> bool:

@@ -140,12 +140,12 @@ def counted_gradients(derivatives: tuple[Derivative, ...]) -> CountedGradients:
         formula = parse_formula(derivative.formula)
         uses_grad = uses_grad or mentions(formula, GRAD)
         grads += len(replaced_occurrences(formula, GRADS))
-        indices.extend(_adjacent_indices(formula))
+        indices.extend(adjacent_indices(formula))
         uses_named = uses_named or bool(derivative.named_gradients)
     return CountedGradients(uses_grad, grads, tuple(indices), uses_named)
 
 
-def _adjacent_indices(formula: Formula) -> list[int]:
+def adjacent_indices(formula: Formula) -> list[int]:
     """The numbers in ``grads[<digits>]`` without blanks, also of a member that is called ``grads``."""
     indices = []
     if formula.tree is not None and mentions(formula, GRADS):

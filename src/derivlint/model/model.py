@@ -133,6 +133,16 @@ class Model:
             )
         return found
 
+    def canonical_differentiability(self, body: DispatchBody) -> Differentiability | None:
+        """What the kernel of the entry's own function does with these formulas; None where they do not reach it."""
+        function = body.entry.function
+        if function is None:
+            return None
+        for differentiability in self.differentiabilities(body.entry):
+            if differentiability.key == body.key and differentiability.function is function.canonical:
+                return differentiability
+        return None
+
     def match_problems(self, entry: Entry) -> Iterator[MatchProblem]:
         """Why functions cannot have the entry's infos."""
         for match in self.functions_of(entry):

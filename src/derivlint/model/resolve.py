@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from derivlint.cpp import Binding, cpp_arguments, return_names
-from derivlint.model.entry import NON_DIFFERENTIABLE, Entry, KeyedFormula, Role
+from derivlint.model.entry import Entry, KeyedFormula, Role
 from derivlint.schema import (
     FunctionSchema,
     NativeFunction,
@@ -107,6 +107,16 @@ class EntryFunction:
         return self._output_by_name.get(name)
 
     @property
+    def output_names(self) -> tuple[str, ...]:
+        """The names that forward keys can use, in the order of the returns."""
+        return tuple(self._output_by_name)
+
+    @property
+    def tensor_arguments(self) -> tuple[str, ...]:
+        """The names of the arguments that can have a backward formula."""
+        return tuple(binding.name for binding in self.arguments if binding.is_tensor_like)
+
+    @property
     def is_inplace(self) -> bool:
         """Whether the canonical function modifies ``self``."""
         return self.schema.kind is SchemaKind.inplace
@@ -200,7 +210,7 @@ def assign_role(line: KeyedFormula, function: EntryFunction) -> None:
     kind = function.resolve(line.names[0].text).kind
     if kind is NameKind.ARGUMENT:
         text = line.text
-        if text is not None and text.lower().strip() == NON_DIFFERENTIABLE:
+        if line.says_non_differentiable:
             line.role = Role.NON_DIFFERENTIABLE
         else:
             line.role = Role.BACKWARD
