@@ -86,7 +86,7 @@ def renamed(operator: str, copy: int) -> str:
     """The name of an operator's copy; the prefixes and suffixes that mean something stay where they are."""
     for prefix in ("_foreach_", "_"):
         if operator.startswith(prefix):
-            return f"{prefix}c{copy}_{operator[len(prefix):]}"
+            return f"{prefix}c{copy}_{operator[len(prefix) :]}"
     return f"c{copy}_{operator}"
 
 
@@ -110,7 +110,11 @@ def multiplied(files: Files, factor: int, folder: Path) -> Files:
                 for line in item:
                     head, colon, value = line.partition(": ")
                     if copy and colon and (line.startswith("- ") or head.strip() in references):
-                        value = ", ".join(renamed(name, copy) for name in value.split(", ")) if head[0] == " " else renamed(value, copy)
+                        value = (
+                            ", ".join(renamed(name, copy) for name in value.split(", "))
+                            if head[0] == " "
+                            else renamed(value, copy)
+                        )
                     out.append(head + colon + value)
         return "\n".join(out) + "\n"
 
@@ -153,8 +157,10 @@ def main() -> None:
             many = multiplied(files, factor, Path(folder))
             runs = [run_process(derivlint(many), (0, 1)) for _ in range(3)]
             cpu = statistics.median(run.cpu for run in runs)
-            print(f"{factor:3}x the entries: cpu {cpu:.2f} s, {1000 * cpu / factor:.0f} ms for each 1x, "
-                  f"memory {statistics.median(run.memory for run in runs):.0f} MiB")
+            print(
+                f"{factor:3}x the entries: cpu {cpu:.2f} s, {1000 * cpu / factor:.0f} ms for each 1x, "
+                f"memory {statistics.median(run.memory for run in runs):.0f} MiB"
+            )
 
 
 if __name__ == "__main__":

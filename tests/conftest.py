@@ -6,6 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+
 from derivlint.schema import NativeFunctions, load_index, read_native_functions
 from derivlint.source import SourceFile
 

@@ -90,7 +90,9 @@ def with_formula(entry: Entry, key: str, text: Any) -> Entry:
     return result
 
 
-def rewritten(entry: Entry, rng: random.Random, pattern: str, new: str, *, backward: bool, count: int = 1) -> Entry | None:
+def rewritten(
+    entry: Entry, rng: random.Random, pattern: str, new: str, *, backward: bool, count: int = 1
+) -> Entry | None:
     """The entry with a pattern replaced in one formula that has it."""
     candidates = [key for key in keys(entry, backward=backward) if re.search(pattern, body(entry)[key])]
     if not candidates:
@@ -207,7 +209,9 @@ def formula_is_a_number(entry: Entry, rng: random.Random) -> Entry | None:
 @mutator
 def formula_for_non_tensor(entry: Entry, rng: random.Random) -> Entry | None:
     pieces = entry["name"].partition("(")[2].rpartition(") -> ")[0].split(", ")
-    plain = [piece.split("=")[0].split(" ")[-1] for piece in pieces if re.match(r"(int|float|bool|Scalar|SymInt)\b", piece)]
+    plain = [
+        piece.split("=")[0].split(" ")[-1] for piece in pieces if re.match(r"(int|float|bool|Scalar|SymInt)\b", piece)
+    ]
     plain = [name for name in plain if name not in body(entry)]
     if not plain:
         return None

@@ -97,9 +97,7 @@ class Oracle:
         return self._view_of_copy.get(base, base)
 
     def _load(self, definition: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-        return loader.create_differentiability_info(
-            definition, self._by_signature, self._by_schema, Counter(), set()
-        )
+        return loader.create_differentiability_info(definition, self._by_signature, self._by_schema, Counter(), set())
 
     def refusal(self, index: int, text: str) -> Refusal | None:
         """torchgen's verdict when the entry ``index`` is replaced by ``text``, a list of one item."""
@@ -143,6 +141,6 @@ def _refusal(error: Exception) -> Refusal:
     while traceback is not None:
         filename = traceback.tb_frame.f_code.co_filename
         if filename.startswith(root):
-            where = f"{filename[len(root) + 1:]}:{traceback.tb_lineno}"
+            where = f"{filename[len(root) + 1 :]}:{traceback.tb_lineno}"
         traceback = traceback.tb_next
     return Refusal(where, str(error).splitlines()[0] if str(error) else type(error).__name__)

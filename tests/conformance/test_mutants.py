@@ -11,12 +11,12 @@ from collections import defaultdict
 from dataclasses import dataclass
 
 import pytest
+
 from derivlint.lint import Diagnostic, Severity, run_rules
 from derivlint.model import build_model
 from derivlint.rules import load_rules
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile
-
 from tests.conformance.mutators import MUTATORS, to_yaml
 from tests.conformance.oracle import Oracle, Refusal, definitions
 
@@ -95,7 +95,9 @@ def errors(mutants: list[Mutant], installed_natives: NativeFunctions) -> dict[Mu
                     break
         for mutant in group:
             base = oracle.families[mutant.index]
-            by_mutant[mutant] = by_index[mutant.index] + [item for item in missing if f"_foreach_{base}" in item.message]
+            by_mutant[mutant] = by_index[mutant.index] + [
+                item for item in missing if f"_foreach_{base}" in item.message
+            ]
     return by_mutant
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from derivlint.lint import Severity, run_rules
 from derivlint.model import build_model
 from derivlint.rules import load_rules
@@ -20,5 +21,7 @@ def test_the_installed_file_has_no_errors(
     natives: NativeFunctions = request.getfixturevalue(operators)
     result = run_rules(build_model(SourceFile.read(derivatives_path), natives), load_rules())
     assert result.internal_errors == 0
-    errors = [f"{item.entry}: {item.message} [{item.rule}]" for item in result.diagnostics if item.severity is Severity.ERROR]
+    errors = [
+        f"{item.entry}: {item.message} [{item.rule}]" for item in result.diagnostics if item.severity is Severity.ERROR
+    ]
     assert errors == []

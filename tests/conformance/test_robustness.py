@@ -6,13 +6,14 @@ import random
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from derivlint.lint import run_rules
 from derivlint.model import build_model
 from derivlint.rules import load_rules
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 RULES = load_rules()
 

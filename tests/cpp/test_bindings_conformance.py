@@ -5,6 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from torchgen.api import cpp
+from torchgen.context import native_function_manager
+from torchgen.gen import parse_native_yaml
+from torchgen.model import NativeFunction
+from torchgen.packaged.autograd import gen_inplace_or_view_type, gen_trace_type, gen_variable_type, load_derivatives
+
 from derivlint.cpp import argument_type, cpp_arguments, is_optional_string, return_names, return_type
 from derivlint.model.torch_lists import (
     DONT_REQUIRE_DERIVATIVE,
@@ -14,11 +20,6 @@ from derivlint.model.torch_lists import (
     VIEWS,
 )
 from derivlint.schema import NativeFunctions, parse_type
-from torchgen.api import cpp
-from torchgen.context import native_function_manager
-from torchgen.gen import parse_native_yaml
-from torchgen.model import NativeFunction
-from torchgen.packaged.autograd import gen_inplace_or_view_type, gen_trace_type, gen_variable_type, load_derivatives
 
 
 @pytest.fixture(scope="module")

@@ -31,7 +31,9 @@ def test_the_document_has_the_promised_fields_in_the_promised_order() -> None:
     )
     natives = SourceFile("native_functions.yaml", "abc")
     report = Report((found,), {SOURCE.path: SOURCE}, 1, 2, hidden=3, others={natives.path: natives})
-    assert render_json(report) == """\
+    assert (
+        render_json(report)
+        == """\
 {
   "version": 1,
   "diagnostics": [
@@ -110,6 +112,7 @@ def test_the_document_has_the_promised_fields_in_the_promised_order() -> None:
   }
 }
 """
+    )
 
 
 def test_what_a_finding_lacks_is_null_or_empty() -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from derivlint.formats import Filter, Report
 from derivlint.formats.text import cells, excerpt, plain, printable, render_text
 from derivlint.lint import Confidence, Diagnostic, Related, Severity
 from derivlint.source import SourceFile, Span
-from hypothesis import given
-from hypothesis import strategies as st
 
 TEXT = "- name: sin(Tensor self) -> Tensor\n  self: grad * self.cos()\n  result: auto_element_wise\n"
 SOURCE = SourceFile("d.yaml", TEXT)

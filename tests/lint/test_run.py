@@ -56,7 +56,7 @@ def test_a_crash_is_a_finding_and_the_others_go_on(bundled_natives: NativeFuncti
     result = run_rules(model(bundled_natives), [make_rule("broken", "entry", crash)])
     assert result.internal_errors == 1
     assert [(d.rule, d.entry, d.message) for d in result.diagnostics] == [
-        ("internal-error", "sin", "rule \"broken\" crashed on the entry of \"sin\": KeyError: 'oops'"),
+        ("internal-error", "sin", 'rule "broken" crashed on the entry of "sin": KeyError: \'oops\''),
         ("broken", "cos", "fine"),
     ]
 
@@ -65,8 +65,15 @@ def test_diagnostics_sort_by_path_place_rule_and_message() -> None:
     def make(path: str, start: int, rule: str, message: str) -> Diagnostic:
         return Diagnostic(path, Span(start, start + 1), rule, message, Severity.ERROR, Confidence.HIGH)
 
-    ordered = [make("a", 0, "x", "m"), make("a", 3, "a", "m"), make("a", 3, "b", "a"), make("a", 3, "b", "b"), make("b", 0, "a", "a")]
-    assert sorted(reversed(ordered)) == ordered
+    ordered = [
+        make("a", 0, "x", "m"),
+        make("a", 3, "a", "m"),
+        make("a", 3, "b", "a"),
+        make("a", 3, "b", "b"),
+        make("b", 0, "a", "a"),
+    ]
+    shuffled = ordered[::-1]
+    assert sorted(shuffled) == ordered
 
 
 def test_severities_and_confidences_are_ordered() -> None:

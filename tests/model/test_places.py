@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from derivlint.formula import Name, walk
 from derivlint.model import Model, build_model
 from derivlint.schema import NativeFunctions

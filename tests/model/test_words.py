@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import re
 
+from hypothesis import given
+from hypothesis import strategies as st
+from torchgen.packaged.autograd.load_derivatives import used_gradient_indices
+from torchgen.utils import IDENT_REGEX
+
 from derivlint.formula import parse_formula
 from derivlint.model.gradients import adjacent_indices
 from derivlint.model.words import (
@@ -14,10 +19,6 @@ from derivlint.model.words import (
     substitute,
     variable_uses,
 )
-from hypothesis import given
-from hypothesis import strategies as st
-from torchgen.packaged.autograd.load_derivatives import used_gradient_indices
-from torchgen.utils import IDENT_REGEX
 
 #: Texts in which the names of the tests occur next to everything that may stand beside a name.
 texts = st.lists(

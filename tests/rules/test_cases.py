@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from derivlint.lint import Diagnostic, Fix, Invalid, Rule, Severity, run_rules
 from derivlint.lint.rule import TARGETS
 from derivlint.model import build_model

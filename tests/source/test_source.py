@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from derivlint.source import Position, SourceError, SourceFile, Span
 from hypothesis import given
 from hypothesis import strategies as st
+
+from derivlint.source import Position, SourceError, SourceFile, Span
 
 
 def test_positions_count_lines_and_code_points_from_one() -> None:
@@ -50,7 +51,7 @@ def test_first_undecodable_byte_has_a_place() -> None:
 
 
 def test_a_file_that_cannot_be_read_says_why(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match='cannot read "gone.yaml": No such file or directory'):
+    with pytest.raises(SourceError, match=r'cannot read "gone\.yaml": No such file or directory'):
         SourceFile.read(tmp_path / "gone.yaml", "gone.yaml")
     with pytest.raises(SourceError, match="Is a directory"):
         SourceFile.read(tmp_path)

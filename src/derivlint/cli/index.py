@@ -8,9 +8,11 @@ from pathlib import Path
 
 import click
 
-from derivlint.cli.check import EXISTING
 from derivlint.cli.exits import InputError
-from derivlint.cli.inputs import INSTALLED, Operators, load_operators
+from derivlint.cli.inputs import INSTALLED, Operators, load_operators, operators_for, problem_text
+from derivlint.cli.options import EXISTING
+from derivlint.cli.settings import Settings
+from derivlint.cli.terminal import write
 from derivlint.lint.wording import did_you_mean
 from derivlint.source import SourceError, SourceFile
 
@@ -44,18 +46,20 @@ def build(
             raise InputError("no torch is installed in this Python")
         native_functions, tags = (found.native_functions,), found.tags
         headers = headers or found.functions_manual
-        version = version or found.version.partition("+")[0]
+        version = version or found.release
     if not native_functions:
         raise InputError("name a --native-functions file, or use --torch installed")
     if not version:
         raise InputError("say with --version which PyTorch the index describes")
-    natives = load_operators(Operators(native_functions, tags, None, "index build"))
+    natives = load_operators(Operators("index build", native_functions, tags)).natives
+    if natives.problems:
+        raise InputError(problem_text(natives.problems[0]))
     try:
         helpers = declared_functions(SourceFile.read(headers).text) if headers is not None else ()
     except SourceError as error:
         raise InputError(str(error)) from error
     write_atomically(out, build_index(natives, version, helpers))
-    click.echo(f"wrote {out}: {len(natives.written):,} operators of PyTorch {version}")
+    write(f"wrote {out}: {len(natives.written):,} operators of PyTorch {version}\n")
 
 
 def write_atomically(path: Path, data: bytes) -> None:
@@ -85,16 +89,13 @@ def write_atomically(path: Path, data: bytes) -> None:
 @click.option("--torch", metavar="VERSION|installed", help="A version of the bundled index, or the installed torch.")
 def show(operator: str, native_functions: tuple[Path, ...], tags: Path | None, torch: str | None) -> None:
     """Print what is known of OPERATOR, such as add or add.Tensor: its overloads, variants, kernels and relations."""
-    from derivlint.cli.inputs import operators_for
-    from derivlint.cli.settings import Settings
     from derivlint.formats.operator_text import operator_lines
     from derivlint.schema import describe_operator
 
     settings = Settings(native_functions=native_functions, tags=tags, torch=torch)
-    natives = load_operators(operators_for("-", settings))
+    natives = load_operators(operators_for(Path.cwd(), settings)).natives
     facts = describe_operator(natives, operator)
     if facts is None:
         question = did_you_mean(operator.partition(".")[0], natives.operator_names())
         raise InputError(f'no operator "{operator}"' + (f"; {question}" if question else ""))
-    for line in operator_lines(facts):
-        click.echo(line)
+    write("".join(f"{line}\n" for line in operator_lines(facts)))

@@ -17,7 +17,7 @@ from derivlint.lint.wording import quoted_list
 from derivlint.source import SourceError, SourceFile
 
 if TYPE_CHECKING:
-    from derivlint.schema import InstalledTorch, NativeFunctions
+    from derivlint.schema import InstalledTorch, NativeFunctions, NativeProblem
 
 STDIN = "-"
 INSTALLED = "installed"
@@ -213,24 +213,33 @@ def load_operators(operators: Operators) -> LoadedOperators:
     except SourceError as error:
         raise InputError(str(error)) from error
     natives = read_native_functions(sources, tags=tags)
-    if not natives.written and not natives.problems:
-        raise InputError(f"no native functions in {quoted_list([source.path for source in sources])}")
-    helpers = declared_functions(header.text) if header is not None else ()
-    written = natives.written
+    if not natives.written:
+        # going on would report every operator of the derivatives file as unknown
+        files = quoted_list([source.path for source in sources])
+        raise InputError("; ".join([f"no native functions in {files}", *map(problem_text, natives.problems[:1])]))
+    helpers = frozenset(declared_functions(header.text)) if header is not None else frozenset()
+    written, known_tags = natives.written, natives.known_tags
     if index is not None:
         known = {(function.namespace, function.func_text) for function in index.written}
         more = (function for function in natives.written if (function.namespace, function.func_text) not in known)
         written, helpers = (*index.written, *more), index.helpers
+        known_tags = known_tags if known_tags is not None else index.known_tags
     natives = NativeFunctions(
         written,
         problems=natives.problems,
         version=operators.version,
         helpers=helpers,
         autograd_keys=natives.autograd_keys,
-        known_tags=natives.known_tags,
+        known_tags=known_tags,
         origin=natives.origin if index is None else f"{index.origin} and {natives.origin}",
     )
     return LoadedOperators(natives, sources)
+
+
+def problem_text(problem: NativeProblem) -> str:
+    """What is wrong in a file of native functions, with its place."""
+    line, column = problem.source.position(problem.span.start)
+    return f"{problem.source.path}:{line}:{column}: {problem.message}"
 
 
 def _load_index(version: str | None) -> NativeFunctions:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import click
 
-from derivlint.cli.check import settings_for, source_options
 from derivlint.cli.exits import InputError
-from derivlint.cli.inputs import derivatives_files, load_operators, operators_for, read_source
+from derivlint.cli.inputs import derivatives_files, folder_of, load_operators, operators_for, read_source
+from derivlint.cli.options import source_options
+from derivlint.cli.settings import SettingsOfFiles
+from derivlint.cli.terminal import write
 from derivlint.source import SourceError
 
 
@@ -35,12 +36,13 @@ def model(
     from derivlint.formats.model_json import model_document
     from derivlint.model import build_model
 
-    settings = settings_for(no_config, paths, native_functions=native_functions, tags=tags, torch=torch)
-    for path in derivatives_files(paths, settings):
+    lookup = SettingsOfFiles(no_config, native_functions=native_functions, tags=tags, torch=torch)
+    for path in derivatives_files(paths, lookup.of_folder(Path.cwd())):
         try:
             source = read_source(path, stdin_filename)
         except SourceError as error:
             raise InputError(str(error)) from error
-        built = build_model(source, load_operators(operators_for(path, settings)))
-        json.dump(model_document(built, matched), sys.stdout, indent=1, ensure_ascii=False)
-        sys.stdout.write("\n")
+        folder = folder_of(path, stdin_filename)
+        loaded = load_operators(operators_for(folder, lookup.of_folder(folder)))
+        document = model_document(build_model(source, loaded.natives), matched)
+        write(json.dumps(document, indent=1, ensure_ascii=False) + "\n", utf8=True)

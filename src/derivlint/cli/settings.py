@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -135,14 +136,12 @@ def _read(path: Path) -> str:
 
 
 def _parsed(path: Path, text: str) -> dict[str, Any]:
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
+    toml = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
     try:
-        return tomllib.loads(text)
+        parsed: dict[str, Any] = toml.loads(text)
     except (ValueError, RecursionError) as error:
         raise InputError(f'cannot read "{path}": {error}') from error
+    return parsed
 
 
 def read_settings(path: Path, table: object, text: str = "", header: str = "") -> Settings:

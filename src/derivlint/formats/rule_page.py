@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterator
 from typing import Any
 
 from derivlint.lint import Rule
@@ -22,6 +23,18 @@ def rule_facts(rule: Rule) -> dict[str, Any]:
     }
 
 
+def rule_lines(rules: tuple[Rule, ...]) -> Iterator[str]:
+    """All rules as a table for a terminal."""
+    rows = [("rule", "severity", "confidence", "status", "fix", "what it finds")]
+    for rule in rules:
+        meta = rule.meta
+        fix = "fix" if rule.fixable else ""
+        rows.append((rule.name, meta.severity.value, meta.confidence.value, meta.status, fix, rule.summary))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        yield "  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
+
+
 def rule_page(rule: Rule) -> str:
     """The rule's page in Markdown: its facts, its docstring, and the messages of its cases."""
     body = inspect.cleandoc(rule.doc).splitlines()[1:]
@@ -32,8 +45,6 @@ def rule_page(rule: Rule) -> str:
         f"since: {rule.meta.since}",
         f"fix: {'yes' if rule.fixable else 'no'}",
     ]
-    if rule.meta.checks:
-        facts.append(f"torchgen: {', '.join(rule.meta.checks)}")
     lines = [f"# {rule.name}", "", f"{rule.summary}.", "", " | ".join(facts), *body, "", "## Messages", ""]
     for case in rule.invalid:
         lines += ["```yaml", case.yaml.rstrip("\n"), "```", "", f"    {case.at}: {case.message}"]

@@ -31,18 +31,20 @@ Line = list[Piece]
 STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.INFO: "bold cyan"}
 
 
-def render_text(report: Report, width: int = 120) -> Iterator[Line]:
+def render_text(report: Report, width: int = 120, with_summary: bool = True) -> Iterator[Line]:
     """The lines of the report.
 
     Args:
         report: what to show.
         width: the columns of the terminal; longer source lines are cut around the place.
+        with_summary: whether the last line says what was found in how much.
     """
     width = max(width, MIN_WIDTH)
     for item in report.diagnostics:
         yield from _diagnostic(item, report, width)
         yield []
-    yield [Piece(summary(report))]
+    if with_summary:
+        yield [Piece(summary(report))]
 
 
 def plain(line: Line) -> str:

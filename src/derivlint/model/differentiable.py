@@ -17,7 +17,7 @@ from derivlint.model.foreach import is_foreach
 from derivlint.model.match import FunctionMatch, How
 from derivlint.model.torch_lists import DONT_REQUIRE_DERIVATIVE, MANUAL_AUTOGRAD, MAY_RETURN_VIEWS, VIEWS
 from derivlint.model.words import mentions
-from derivlint.schema import Argument, ListType, NativeFunction, SchemaKind, TensorOptionsArguments, Type
+from derivlint.schema import Argument, ListType, NativeFunction, SchemaKind, Type
 
 #: Schema types that the function which recreates a view can keep by value (gen_inplace_or_view_type.py).
 VIEW_ARGUMENT_TYPES = frozenset({"int", "int?", "SymInt", "SymInt?", "bool", "int[]", "SymInt[]", "Tensor", "Tensor?"})
@@ -102,9 +102,7 @@ class Differentiability:
         self.outputs = self._outputs()
 
     def _inputs(self) -> tuple[DifferentiableValue, ...]:
-        arguments = [
-            argument for argument in self.function.schema.arguments.non_out if isinstance(argument, Argument)
-        ]
+        arguments = [argument for argument in self.function.schema.arguments.non_out if isinstance(argument, Argument)]
         if self.is_inplace_foreach:
             # the kernel loops over the lists and calls the reference's node: names and types are the reference's
             reference = self.info.func.schema.arguments.flat_non_out
@@ -112,7 +110,7 @@ class Differentiability:
         return tuple(
             DifferentiableValue(argument.name, argument.type)
             for argument in arguments
-            if not isinstance(argument, TensorOptionsArguments) and self._is_differentiable(argument.name, argument.type)
+            if self._is_differentiable(argument.name, argument.type)
         )
 
     def _is_differentiable(self, name: str, kind: Type) -> bool:
@@ -156,9 +154,7 @@ class Differentiability:
     @property
     def is_declared_undifferentiable(self) -> bool:
         """Whether PyTorch lists the function as one that never requires a derivative."""
-        return (
-            self.function.name.base in DONT_REQUIRE_DERIVATIVE or cpp_name(self.function) in DONT_REQUIRE_DERIVATIVE
-        )
+        return self.function.name.base in DONT_REQUIRE_DERIVATIVE or cpp_name(self.function) in DONT_REQUIRE_DERIVATIVE
 
     @cached_property
     def requires_derivative(self) -> bool:

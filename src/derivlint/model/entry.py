@@ -29,10 +29,14 @@ class InFormula(Protocol):
     """Anything with offsets into a formula: a node or a word."""
 
     @property
-    def start(self) -> int: ...
+    def start(self) -> int:
+        """The offset of the first character."""
+        ...
 
     @property
-    def end(self) -> int: ...
+    def end(self) -> int:
+        """The offset behind the last character."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,9 +22,7 @@ WITH_INPLACE_REFERENCE = frozenset({"_foreach_zero_"})
 WITH_TENSOR_OVERLOAD = frozenset({"_foreach_add.Tensor", "_foreach_mul.Tensor", "_foreach_div.Tensor"})
 #: foreach functions without the ``alpha`` of their reference
 OTHER_ARITY = frozenset(
-    f"_foreach_{name}.{overload}"
-    for name in ("add", "add_", "sub", "sub_")
-    for overload in ("Scalar", "ScalarList")
+    f"_foreach_{name}.{overload}" for name in ("add", "add_", "sub", "sub_") for overload in ("Scalar", "ScalarList")
 )
 RESULT = "result"
 
@@ -90,9 +88,7 @@ def foreach_info(
         The info, or None where a formula cannot be rewritten, and what is wrong.
     """
     mine = function.schema.arguments.flat_non_out
-    foreach_name = {
-        theirs.name: own.name for own, theirs in zip(mine, schema.arguments.flat_non_out, strict=False)
-    }
+    foreach_name = {theirs.name: own.name for own, theirs in zip(mine, schema.arguments.flat_non_out, strict=False)}
     own_argument = {argument.name: argument for argument in mine}
     problems: list[ForeachProblem] = []
     derivatives = [

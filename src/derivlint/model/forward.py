@@ -39,7 +39,9 @@ def forward_output_types(line: KeyedFormula, function: EntryFunction) -> tuple[T
     return types or None
 
 
-def required_inputs(formula_text: str, suffix: str, function: NativeFunction, args: Sequence[Binding]) -> tuple[str, ...]:
+def required_inputs(
+    formula_text: str, suffix: str, function: NativeFunction, args: Sequence[Binding]
+) -> tuple[str, ...]:
     """The differentiable arguments whose tangent or primal a formula mentions, in schema order.
 
     Functions over tensor lists unpack what they need themselves; only foreach functions are told.

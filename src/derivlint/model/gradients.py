@@ -131,7 +131,7 @@ class CountedGradients:
 
 
 def counted_gradients(derivatives: tuple[Derivative, ...]) -> CountedGradients:
-    """torchgen's count; follows ``check_grad_usage`` and ``used_gradient_indices``."""
+    """Torchgen's count; follows ``check_grad_usage`` and ``used_gradient_indices``."""
     uses_grad = False
     grads = 0
     indices: list[int] = []

@@ -138,7 +138,7 @@ class Matcher:
             problems.extend(
                 MatchProblem("strides-of-self", function, info)
                 for derivative in info.derivatives
-                if "self" in derivative.var_names and any("strides_or_error" in item.expr for item in derivative.saved_inputs)
+                if "self" in derivative.var_names and derivative.strides_of
             )
             own = how is How.EXACT
             forwards[key], found = inplace_forwards(info, own_entry=own)

@@ -50,9 +50,7 @@ def read_entry(index: int, node: Node) -> Entry:
     entry.dispatch = dispatch.value
     assert isinstance(dispatch.key, Scalar)
     entry.dispatch_key_node = dispatch.key
-    entry.beside_dispatch = tuple(
-        (pair.key, pair.value) for pair in pairs.values() if isinstance(pair.key, Scalar)
-    )
+    entry.beside_dispatch = tuple((pair.key, pair.value) for pair in pairs.values() if isinstance(pair.key, Scalar))
     entry.bodies = _read_dispatch(entry, dispatch.value)
     return entry
 

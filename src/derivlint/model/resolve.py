@@ -16,7 +16,6 @@ from derivlint.schema import (
     NativeFunctions,
     SchemaError,
     SchemaKind,
-    TensorOptionsArguments,
     Type,
     parse_schema,
 )
@@ -209,7 +208,6 @@ def assign_role(line: KeyedFormula, function: EntryFunction) -> None:
     """
     kind = function.resolve(line.names[0].text).kind
     if kind is NameKind.ARGUMENT:
-        text = line.text
         if line.says_non_differentiable:
             line.role = Role.NON_DIFFERENTIABLE
         else:
@@ -238,7 +236,6 @@ __all__ = [
     "ResolvedName",
     "SchemaProblem",
     "SchemaProblemKind",
-    "TensorOptionsArguments",
     "assign_role",
     "canonical_function",
     "resolve_entry",

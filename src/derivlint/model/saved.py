@@ -159,7 +159,7 @@ def _function_use(formula: Formula, call: Call, callee: Name | Member) -> Proper
 
 def property_uses(formula: Formula) -> list[PropertyUse]:
     """The property expressions of a formula, from left to right."""
-    uses = []
+    uses: list[PropertyUse] = []
     if formula.tree is None:
         return uses
     for node in walk(formula.tree):
@@ -204,9 +204,7 @@ class SavedVariables:
         return bool(self._remaining(name)) or name in self._new_words
 
     def _remaining(self, name: str) -> list[Word]:
-        return [
-            word for word in self._formula.words if word.text == name and self._is_free(word.start, word.end)
-        ]
+        return [word for word in self._formula.words if word.text == name and self._is_free(word.start, word.end)]
 
     def save(self, names: Sequence[tuple[str, str]]) -> tuple[SavedAttribute, ...]:
         """What is saved of the given names, each with its C++ type, in torchgen's order."""
@@ -236,12 +234,11 @@ class SavedVariables:
                 written = text[start : use.end]
                 expr = item.expr.format(name) if item.expr is not None else written
                 word = Word(name, use.receiver_end - len(name), use.receiver_end, "variable")
-                saved.append(
-                    SavedAttribute(name + suffix, item.type, expr, not (exact and use.is_variable), word)
-                )
+                saved.append(SavedAttribute(name + suffix, item.type, expr, not (exact and use.is_variable), word))
                 replacement = item.result.format(name) if item.result is not None else name + suffix
                 self._replace(start, use.end, replacement)
-                self._new_words.add(text[use.receiver_start : start] + name + suffix if item.is_method else name + suffix)
+                joined = text[use.receiver_start : start] if item.is_method else ""
+                self._new_words.add(joined + name + suffix)
                 if item.spelling == STRIDES:
                     self.strides_of.append((name, word))
 
@@ -250,14 +247,12 @@ class SavedVariables:
         if not words and name not in self._new_words:
             return
         if is_optional_string(cpp_type):
-            view = (
-                f"{name}.has_value() ? std::optional<std::string_view>({name}.value()) : std::nullopt"
-            )
+            view = f"{name}.has_value() ? std::optional<std::string_view>({name}.value()) : std::nullopt"
             for word in words:
                 self._replace(word.start, word.end, view)
             self._new_words.add(name)
         uses = [word for word in words if word.role not in NOT_A_VARIABLE]
-        first = (uses or words or [None])[0]
+        first = next(iter(uses or words), None)
         saved.append(SavedAttribute(name, cpp_type, name, bool(words) and not uses, first))
 
     def _replace(self, start: int, end: int, text: str) -> None:

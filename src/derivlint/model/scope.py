@@ -170,6 +170,6 @@ def _reason(
         outputs = function.outputs
         if index is None:
             index = 0 if len(outputs) == 1 else None
-        subject = outputs[index].name if index is not None and index < len(outputs) else None
-        return NotDeclared.OTHER_OUTPUT_NAME, subject
+        known = index is not None and index < len(outputs)
+        return NotDeclared.OTHER_OUTPUT_NAME, outputs[index].name if known and index is not None else None
     return NotDeclared.UNKNOWN, None

@@ -1,6 +1,6 @@
-"""Which names a formula mentions, as the C++ compiler reads it and as torchgen's text matching reads it.
+r"""Which names a formula mentions, as the C++ compiler reads it and as torchgen's text matching reads it.
 
-torchgen finds names with the pattern ``(^|\\W)name($|\\W)``: it sees every run of word characters, also inside a string
+torchgen finds names with the pattern ``(^|\W)name($|\W)``: it sees every run of word characters, also inside a string
 literal, after a dot or in ``at::name``, and because the pattern consumes one character on both sides, of two uses that
 are separated by a single character it replaces only the first. PyTorch's build really works that way, so the model has
 to know both readings; the syntax tree gives both.

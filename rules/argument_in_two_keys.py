@@ -1,0 +1,100 @@
+'''An argument has two backward formulas, or an output two forward formulas
+
+## What it detects
+
+An argument that occurs in two backward keys under one dispatch key, or an output in two forward keys.
+
+## Why it is bad
+
+Only one gradient can flow to an argument. PyTorch's generator writes the code of both formulas, and what the second
+computes overwrites the first.
+
+## Example
+
+    - name: mul.Tensor(Tensor self, Tensor other) -> Tensor
+      self, other: mul_backward(grad, self, other)
+      other: grad * self
+
+## Instead
+
+    - name: mul.Tensor(Tensor self, Tensor other) -> Tensor
+      self: grad * other
+      other: grad * self
+
+## Sources
+
+torchgen/packaged/autograd/load_derivatives.py, ``set_up_derivatives``; gen_autograd_functions.py,
+``process_function``. Neither looks for repetitions.
+'''
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
+from derivlint.lint.wording import quoted
+from derivlint.model import DispatchBody, KeyedFormula, KeyName, NameKind, Role
+
+META = RuleMeta(severity=Severity.ERROR, checks=("X4",))
+
+VALID = (
+    """\
+- name: mul.Tensor(Tensor self, Tensor other) -> Tensor
+  self: mul_tensor_backward(grad, other, self.scalar_type())
+  other: mul_tensor_backward(grad, self, other.scalar_type())
+  result: other_t * self_p + self_t * other_p
+""",
+    # one formula under each dispatch key
+    """\
+- name: exp2(Tensor self) -> Tensor
+  dispatch:
+    Default:
+      self: grad * result.conj() * M_LN2
+    AutogradNestedTensor:
+      self: grad * result.conj() * M_LN2
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: atan2(Tensor self, Tensor other) -> Tensor
+  self, other: atan2_backward(grad, self, other, grad_input_mask)
+  other: grad * -self / (self * self + other * other)
+""",
+        at="3:3-8",
+        message='"other" already has a formula under the key "self, other"',
+    ),
+    Invalid(
+        """\
+- name: linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)
+  A: slogdet_backward(grad_sign, grad_logabsdet, A, sign)
+  sign, logabsdet: slogdet_jvp(A_t, A_p, sign)
+  logabsdet: A_t
+""",
+        at="4:3-12",
+        message='"logabsdet" already has a formula under the key "sign, logabsdet"',
+    ),
+)
+
+
+def check(body: DispatchBody) -> Iterator[Finding]:
+    """Find the second key of each name."""
+    seen: dict[str, tuple[KeyedFormula, KeyName]] = {}
+    for line in body.lines:
+        if line.role not in (Role.BACKWARD, Role.FORWARD):
+            continue
+        for name, resolved in line.resolved_names:
+            is_tensor_argument = resolved.argument is not None and resolved.argument.is_tensor_like
+            is_own = is_tensor_argument if line.role is Role.BACKWARD else resolved.kind is NameKind.OUTPUT
+            if not is_own:
+                continue
+            first, place = seen.setdefault(name.text, (line, name))
+            if first is not line and (resolved.argument is None or resolved.output is None):
+                yield Finding(
+                    name.span,
+                    f"{quoted(name.text)} already has a formula under the key {quoted(first.key_text)}",
+                    help="keep one of the two",
+                    related=(Related("the first formula is given here", place.span),),
+                    at=line,
+                )

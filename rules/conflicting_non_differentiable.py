@@ -1,0 +1,97 @@
+'''An argument has a formula and is declared non_differentiable
+
+## What it detects
+
+An argument that occurs in a backward key and in a key whose value is ``non_differentiable``.
+
+## Why it is bad
+
+The two contradict each other, and PyTorch's generator refuses the entry.
+
+## Example
+
+    - name: atan2(Tensor self, Tensor other) -> Tensor
+      self, other: atan2_backward(grad, self, other, grad_input_mask)
+      other: non_differentiable
+
+## Instead
+
+    - name: atan2(Tensor self, Tensor other) -> Tensor
+      self, other: atan2_backward(grad, self, other, grad_input_mask)
+
+## Sources
+
+torchgen/packaged/autograd/load_derivatives.py, ``set_up_derivatives``.
+'''
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
+from derivlint.lint.wording import quoted
+from derivlint.model import DispatchBody, KeyedFormula, KeyName, Role
+
+META = RuleMeta(severity=Severity.ERROR, checks=("L12",))
+
+VALID = (
+    """\
+- name: masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor
+  self: grad.masked_fill(mask, 0)
+  mask: non_differentiable
+  result: self_t.masked_fill(mask, 0)
+""",
+    # the formulas of two dispatch keys are independent of each other
+    """\
+- name: mm(Tensor self, Tensor mat2) -> Tensor
+  dispatch:
+    Default:
+      self: mm_mat1_backward(grad, mat2, self.sym_sizes(), self.sym_strides(), self.layout(), 1)
+      mat2: mm_mat2_backward(grad, self, mat2.sym_sizes(), mat2.sym_strides(), mat2.layout(), 1)
+    AutogradNestedTensor:
+      self: mm_mat1_backward(grad, mat2, self.sym_sizes(), self.sym_strides(), self.layout(), 1)
+      mat2: non_differentiable
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: atan2(Tensor self, Tensor other) -> Tensor
+  self, other: atan2_backward(grad, self, other, grad_input_mask)
+  other: non_differentiable
+""",
+        at="3:3-8",
+        message='"other" is declared non_differentiable but has a formula under the key "self, other"',
+    ),
+    Invalid(
+        """\
+- name: mm(Tensor self, Tensor mat2) -> Tensor
+  mat2, self: non_differentiable
+  self: mm_mat1_backward(grad, mat2, self.sym_sizes(), self.sym_strides(), self.layout(), 1)
+""",
+        at="2:9-13",
+        message='"self" is declared non_differentiable but has a formula under the key "self"',
+    ),
+)
+
+
+def check(body: DispatchBody) -> Iterator[Finding]:
+    """Find the declarations that contradict a formula."""
+    formulas: dict[str, tuple[KeyedFormula, KeyName]] = {}
+    for line in body.with_role(Role.BACKWARD):
+        for name, resolved in line.resolved_names:
+            if resolved.argument is not None and resolved.argument.is_tensor_like:
+                formulas.setdefault(name.text, (line, name))
+    for line in body.with_role(Role.NON_DIFFERENTIABLE):
+        for name in line.names:
+            if name.text in formulas:
+                other, place = formulas[name.text]
+                yield Finding(
+                    name.span,
+                    f"{quoted(name.text)} is declared non_differentiable but has a formula under the key "
+                    f"{quoted(other.key_text)}",
+                    help="remove one of the two",
+                    related=(Related("its formula is given here", place.span),),
+                    at=line,
+                )

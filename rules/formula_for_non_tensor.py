@@ -1,0 +1,93 @@
+'''An argument that is no tensor has a backward formula
+
+## What it detects
+
+A backward key with an argument whose type is neither ``Tensor`` nor a list or an optional of tensors.
+
+## Why it is bad
+
+Gradients flow to tensors only. PyTorch's generator refuses the key with "Missing arguments for derivatives".
+
+## Example
+
+    - name: add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
+      self: handle_r_to_c(self.scalar_type(), grad)
+      alpha: (grad * other).sum()
+
+## Instead
+
+    - name: add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
+      self: handle_r_to_c(self.scalar_type(), grad)
+      other: handle_r_to_c(other.scalar_type(), maybe_multiply(grad, alpha.conj()))
+
+## Sources
+
+torchgen/packaged/autograd/gen_variable_type.py, ``gen_differentiable_input`` and ``find_args_with_derivatives``.
+'''
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.wording import quoted, quoted_list
+from derivlint.model import EntryFunction, KeyedFormula, Role
+
+META = RuleMeta(severity=Severity.ERROR, checks=("G2", "F3"))
+
+VALID = (
+    """\
+- name: add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
+  self: handle_r_to_c(self.scalar_type(), grad)
+  other: handle_r_to_c(other.scalar_type(), maybe_multiply(grad, alpha.conj()))
+  result: self_t + maybe_multiply(other_t, alpha)
+""",
+    """\
+- name: cat(Tensor[] tensors, int dim=0) -> Tensor
+  tensors: cat_tensors_backward(grad, to_args_sizes_sym(tensors), to_args_scalartypes(tensors), dim)
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
+  self: handle_r_to_c(self.scalar_type(), grad)
+  alpha: handle_r_to_c(other.scalar_type(), maybe_multiply(grad, alpha.conj()))
+""",
+        at="3:3-8",
+        message='"alpha" of "add.Tensor" is of type "Scalar", which has no gradient',
+        help='a formula can be given for "self" or "other"',
+    ),
+    Invalid(
+        """\
+- name: sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
+  self, dim: sum_backward(grad, self.sym_sizes(), dim, keepdim)
+""",
+        at="2:9-12",
+        message='"dim" of "sum.dim_IntList" is of type "int[1]?", which has no gradient',
+        help='a formula can be given for "self"',
+    ),
+)
+
+
+def check(line: KeyedFormula) -> Iterator[Finding]:
+    """Find names of arguments that cannot have a gradient."""
+    function = line.entry.function
+    if function is None or line.role is not Role.BACKWARD or line.text is None:
+        return
+    for name, resolved in line.resolved_names:
+        binding = resolved.argument
+        if binding is None or binding.is_tensor_like or resolved.output is not None:
+            continue
+        kind = "TensorOptions" if binding.argument is None else str(binding.argument.type)
+        yield Finding(
+            name.span,
+            f'{quoted(name.text)} of "{line.entry.operator}" is of type "{kind}", which has no gradient',
+            help=_cure(function),
+        )
+
+
+def _cure(function: EntryFunction) -> str:
+    names = function.tensor_arguments
+    return f"a formula can be given for {quoted_list(names, 'or')}" if names else "the operator takes no tensor"

@@ -1,0 +1,89 @@
+'''One key names arguments and outputs
+
+## What it detects
+
+A key whose first name is an argument and that also names an output, or the other way round.
+
+## Why it is bad
+
+A formula computes either the gradients of arguments or the tangents of outputs. PyTorch's generator decides by the
+first name alone and then fails on the others, or counts them without declaring them.
+
+## Example
+
+    - name: abs(Tensor self) -> Tensor
+      self, result: grad * self.sgn()
+
+## Instead
+
+    - name: abs(Tensor self) -> Tensor
+      self: grad * self.sgn()
+      result: handle_r_to_c(result.scalar_type(), self_t.conj() * self_p.sgn())
+
+## Sources
+
+torchgen/packaged/autograd/load_derivatives.py, ``set_up_derivatives``; gen_variable_type.py,
+``find_args_with_derivatives``.
+'''
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.wording import quoted
+from derivlint.model import KeyedFormula, NameKind, Role
+
+META = RuleMeta(severity=Severity.ERROR, checks=("G2", "L9", "X4"))
+
+VALID = (
+    """\
+- name: atan2(Tensor self, Tensor other) -> Tensor
+  self, other: atan2_backward(grad, self, other, grad_input_mask)
+  result: (-self_p * other_t + other_p * self_t) / (self_p.pow(2) + other_p.pow(2))
+""",
+    """\
+- name: linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)
+  A: slogdet_backward(grad_sign, grad_logabsdet, A, sign)
+  sign, logabsdet: slogdet_jvp(A_t, A_p, sign)
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: abs(Tensor self) -> Tensor
+  self, result: grad * self.sgn()
+""",
+        at="2:9-15",
+        message='the key mixes the argument "self" with the output "result"',
+        help="give arguments and outputs keys of their own",
+    ),
+    Invalid(
+        """\
+- name: linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)
+  sign, logabsdet, A: slogdet_jvp(A_t, A_p, sign)
+""",
+        at="2:20-21",
+        message='the key mixes the output "sign" with the argument "A"',
+        help="give arguments and outputs keys of their own",
+    ),
+)
+
+OUTPUTS = (NameKind.OUTPUT, NameKind.GENERIC_OUTPUT)
+
+
+def check(line: KeyedFormula) -> Iterator[Finding]:
+    """Find the first name that is of another kind than the first one of the key."""
+    if line.role is Role.UNRESOLVED:
+        return
+    first = line.names[0].text
+    for name, resolved in line.resolved_names:
+        if line.role is Role.FORWARD and resolved.kind is NameKind.ARGUMENT and resolved.output is None:
+            kinds = f"the output {quoted(first)} with the argument {quoted(name.text)}"
+        elif line.role is not Role.FORWARD and resolved.kind in OUTPUTS:
+            kinds = f"the argument {quoted(first)} with the output {quoted(name.text)}"
+        else:
+            continue
+        yield Finding(name.span, f"the key mixes {kinds}", help="give arguments and outputs keys of their own")
+        return

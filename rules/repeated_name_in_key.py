@@ -1,0 +1,97 @@
+'''A key names the same argument or output twice
+
+## What it detects
+
+A name that occurs more than once in one key, such as ``self, self``.
+
+## Why it is bad
+
+The names of a key stand for the gradients or tangents that the formula returns, one each and in order. PyTorch's
+generator counts a repeated name twice, or overwrites its gradient with the next one, without a word.
+
+## Example
+
+    - name: mul.Tensor(Tensor self, Tensor other) -> Tensor
+      self, self: mul_tensor_backward(grad, other, self.scalar_type())
+
+## Instead
+
+    - name: mul.Tensor(Tensor self, Tensor other) -> Tensor
+      self: mul_tensor_backward(grad, other, self.scalar_type())
+
+## Fix safety
+
+The fix removes the repetitions. It is unsafe, as another name may have been meant.
+
+## Sources
+
+torchgen/packaged/autograd/load_derivatives.py, ``split_names``; gen_autograd_functions.py, ``process_function``.
+'''
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
+from derivlint.lint.wording import quoted
+from derivlint.model import KeyedFormula, Role
+
+META = RuleMeta(severity=Severity.ERROR, checks=("X4",))
+
+VALID = (
+    """\
+- name: atan2(Tensor self, Tensor other) -> Tensor
+  self, other: atan2_backward(grad, self, other, grad_input_mask)
+""",
+    """\
+- name: mm(Tensor self, Tensor mat2) -> Tensor
+  self: mm_mat1_backward(grad, mat2, self.sym_sizes(), self.sym_strides(), self.layout(), 1)
+  mat2: mm_mat2_backward(grad, self, mat2.sym_sizes(), mat2.sym_strides(), mat2.layout(), 1)
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: abs(Tensor self) -> Tensor
+  self, self: grad * self.sgn()
+""",
+        at="2:9-13",
+        message='"self" occurs twice in the key "self, self"',
+        fixed="""\
+- name: abs(Tensor self) -> Tensor
+  self: grad * self.sgn()
+""",
+    ),
+    Invalid(
+        """\
+- name: atan2(Tensor self, Tensor other) -> Tensor
+  "self, other, self": atan2_backward(grad, self, other, grad_input_mask)
+""",
+        at="2:17-21",
+        message='"self" occurs twice in the key "self, other, self"',
+        fixed="""\
+- name: atan2(Tensor self, Tensor other) -> Tensor
+  "self, other": atan2_backward(grad, self, other, grad_input_mask)
+""",
+    ),
+)
+
+
+def check(line: KeyedFormula) -> Iterator[Finding]:
+    """Find the second occurrence of each repeated name."""
+    if line.role is Role.UNRESOLVED:
+        return
+    names = [name.text for name in line.names]
+    fix = None
+    text = line.key_written_with([name for name in dict.fromkeys(names) if name])
+    if text is not None:
+        fix = Fix("remove the repetition", (TextEdit(line.key.span, text),), safe=False)
+    for position, name in enumerate(line.names):
+        if name.text and names[:position].count(name.text) == 1:
+            yield Finding(
+                name.span,
+                f"{quoted(name.text)} occurs twice in the key {quoted(line.key_text)}",
+                help="name every argument or output once",
+                fix=fix,
+            )

@@ -1,0 +1,197 @@
+'''A key names neither an argument nor an output of the operator
+
+## What it detects
+
+A name in a key that is no argument and no output of the entry's operator: a misspelt name, a stray comma, a tensor
+option such as ``dtype``, or ``output_differentiability`` where it is not read.
+
+## Why it is bad
+
+PyTorch's generator decides from the names of a key what its formula computes. It refuses an unknown first name with
+"No matching output for forward derivative definition" and an unknown later one with "Missing arguments for
+derivatives"; beside ``non_differentiable`` it accepts an unknown name, which then declares nothing.
+
+## Example
+
+    - name: atan2(Tensor self, Tensor other) -> Tensor
+      self, othr: atan2_backward(grad, self, other, grad_input_mask)
+
+## Instead
+
+    - name: atan2(Tensor self, Tensor other) -> Tensor
+      self, other: atan2_backward(grad, self, other, grad_input_mask)
+
+## Fix safety
+
+The fix is safe where one name is near; where several are, the nearest is offered as an unsafe fix.
+
+## Sources
+
+torchgen/packaged/autograd/load_derivatives.py, ``create_forward_derivative``; gen_variable_type.py,
+``find_args_with_derivatives``; gen_autograd_functions.py, ``process_function``.
+'''
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
+from derivlint.lint.wording import closest, quoted, quoted_list
+from derivlint.model import EntryFunction, KeyedFormula, KeyName, NameKind
+
+META = RuleMeta(severity=Severity.ERROR, checks=("L9", "G2", "F3"))
+
+VALID = (
+    """\
+- name: atan2(Tensor self, Tensor other) -> Tensor
+  self, other: atan2_backward(grad, self, other, grad_input_mask)
+  result: (-self_p * other_t + other_p * self_t) / (self_p.pow(2) + other_p.pow(2))
+""",
+    """\
+- name: max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
+  output_differentiability: [True, False]
+  self: value_selecting_reduction_backward_symint(grad, dim, indices, self.sym_sizes(), keepdim)
+  values: gather_with_keepdimed_indices(self_t, dim, indices, keepdim)
+""",
+    # an entry whose operator is not known says nothing of its keys
+    """\
+- name: no_such_operator(Tensor self) -> Tensor
+  slef: grad
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: abs(Tensor self) -> Tensor
+  slef: grad * self.sgn()
+""",
+        at="2:3-7",
+        message='"slef" is no argument and no output of "abs"',
+        help='did you mean "self"?',
+        fixed="""\
+- name: abs(Tensor self) -> Tensor
+  self: grad * self.sgn()
+""",
+    ),
+    Invalid(
+        """\
+- name: mm(Tensor self, Tensor mat2) -> Tensor
+  "self, mat_two": f(grad)
+""",
+        at="2:10-17",
+        message='"mat_two" is no argument and no output of "mm"',
+        help='a key can name "self", "mat2" or "result"',
+        also=("undefined-name",),
+    ),
+    Invalid(
+        """\
+- name: mul.Tensor(Tensor self, Tensor other) -> Tensor
+  'self, ': mul_tensor_backward(grad, other, self.scalar_type())
+  other: mul_tensor_backward(grad, self, other.scalar_type())
+""",
+        at="2:3-11",
+        message='the key "self, " has a comma without a name',
+        help="remove the comma",
+        fixed="""\
+- name: mul.Tensor(Tensor self, Tensor other) -> Tensor
+  'self': mul_tensor_backward(grad, other, self.scalar_type())
+  other: mul_tensor_backward(grad, self, other.scalar_type())
+""",
+    ),
+    Invalid(
+        """\
+- name: new_ones(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
+  dtype: non_differentiable
+""",
+        at="2:3-8",
+        message='"dtype" is a tensor option of "new_ones", which has no gradient',
+        help='remove it; a key can name "self" or "result"',
+    ),
+    Invalid(
+        """\
+- name: atan2(Tensor self, Tensor other) -> Tensor
+  dispatch:
+    Default:
+      output_differentiability: [True]
+      self, other: atan2_backward(grad, self, other, grad_input_mask)
+""",
+        at="4:7-31",
+        message='"output_differentiability" is not read under the dispatch key "Default"',
+        help='put it beside "dispatch"; it holds for all dispatch keys',
+    ),
+    Invalid(
+        """\
+- name: max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
+  output_diferentiability: [True, False]
+  self: value_selecting_reduction_backward_symint(grad, dim, indices, self.sym_sizes(), keepdim)
+""",
+        at="2:3-26",
+        message='"output_diferentiability" is no argument and no output of "max.dim"',
+        help='did you mean "output_differentiability"?',
+        fixed="""\
+- name: max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
+  output_differentiability: [True, False]
+  self: value_selecting_reduction_backward_symint(grad, dim, indices, self.sym_sizes(), keepdim)
+""",
+    ),
+)
+
+ENTRY_KEYS = ("dispatch", "name", "output_differentiability")
+
+
+def check(line: KeyedFormula) -> Iterator[Finding]:
+    """Judge the names of one key."""
+    function = line.entry.function
+    if function is None:
+        return
+    blank = False
+    for name, resolved in line.resolved_names:
+        if resolved.kind is NameKind.TENSOR_OPTION:
+            yield Finding(
+                name.span,
+                f'{quoted(name.text)} is a tensor option of "{line.entry.operator}", which has no gradient',
+                help=f"remove it; {_can_name(function)}",
+            )
+        elif resolved.kind is NameKind.UNKNOWN and name.text:
+            yield _unknown(line, name, function)
+        elif resolved.kind is NameKind.UNKNOWN and not blank:
+            blank = True
+            yield _without_name(line, name)
+
+
+def _unknown(line: KeyedFormula, name: KeyName, function: EntryFunction) -> Finding:
+    if line.body.key_node is not None and name.text in ENTRY_KEYS:
+        return Finding(
+            name.span,
+            f'{quoted(name.text)} is not read under the dispatch key "{line.body.key}"',
+            help='put it beside "dispatch"; it holds for all dispatch keys',
+        )
+    message = f'{quoted(name.text)} is no argument and no output of "{line.entry.operator}"'
+    taken = {other.text for each in line.body.lines for other in each.names}
+    candidates = {*function.tensor_arguments, *function.output_names} - taken
+    if len(line.names) == 1 and line.body.key_node is None:
+        candidates.update(ENTRY_KEYS)
+    found = closest(name.text, candidates)
+    if found is None:
+        return Finding(name.span, message, help=_can_name(function))
+    fix = None
+    if line.key.exact:
+        # of a name with one or two letters every other such name is near
+        is_certain = len(name.text) > 2 and closest(name.text, candidates - {found}) is None
+        fix = Fix(f'replace it by "{found}"', (TextEdit(name.span, found),), safe=is_certain)
+    return Finding(name.span, message, help=f'did you mean "{found}"?', fix=fix)
+
+
+def _without_name(line: KeyedFormula, name: KeyName) -> Finding:
+    rest = [other.text for other in line.names if other.text]
+    if not rest:
+        return Finding(line.key.span, f'the key {quoted(line.key_text)} names nothing')
+    text = line.key_written_with(rest)
+    fix = Fix("remove the comma", (TextEdit(line.key.span, text),)) if text is not None else None
+    return Finding(name.span, f"the key {quoted(line.key_text)} has a comma without a name", "remove the comma", fix=fix)
+
+
+def _can_name(function: EntryFunction) -> str:
+    names = [*function.tensor_arguments, *function.output_names]
+    return f"a key can name {quoted_list(names, 'or')}" if names else "it has nothing that a key can name"

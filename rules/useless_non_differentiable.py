@@ -1,0 +1,103 @@
+'''An argument that is no tensor is declared non_differentiable
+
+## What it detects
+
+``non_differentiable`` for an argument whose type is neither ``Tensor`` nor a list or an optional of tensors.
+
+## Why it is bad
+
+Such an argument never has a gradient, so the line says nothing. Often another argument was meant, which then lacks
+the declaration.
+
+## Example
+
+    - name: index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor
+      dim: non_differentiable
+
+## Instead
+
+    - name: index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor
+      index: non_differentiable
+
+## Fix safety
+
+The fix takes the name out of a key with several names, which changes nothing.
+
+## Sources
+
+torchgen/packaged/autograd/load_derivatives.py, ``set_up_derivatives``; torchgen/api/autograd.py,
+``is_differentiable``.
+'''
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
+from derivlint.lint.wording import quoted
+from derivlint.model import KeyedFormula, Role
+
+META = RuleMeta(severity=Severity.WARNING, checks=("X4",))
+
+VALID = (
+    """\
+- name: index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor
+  self: grad.index_fill(dim, index, 0)
+  index: non_differentiable
+  result: self_t.index_fill(dim, index, 0)
+""",
+    """\
+- name: index.Tensor(Tensor self, Tensor?[] indices) -> Tensor
+  self: index_backward(grad.new_zeros_symint(self.sym_sizes(), self.options()), indices, grad)
+  indices: non_differentiable
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor
+  self: grad.index_fill(dim, index, 0)
+  dim: non_differentiable
+  index: non_differentiable
+""",
+        at="3:3-6",
+        message='"dim" is of type "int" and never differentiable',
+    ),
+    Invalid(
+        """\
+- name: index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor
+  self: grad.index_fill(dim, index, 0)
+  index, value: non_differentiable
+""",
+        at="3:10-15",
+        message='"value" is of type "Scalar" and never differentiable',
+        fixed="""\
+- name: index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor
+  self: grad.index_fill(dim, index, 0)
+  index: non_differentiable
+""",
+    ),
+)
+
+
+def check(line: KeyedFormula) -> Iterator[Finding]:
+    """Find declarations that say nothing."""
+    if line.role is not Role.NON_DIFFERENTIABLE:
+        return
+    useless = [
+        (name, resolved.argument)
+        for name, resolved in line.resolved_names
+        if resolved.argument is not None and not resolved.argument.is_tensor_like and resolved.output is None
+    ]
+    names = {name.text for name, _ in useless}
+    text = line.key_written_with([name.text for name in line.names if name.text not in names])
+    fix = Fix("take it out of the key", (TextEdit(line.key.span, text),)) if text is not None else None
+    for name, binding in useless:
+        kind = "TensorOptions" if binding.argument is None else str(binding.argument.type)
+        yield Finding(
+            name.span,
+            f'{quoted(name.text)} is of type "{kind}" and never differentiable',
+            help="remove it; only tensor arguments need the declaration",
+            fix=fix,
+        )

@@ -1,0 +1,122 @@
+"""A run over derivatives files: checking each, gathering what there is to say, and the exit status."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from derivlint.cli.exits import (
+    CLEAN,
+    FINDINGS,
+    INTERNAL,
+    REPORT_HINT,
+    USAGE,
+    InputError,
+    debugging,
+    internal_error,
+    tell,
+)
+from derivlint.cli.inputs import LoadedOperators, load_operators, operators_for, problem_text, read_source
+from derivlint.cli.settings import Settings
+from derivlint.formats import Filter, Report
+from derivlint.lint import INTERNAL_ERROR, Confidence, Diagnostic, Rule, Severity, run_rules
+from derivlint.model import build_model
+from derivlint.source import SourceError, SourceFile, Span
+
+#: How many problems of native_functions.yaml are told.
+MAX_PROBLEMS = 20
+
+
+class Run:
+    """The files checked so far."""
+
+    def __init__(self, stdin_filename: str | None) -> None:
+        self._stdin_filename = stdin_filename
+        self._shown: list[Diagnostic] = []
+        self._hidden = 0
+        self._sources: dict[str, SourceFile] = {}
+        self._others: dict[str, SourceFile] = {}
+        self._entries = self._formulas = 0
+        self._failing = self._crashed = self._unreadable = False
+        self._told: set[str] = set()
+
+    def check(self, path: str, folder: Path, settings: Settings, rules: tuple[Rule, ...]) -> None:
+        """Check one file; one that cannot be read is told at once, and the others go on.
+
+        Args:
+            path: the file, or ``-``.
+            folder: where it stands.
+            settings: the settings for it.
+            rules: the rules to run.
+        """
+        try:
+            source = read_source(path, self._stdin_filename)
+            loaded = load_operators(operators_for(folder, settings))
+        except (SourceError, InputError) as error:
+            self._unreadable = True
+            self._tell_once(str(error))
+            return
+        self._sources[source.path] = source
+        self._tell_problems(loaded)
+        try:
+            model = build_model(source, loaded.natives)
+            result = run_rules(model, rules)
+            self._entries += model.n_entries
+            self._formulas += model.n_formulas
+        except Exception as error:
+            if debugging():
+                raise
+            self._crashed = True
+            self._shown.append(_crash(source, error))
+            return
+        self._crashed |= result.internal_errors > 0
+        chosen = Filter(settings.min_severity, settings.min_confidence)
+        shown = [item for item in result.diagnostics if chosen.shows(item)]
+        self._hidden += len(result.diagnostics) - len(shown)
+        self._failing |= any(item.severity >= settings.fail_level for item in shown)
+        self._shown += shown
+
+    def _tell_problems(self, loaded: LoadedOperators) -> None:
+        """Tell what is wrong in files of native functions: operators that cannot be read would be called unknown."""
+        self._others.update({source.path: source for source in loaded.sources})
+        problems = loaded.natives.problems
+        for problem in problems[:MAX_PROBLEMS]:
+            self._unreadable = True
+            self._tell_once(problem_text(problem))
+        if len(problems) > MAX_PROBLEMS:
+            self._tell_once(f"{len(problems) - MAX_PROBLEMS:,} more problems in files of native functions")
+
+    def _tell_once(self, message: str) -> None:
+        if message not in self._told:
+            self._told.add(message)
+            tell(message)
+
+    def report(self) -> Report:
+        """What there is to say of all files."""
+        return Report(
+            diagnostics=tuple(sorted(self._shown)),
+            sources=self._sources,
+            entries=self._entries,
+            formulas=self._formulas,
+            hidden=self._hidden,
+            others=self._others,
+        )
+
+    def status(self, exit_zero: bool) -> int:
+        """The exit status."""
+        if self._crashed:
+            return INTERNAL
+        if self._unreadable:
+            return USAGE
+        return FINDINGS if self._failing and not exit_zero else CLEAN
+
+
+def _crash(source: SourceFile, error: Exception) -> Diagnostic:
+    return Diagnostic(
+        path=source.path,
+        span=Span(0, 0),
+        rule=INTERNAL_ERROR,
+        message=internal_error(error),
+        severity=Severity.ERROR,
+        confidence=Confidence.HIGH,
+        help=REPORT_HINT,
+    )
