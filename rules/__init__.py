@@ -9,6 +9,30 @@ from derivlint.lint import Rule, rule_from_module
 
 #: Every rule, in alphabetical order.
 NAMES: tuple[str, ...] = (
+    "ambiguous-key",
+    "argument-in-two-keys",
+    "conflicting-non-differentiable",
+    "derivative-of-composite",
+    "differentiable-non-tensor-output",
+    "formula-for-non-tensor",
+    "forward-for-non-tensor-output",
+    "gradient-of-unnamed-return",
+    "ignored-composite-entry",
+    "ignored-derivative",
+    "ignored-output-gradient",
+    "ignored-void-formula",
+    "inplace-output-switched-off",
+    "missing-forward-output",
+    "mixed-key",
+    "non-differentiable-output",
+    "output-index-out-of-range",
+    "repeated-name-in-key",
+    "tensor-list-among-outputs",
+    "unknown-key",
+    "unsupported-view-argument",
+    "useless-non-differentiable",
+    "wrong-output-differentiability-length",
+    "wrong-output-name",
 )
 
 

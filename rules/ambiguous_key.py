@@ -1,4 +1,4 @@
-'''A key names something that is both an argument and an output
+"""A key names something that is both an argument and an output.
 
 ## What it detects
 
@@ -22,7 +22,7 @@ Leave the key out. A tensor argument without a formula has no gradient anyway; a
 ## Sources
 
 torchgen/packaged/autograd/load_derivatives.py, ``set_up_derivatives``.
-'''
+"""
 
 from __future__ import annotations
 

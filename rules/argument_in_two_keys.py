@@ -1,4 +1,4 @@
-'''An argument has two backward formulas, or an output two forward formulas
+"""An argument has two backward formulas, or an output two forward formulas.
 
 ## What it detects
 
@@ -25,7 +25,7 @@ computes overwrites the first.
 
 torchgen/packaged/autograd/load_derivatives.py, ``set_up_derivatives``; gen_autograd_functions.py,
 ``process_function``. Neither looks for repetitions.
-'''
+"""
 
 from __future__ import annotations
 
@@ -67,13 +67,13 @@ INVALID = (
     ),
     Invalid(
         """\
-- name: linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)
-  A: slogdet_backward(grad_sign, grad_logabsdet, A, sign)
-  sign, logabsdet: slogdet_jvp(A_t, A_p, sign)
-  logabsdet: A_t
+- name: linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)
+  self: handle_r_to_c(self.scalar_type(), linalg_eig_backward(grads[0], grads[1], eigenvalues, eigenvectors, false))
+  eigenvalues, eigenvectors: linalg_eig_jvp(self_t, eigenvalues, eigenvectors, false)
+  eigenvectors: linalg_eig_jvp(self_t, eigenvalues, eigenvectors, true)
 """,
-        at="4:3-12",
-        message='"logabsdet" already has a formula under the key "sign, logabsdet"',
+        at="4:3-15",
+        message='"eigenvectors" already has a formula under the key "eigenvalues, eigenvectors"',
     ),
 )
 

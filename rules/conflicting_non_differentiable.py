@@ -1,4 +1,4 @@
-'''An argument has a formula and is declared non_differentiable
+"""An argument has a formula and is declared non_differentiable.
 
 ## What it detects
 
@@ -22,15 +22,15 @@ The two contradict each other, and PyTorch's generator refuses the entry.
 ## Sources
 
 torchgen/packaged/autograd/load_derivatives.py, ``set_up_derivatives``.
-'''
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
-from derivlint.lint.wording import quoted
-from derivlint.model import DispatchBody, KeyedFormula, KeyName, Role
+from derivlint.lint.wording import quoted, quoted_list
+from derivlint.model import DispatchBody, KeyedFormula, Role
 
 META = RuleMeta(severity=Severity.ERROR, checks=("L12",))
 
@@ -73,25 +73,34 @@ INVALID = (
         at="2:9-13",
         message='"self" is declared non_differentiable but has a formula under the key "self"',
     ),
+    Invalid(
+        """\
+- name: atan2(Tensor self, Tensor other) -> Tensor
+  self: grad * other / (self * self + other * other)
+  other: grad * -self / (self * self + other * other)
+  self, other: non_differentiable
+""",
+        at="4:3-7",
+        message='"self" and "other" are declared non_differentiable but have formulas',
+    ),
 )
 
 
 def check(body: DispatchBody) -> Iterator[Finding]:
-    """Find the declarations that contradict a formula."""
-    formulas: dict[str, tuple[KeyedFormula, KeyName]] = {}
+    """Find the declarations that contradict a formula, each once however many names it has."""
+    formulas: dict[str, KeyedFormula] = {}
     for line in body.with_role(Role.BACKWARD):
         for name, resolved in line.resolved_names:
             if resolved.argument is not None and resolved.argument.is_tensor_like:
-                formulas.setdefault(name.text, (line, name))
+                formulas.setdefault(name.text, line)
     for line in body.with_role(Role.NON_DIFFERENTIABLE):
-        for name in line.names:
-            if name.text in formulas:
-                other, place = formulas[name.text]
-                yield Finding(
-                    name.span,
-                    f"{quoted(name.text)} is declared non_differentiable but has a formula under the key "
-                    f"{quoted(other.key_text)}",
-                    help="remove one of the two",
-                    related=(Related("its formula is given here", place.span),),
-                    at=line,
-                )
+        names = [name for name in line.names if name.text in formulas]
+        texts = list(dict.fromkeys(name.text for name in names))
+        if not texts:
+            continue
+        message = f"{quoted_list(texts)} are declared non_differentiable but have formulas"
+        if len(texts) == 1:
+            key = formulas[texts[0]].key_text
+            message = f"{quoted(texts[0])} is declared non_differentiable but has a formula under the key {quoted(key)}"
+        related = tuple(Related(f"the formula for {quoted(text)}", formulas[text].key.span) for text in texts)
+        yield Finding(names[0].span, message, help="remove one of the two", related=related, at=line)

@@ -1,4 +1,4 @@
-'''An argument that is no tensor has a backward formula
+"""An argument that is no tensor has a backward formula.
 
 ## What it detects
 
@@ -23,7 +23,7 @@ Gradients flow to tensors only. PyTorch's generator refuses the key with "Missin
 ## Sources
 
 torchgen/packaged/autograd/gen_variable_type.py, ``gen_differentiable_input`` and ``find_args_with_derivatives``.
-'''
+"""
 
 from __future__ import annotations
 

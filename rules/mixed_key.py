@@ -1,4 +1,4 @@
-'''One key names arguments and outputs
+"""One key names arguments and outputs.
 
 ## What it detects
 
@@ -24,7 +24,7 @@ first name alone and then fails on the others, or counts them without declaring 
 
 torchgen/packaged/autograd/load_derivatives.py, ``set_up_derivatives``; gen_variable_type.py,
 ``find_args_with_derivatives``.
-'''
+"""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ VALID = (
   result: (-self_p * other_t + other_p * self_t) / (self_p.pow(2) + other_p.pow(2))
 """,
     """\
-- name: linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)
-  A: slogdet_backward(grad_sign, grad_logabsdet, A, sign)
-  sign, logabsdet: slogdet_jvp(A_t, A_p, sign)
+- name: linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)
+  self: linalg_eig_backward(grads[0], grads[1], eigenvalues, eigenvectors, false)
+  eigenvalues, eigenvectors: linalg_eig_jvp(self_t, eigenvalues, eigenvectors, false)
 """,
 )
 
@@ -61,11 +61,11 @@ INVALID = (
     ),
     Invalid(
         """\
-- name: linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)
-  sign, logabsdet, A: slogdet_jvp(A_t, A_p, sign)
+- name: linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)
+  eigenvalues, eigenvectors, self: linalg_eig_jvp(self_t, eigenvalues, eigenvectors, false)
 """,
-        at="2:20-21",
-        message='the key mixes the output "sign" with the argument "A"',
+        at="2:30-34",
+        message='the key mixes the output "eigenvalues" with the argument "self"',
         help="give arguments and outputs keys of their own",
     ),
 )

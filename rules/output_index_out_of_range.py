@@ -1,4 +1,4 @@
-'''A forward key names an output with an index that the operator does not have
+"""A forward key names an output with an index that the operator does not have.
 
 ## What it detects
 
@@ -21,7 +21,7 @@ Outputs are counted from 0. PyTorch's generator looks the output up and dies of 
 ## Sources
 
 torchgen/packaged/autograd/load_derivatives.py, ``create_forward_derivative``.
-'''
+"""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ META = RuleMeta(severity=Severity.ERROR, checks=("L11",))
 
 VALID = (
     """\
-- name: std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)
+- name: std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) \
+-> (Tensor, Tensor)
   self: std_mean_backward(grads[0], grads[1], self, result0, dim, correction, keepdim)
   result0: std_backward(result0, self_p, result0, dim, correction, keepdim) * self_t
   result1: mean(self_t, dim.value_or(IntArrayRef({})), keepdim)
@@ -60,7 +61,8 @@ INVALID = (
     ),
     Invalid(
         """\
-- name: std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)
+- name: std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) \
+-> (Tensor, Tensor)
   self: std_mean_backward(grads[0], grads[1], self, result0, dim, correction, keepdim)
   result0: std_backward(result0, self_p, result0, dim, correction, keepdim) * self_t
   result2: mean(self_t, dim.value_or(IntArrayRef({})), keepdim)

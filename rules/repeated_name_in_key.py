@@ -1,4 +1,4 @@
-'''A key names the same argument or output twice
+"""A key names the same argument or output twice.
 
 ## What it detects
 
@@ -26,7 +26,7 @@ The fix removes the repetitions. It is unsafe, as another name may have been mea
 ## Sources
 
 torchgen/packaged/autograd/load_derivatives.py, ``split_names``; gen_autograd_functions.py, ``process_function``.
-'''
+"""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ INVALID = (
 
 def check(line: KeyedFormula) -> Iterator[Finding]:
     """Find the second occurrence of each repeated name."""
-    if line.role is Role.UNRESOLVED:
+    if line.role not in (Role.BACKWARD, Role.FORWARD):
         return
     names = [name.text for name in line.names]
     fix = None

@@ -1,4 +1,4 @@
-'''An argument that is no tensor is declared non_differentiable
+"""An argument that is no tensor is declared non_differentiable.
 
 ## What it detects
 
@@ -27,7 +27,7 @@ The fix takes the name out of a key with several names, which changes nothing.
 
 torchgen/packaged/autograd/load_derivatives.py, ``set_up_derivatives``; torchgen/api/autograd.py,
 ``is_differentiable``.
-'''
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-'''A forward key calls an output by a name that it does not have
+"""A forward key calls an output by a name that it does not have.
 
 ## What it detects
 
@@ -29,7 +29,7 @@ The fix is safe: the index says which output is meant. ``result`` for one of sev
 
 torchgen/packaged/autograd/load_derivatives.py, ``find_required_inputs`` and ``is_forward_derivative_definition``;
 torchgen/api/cpp.py, ``return_names``.
-'''
+"""
 
 from __future__ import annotations
 
@@ -49,7 +49,8 @@ VALID = (
   values: gather_with_keepdimed_indices(self_t, dim, indices, keepdim)
 """,
     """\
-- name: std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)
+- name: std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) \
+-> (Tensor, Tensor)
   self: std_mean_backward(grads[0], grads[1], self, result0, dim, correction, keepdim)
   result0: std_backward(result0, self_p, result0, dim, correction, keepdim) * self_t
   result1: mean(self_t, dim.value_or(IntArrayRef({})), keepdim)
@@ -119,19 +120,15 @@ def check(line: KeyedFormula) -> Iterator[Finding]:
             yield Finding(
                 name.span,
                 f"{_position(function, resolved.output)} of {quoted(operator or '')} is called "
-                f"{quoted(_proper(resolved.output))}, not {quoted(name.text)}",
+                f"{quoted(resolved.output.key_name)}, not {quoted(name.text)}",
                 help=listed("output", function.output_names),
-                fix=_rename(line, resolved.output, TextEdit(name.span, _proper(resolved.output))),
+                fix=_rename(line, resolved.output, TextEdit(name.span, resolved.output.key_name)),
             )
         elif resolved.index is None:
             reason = f'"result" is ambiguous: "{operator}" has {counted(len(function.outputs), "output")}'
             if not function.outputs:
                 reason = f'"{operator}" has no output that "result" could mean'
             yield Finding(name.span, reason, help=listed("output", function.output_names))
-
-
-def _proper(output: Output) -> str:
-    return output.declared_name or output.name
 
 
 def _position(function: EntryFunction, output: Output) -> str:
@@ -142,4 +139,4 @@ def _rename(line: KeyedFormula, output: Output, edit: TextEdit) -> Fix | None:
     named = {name.text for each in line.body.lines for name in each.names}
     if edit.text in named or not line.key.exact:
         return None
-    return Fix(f'rename it to "{_proper(output)}"', (edit,))
+    return Fix(f'rename it to "{output.key_name}"', (edit,))

@@ -41,7 +41,8 @@ def to_yaml(entry: Entry) -> str:
 def body(entry: Entry) -> dict[str, Any]:
     """The formulas of the entry's first dispatch key."""
     if "dispatch" in entry:
-        return next(iter(entry["dispatch"].values()))  # type: ignore[no-any-return]
+        formulas: dict[str, Any] = next(iter(entry["dispatch"].values()))
+        return formulas
     return entry
 
 

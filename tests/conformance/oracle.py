@@ -94,10 +94,13 @@ class Oracle:
     def family(self, base: str) -> str:
         """The name that stands for all functions that entries of a base name can influence."""
         base = base.removeprefix("_foreach_")
-        return self._view_of_copy.get(base, base)
+        return str(self._view_of_copy.get(base, base))
 
     def _load(self, definition: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-        return loader.create_differentiability_info(definition, self._by_signature, self._by_schema, Counter(), set())
+        schema, infos = loader.create_differentiability_info(
+            definition, self._by_signature, self._by_schema, Counter(), set()
+        )
+        return schema, infos
 
     def refusal(self, index: int, text: str) -> Refusal | None:
         """torchgen's verdict when the entry ``index`` is replaced by ``text``, a list of one item."""

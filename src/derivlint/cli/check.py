@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -73,7 +74,7 @@ def check(
         write("".join(f"{line}\n" for line in _settings_lines(settings, folders, names)))
         return
     run = Run(stdin_filename)
-    for path in _with_progress(files):
+    for path in with_progress(files):
         run.check(path, folders[path], settings[path], rules[path])
     report = run.report()
     if output_format == "json":
@@ -97,9 +98,11 @@ def _print_text(report: Report, color: bool, summary: bool) -> None:
     write_lines(render_text(report, terminal_width(), summary and bool(report.sources)), color)
 
 
-def _with_progress(files: list[str]) -> Iterator[str]:
+def with_progress(files: list[str]) -> Iterator[str]:
     """The files; on a terminal, where there are many of them, with a line that says how far the run is."""
-    shown = len(files) >= MANY_FILES and sys.stderr is not None and sys.stderr.isatty()
+    # pre-commit runs hooks on a terminal of its own, whose text it keeps for the report
+    automated = "CI" in os.environ or "PRE_COMMIT" in os.environ
+    shown = len(files) >= MANY_FILES and not automated and sys.stderr is not None and sys.stderr.isatty()
     for number, path in enumerate(files, 1):
         if shown:
             click.echo(f"\r\x1b[Kchecking {number} of {len(files)}: {path}", err=True, nl=False)

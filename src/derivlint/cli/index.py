@@ -13,7 +13,7 @@ from derivlint.cli.inputs import INSTALLED, Operators, load_operators, operators
 from derivlint.cli.options import EXISTING
 from derivlint.cli.settings import Settings
 from derivlint.cli.terminal import write
-from derivlint.lint.wording import did_you_mean
+from derivlint.lint.wording import counted, did_you_mean
 from derivlint.source import SourceError, SourceFile
 
 
@@ -59,7 +59,7 @@ def build(
     except SourceError as error:
         raise InputError(str(error)) from error
     write_atomically(out, build_index(natives, version, helpers))
-    write(f"wrote {out}: {len(natives.written):,} operators of PyTorch {version}\n")
+    write(f"wrote {out}: {counted(len(natives.written), 'operator')} of PyTorch {version}\n")
 
 
 def write_atomically(path: Path, data: bytes) -> None:

@@ -7,7 +7,6 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -96,7 +95,10 @@ def derivatives_files(given: Sequence[str], settings: Settings) -> list[str]:
             paths.append(argument)
     if not given:
         paths.extend(_default_files(settings))
-    return list(dict.fromkeys(paths))
+    by_file: dict[str, str] = {}
+    for shown in paths:
+        by_file.setdefault(shown if shown == STDIN else os.path.realpath(shown), shown)
+    return list(by_file.values())
 
 
 def _in_folder(folder: Path) -> list[str]:
@@ -194,7 +196,6 @@ def _beside(native: Path) -> tuple[Path | None, Path | None]:
     return tags if tags.is_file() else None, header if header is not None and header.is_file() else None
 
 
-@cache
 def load_operators(operators: Operators) -> LoadedOperators:
     """Read the operators.
 

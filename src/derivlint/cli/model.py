@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from pathlib import Path
 
 import click
@@ -37,12 +38,13 @@ def model(
     from derivlint.model import build_model
 
     lookup = SettingsOfFiles(no_config, native_functions=native_functions, tags=tags, torch=torch)
+    load = cache(load_operators)
     for path in derivatives_files(paths, lookup.of_folder(Path.cwd())):
         try:
             source = read_source(path, stdin_filename)
         except SourceError as error:
             raise InputError(str(error)) from error
         folder = folder_of(path, stdin_filename)
-        loaded = load_operators(operators_for(folder, lookup.of_folder(folder)))
+        loaded = load(operators_for(folder, lookup.of_folder(folder)))
         document = model_document(build_model(source, loaded.natives), matched)
         write(json.dumps(document, indent=1, ensure_ascii=False) + "\n", utf8=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 from derivlint.cli.exits import (
@@ -31,6 +32,7 @@ class Run:
 
     def __init__(self, stdin_filename: str | None) -> None:
         self._stdin_filename = stdin_filename
+        self._load_operators = cache(load_operators)
         self._shown: list[Diagnostic] = []
         self._hidden = 0
         self._sources: dict[str, SourceFile] = {}
@@ -50,7 +52,7 @@ class Run:
         """
         try:
             source = read_source(path, self._stdin_filename)
-            loaded = load_operators(operators_for(folder, settings))
+            loaded = self._load_operators(operators_for(folder, settings))
         except (SourceError, InputError) as error:
             self._unreadable = True
             self._tell_once(str(error))

@@ -65,7 +65,7 @@ def counted(number: int, singular: str, plural: str | None = None) -> str:
 
 
 def listed(noun: str, names: Sequence[str]) -> str:
-    """What there is of something: ``the output is "result"``, ``the outputs are "a" and "b"``, ``there is no output``."""
+    """What there is of something: ``the outputs are "a" and "b"``, or ``there is no output``."""
     if not names:
         return f"there is no {noun}"
     return f"the {noun} is {quoted(names[0])}" if len(names) == 1 else f"the {noun}s are {quoted_list(names)}"

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from derivlint.cpp.types import TENSOR, TENSOR_VECTOR, optional_of
+
 if TYPE_CHECKING:
     from derivlint.cpp import Binding
     from derivlint.formula import Word
@@ -33,6 +35,16 @@ class SavedAttribute:
     expr: str
     accidental: bool = field(default=False, compare=False)
     word: Word | None = field(default=None, compare=False)
+
+    @property
+    def is_tensor(self) -> bool:
+        """Whether it is one tensor, possibly an absent one."""
+        return self.type in (TENSOR, optional_of(TENSOR))
+
+    @property
+    def is_tensor_vector(self) -> bool:
+        """Whether it is a list of tensors that the operator returned."""
+        return self.type == TENSOR_VECTOR
 
 
 @dataclass(frozen=True, slots=True)

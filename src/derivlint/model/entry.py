@@ -6,7 +6,7 @@ or an unresolved name, and a rule reports it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Protocol
 
 from derivlint.formula import Formula, parse_formula
 from derivlint.source import Span
-from derivlint.yaml_reader import Mapping, Node, Scalar
+from derivlint.yaml_reader import Mapping, Node, Scalar, Sequence
 
 if TYPE_CHECKING:
     from derivlint.model.derivative import Derivative, DifferentiabilityInfo, ForwardDerivative
     from derivlint.model.resolve import EntryFunction, ResolvedName
+    from derivlint.model.scope import UndeclaredName
 
 AUTO_LINEAR = "auto_linear"
 AUTO_ELEMENT_WISE = "auto_element_wise"
@@ -88,9 +89,10 @@ class KeyedFormula:
         role: what it declares, decided by the first name of the key, as torchgen does.
         derivative: the backward formula's derivative, once built.
         forward: the forward formula's derivative, once built.
+        undeclared: the uses of names that are not declared, once :func:`undeclared_names` was asked for them.
     """
 
-    __slots__ = ("__dict__", "body", "derivative", "forward", "index", "key", "names", "role", "value")
+    __slots__ = ("__dict__", "body", "derivative", "forward", "index", "key", "names", "role", "undeclared", "value")
 
     def __init__(self, body: DispatchBody, index: int, key: Scalar, names: tuple[KeyName, ...], value: Node) -> None:
         self.body = body
@@ -101,6 +103,7 @@ class KeyedFormula:
         self.role = Role.UNRESOLVED
         self.derivative: Derivative | None = None
         self.forward: ForwardDerivative | None = None
+        self.undeclared: tuple[UndeclaredName, ...] | None = None
 
     @property
     def entry(self) -> Entry:
@@ -134,7 +137,7 @@ class KeyedFormula:
         """Whether the value is ``non_differentiable``, in any case and with any blanks around, whatever the key."""
         return self.text is not None and self.text.lower().strip() == NON_DIFFERENTIABLE
 
-    def key_written_with(self, names: Sequence[str]) -> str | None:
+    def key_written_with(self, names: Collection[str]) -> str | None:
         """The key as YAML text, in its own quotes, with other names; None where a name would need escapes."""
         if not names or not all(name.isidentifier() for name in names):
             return None
@@ -201,7 +204,10 @@ class DispatchBody:
 
     @property
     def is_resolved(self) -> bool:
-        """Whether every key names arguments or outputs, so that conclusions from what is absent are sound."""
+        """Whether everything in it could be understood, so that conclusions from what is absent are sound."""
+        declared = self.entry.output_differentiability
+        if declared is not None and declared.values is None:
+            return False
         return all(line.role is not Role.UNRESOLVED and line.text is not None for line in self.lines)
 
 
@@ -220,6 +226,20 @@ class OutputDifferentiability:
     node: Node
     values: tuple[bool, ...] | None
     conditions: tuple[str, ...] | None
+
+    def value_node(self, index: int) -> Node:
+        """The YAML node of one value; the whole node where it is no list or has no such item."""
+        if isinstance(self.node, Sequence) and index < len(self.node.items):
+            return self.node.items[index]
+        return self.node
+
+    @property
+    def condition(self) -> Scalar | None:
+        """The YAML scalar of the condition, if there is one."""
+        if self.conditions is None or not isinstance(self.node, YamlSequence):
+            return None
+        node = self.node.items[0]
+        return node if isinstance(node, Scalar) else None
 
 
 class Entry:

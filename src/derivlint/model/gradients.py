@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 GRAD = "grad"
 GRADS = "grads"
 NAMED_PREFIX = "grad_"
+GRAD_INPUT_MASK = "grad_input_mask"
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,3 +158,84 @@ def adjacent_indices(formula: Formula) -> list[int]:
                 if value is not None and ends_with_grads and node.end == node.object.end + len(digits) + 2:
                     indices.append(value)
     return indices
+
+
+#: The answers of :attr:`CountedGradients.refusal`.
+MIXED, ONLY_FIRST, MIXED_NAMED = "mixed", "only-first", "mixed-named"
+
+
+@dataclass(frozen=True, slots=True)
+class BodyGradients:
+    """The gradient uses of all backward formulas of one dispatch key, in file order.
+
+    Attributes:
+        uses: what each formula uses.
+        grad: each use of ``grad`` with its formula.
+        grads: each use of ``grads`` with its formula.
+        indexed: each ``grads[i]`` with a literal index with its formula.
+        named: each use of an available ``grad_<return>`` with its formula.
+    """
+
+    uses: tuple[GradientUses, ...]
+    grad: tuple[tuple[KeyedFormula, Word], ...]
+    grads: tuple[tuple[KeyedFormula, Word], ...]
+    indexed: tuple[tuple[KeyedFormula, IndexedGradient], ...]
+    named: tuple[tuple[KeyedFormula, Word], ...]
+
+    @property
+    def conflict(self) -> str | None:
+        """Which of torchgen's three rules the uses really break: the text matching left aside."""
+        if self.grad and self.grads:
+            return MIXED
+        if self.grads and len(self.grads) == len(self.indexed) and all(item.index == 0 for _, item in self.indexed):
+            return ONLY_FIRST
+        return MIXED_NAMED if self.named and (self.grad or self.grads) else None
+
+
+def gradients_of(body: DispatchBody) -> BodyGradients:
+    """The gradient uses of every backward formula of one dispatch key, put together."""
+    uses = tuple(sorted(body_gradients(body), key=lambda item: item.line.index))
+    return BodyGradients(
+        uses,
+        tuple((item.line, word) for item in uses for word in item.grad),
+        tuple((item.line, word) for item in uses for word in item.grads),
+        tuple((item.line, node) for item in uses for node in item.indexed),
+        tuple((item.line, word) for item in uses for word in sorted(item.named, key=lambda word: word.start)),
+    )
+
+
+def misread_gradients(body: DispatchBody) -> tuple[str, KeyedFormula, Word] | None:
+    """Which of its three rules torchgen takes for broken although the formulas keep them all, and the word it misreads.
+
+    Its patterns find ``grad`` in a string literal or behind a dot, and of ``f(grads,grads[0])`` only one ``grads``.
+    """
+    info = body.info
+    if info is None:
+        return None
+    refusal = counted_gradients(info.derivatives).refusal
+    if refusal is None or gradients_of(body).conflict is not None:
+        return None
+    lines = sorted((item.line for item in info.derivatives if item.line is not None), key=lambda line: line.index)
+    names = [GRADS] if refusal == ONLY_FIRST else [GRAD, GRADS, *info.available_named_gradients]
+    seen = [(line, word) for line in lines for name in names for word in occurrences(line.formula, name)]
+    if not seen:
+        return None
+    misread = [(line, word) for line, word in seen if word not in variable_uses(line.formula, word.text)]
+    line, word = (misread or seen)[0]
+    return refusal, line, word
+
+
+def out_of_range_masks(line: KeyedFormula) -> list[tuple[Index, int]]:
+    """The uses of ``grad_input_mask[i]`` whose literal index is not below the number of arguments in the key."""
+    formula = line.formula
+    found: list[tuple[Index, int]] = []
+    if formula.tree is None or not mentions(formula, GRAD_INPUT_MASK):
+        return found
+    for node in walk(formula.tree):
+        if isinstance(node, Index) and len(node.args) == 1 and isinstance(node.args[0], Number):
+            base = node.object
+            value = integer(node.args[0].text)
+            if isinstance(base, Name) and base.simple == GRAD_INPUT_MASK and value is not None:
+                if value >= len(line.names):
+                    found.append((node, value))
+    return found

@@ -11,7 +11,9 @@ from enum import Enum
 from derivlint.cpp import Binding, cpp_arguments, return_names
 from derivlint.model.entry import Entry, KeyedFormula, Role
 from derivlint.schema import (
+    BaseType,
     FunctionSchema,
+    ListType,
     NativeFunction,
     NativeFunctions,
     SchemaError,
@@ -21,6 +23,7 @@ from derivlint.schema import (
 )
 
 RESULT = "result"
+TENSOR = BaseType("Tensor")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,21 @@ class Output:
     name: str
     declared_name: str | None
     type: Type
+
+    @property
+    def key_name(self) -> str:
+        """Its name in forward keys, which is the schema's also where an argument has that name too."""
+        return self.declared_name or self.name
+
+    @property
+    def is_tensor_list(self) -> bool:
+        """Whether it is a list of tensors."""
+        return isinstance(self.type, ListType) and self.type.is_tensor_like
+
+    @property
+    def has_tangent(self) -> bool:
+        """Whether it can have a forward formula: a tensor or a list of tensors, but no optional."""
+        return self.is_tensor_list or self.type == TENSOR
 
 
 class NameKind(Enum):
@@ -88,7 +106,7 @@ class EntryFunction:
         )
         self._output_by_name: dict[str, Output] = {}
         for output in self.outputs:
-            self._output_by_name.setdefault(output.declared_name or output.name, output)
+            self._output_by_name.setdefault(output.key_name, output)
         options = canonical.schema.arguments.tensor_options
         self._options = {argument.name for argument in options.all} if options is not None else set()
 
@@ -108,7 +126,7 @@ class EntryFunction:
     @property
     def output_names(self) -> tuple[str, ...]:
         """The names that forward keys can use, in the order of the returns."""
-        return tuple(self._output_by_name)
+        return tuple(output.key_name for output in self.outputs)
 
     @property
     def tensor_arguments(self) -> tuple[str, ...]:

@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING
 from derivlint.formula import Formula, Word, parse_formula
 from derivlint.model.entry import KeyedFormula, Role
 from derivlint.model.forward import FOREACH_PREFIX, PRIMAL, TANGENT
-from derivlint.model.gradients import GRAD, GRADS, NAMED_PREFIX
+from derivlint.model.gradients import GRAD, GRAD_INPUT_MASK, GRADS, NAMED_PREFIX
 from derivlint.model.resolve import EntryFunction, generic_output_index
 
 if TYPE_CHECKING:
     from derivlint.model.derivative import DifferentiabilityInfo
 
-GRAD_INPUT_MASK = "grad_input_mask"
 RETAIN_VARIABLES = "retain_variables"
 ORIGINAL_SELF = ("original_self_p", "original_self_t")
 CPP_WORDS = frozenset({"true", "false", "nullptr", "this"})
@@ -118,13 +117,21 @@ def variables(formula: Formula) -> list[Word]:
     ]
 
 
-def undeclared_names(line: KeyedFormula) -> list[UndeclaredName]:
-    """The variables of a formula that nothing declares, each use once.
+def undeclared_names(line: KeyedFormula) -> tuple[UndeclaredName, ...]:
+    """The variables of a formula that nothing declares, each use once; none where the key is not understood.
 
     Names that are called are not judged here: functions are declared in headers.
     """
+    if line.undeclared is None:
+        line.undeclared = tuple(_undeclared_names(line))
+    return line.undeclared
+
+
+def _undeclared_names(line: KeyedFormula) -> list[UndeclaredName]:
     function, info = line.entry.function, line.body.info
-    if function is None or info is None or not line.is_expression or line.formula.tree is None:
+    if function is None or info is None or line.role is Role.UNRESOLVED:
+        return []
+    if not line.is_expression or line.formula.tree is None:
         return []
     visible = set(visible_names(line))
     found = []

@@ -1,0 +1,111 @@
+"""A composite operator has a backward formula.
+
+## What it detects
+
+A backward formula in an entry of an operator that is composite (``CompositeImplicitAutograd``: it has no dispatch
+section of its own), or that has a composite variant which the formula also serves.
+
+## Why it is bad
+
+A composite operator calls other operators, and autograd differentiates those. It has no autograd kernel that could
+use the formula, and PyTorch's generator refuses one.
+
+## Example
+
+    - name: absolute(Tensor self) -> Tensor
+      self: grad * self.sgn()
+
+## Instead
+
+Remove the entry; ``absolute`` calls ``abs``, which has a formula. Or give the operator kernels with a ``dispatch``
+section in native_functions.yaml.
+
+## Sources
+
+torchgen/packaged/autograd/gen_variable_type.py, ``gen_variable_type_func``; torchgen/model.py,
+``NativeFunction.is_abstract``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.model import Entry, Model, Role
+
+META = RuleMeta(severity=Severity.ERROR, checks=("G1",))
+
+VALID = (
+    """\
+- name: abs(Tensor self) -> Tensor
+  self: grad * self.sgn()
+""",
+    # CompositeExplicitAutograd is a kernel for all backends that needs a derivative
+    """\
+- name: cat(Tensor[] tensors, int dim=0) -> Tensor
+  tensors: cat_tensors_backward(grad, to_args_sizes_sym(tensors), to_args_scalartypes(tensors), dim)
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: absolute(Tensor self) -> Tensor
+  self: grad * self.sgn()
+""",
+        at="2:3-7",
+        message='"absolute" is composite (CompositeImplicitAutograd) and cannot have a backward formula',
+    ),
+    Invalid(
+        """\
+- name: subtract.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
+  self: handle_r_to_c(self.scalar_type(), grad)
+  other: handle_r_to_c(other.scalar_type(), maybe_multiply(-grad, alpha.conj()))
+""",
+        at="2:3-7",
+        message='"subtract.Tensor" is composite (CompositeImplicitAutograd) and cannot have a backward formula',
+    ),
+    Invalid(
+        """\
+- name: twist(Tensor self) -> Tensor
+  self: grad.neg()
+""",
+        at="2:3-7",
+        message='"twist_", which the formula also serves, is composite (CompositeImplicitAutograd)',
+        natives="""\
+- func: twist(Tensor self) -> Tensor
+  dispatch:
+    CPU: twist
+- func: twist_(Tensor(a!) self) -> Tensor(a!)
+""",
+    ),
+)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Find the entries with backward formulas that serve a composite function, each once."""
+    for entry in model.entries:
+        finding = _judge(model, entry)
+        if finding is not None:
+            yield finding
+
+
+def _judge(model: Model, entry: Entry) -> Finding | None:
+    line = next((line for line in entry.lines if line.role is Role.BACKWARD), None)
+    if line is None or entry.function is None:
+        return None
+    for match in model.functions_of(entry):
+        if match.function.is_abstract or not any(info.has_derivatives for info in match.infos.values()):
+            continue
+        if match.function is entry.function.canonical:
+            message = (
+                f'"{match.function.name}" is composite (CompositeImplicitAutograd) and cannot have a backward formula'
+            )
+            help_text = "remove the entry; autograd differentiates the operators that it calls"
+        else:
+            message = (
+                f'"{match.function.name}", which the formula also serves, is composite (CompositeImplicitAutograd)'
+            )
+            help_text = "give it a dispatch section in native_functions.yaml"
+        return Finding(line.key.span, message, help=help_text, at=line)
+    return None

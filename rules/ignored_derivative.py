@@ -1,0 +1,138 @@
+"""Formulas exist, but nothing about the operator is differentiable.
+
+## What it detects
+
+A backward formula of an operator, or of a variant that the formulas also serve, that PyTorch lists among those without
+derivative, or none of whose outputs is differentiable.
+
+## Why it is bad
+
+The generated kernel would not use the formula. PyTorch's generator refuses it with "derivative ignored", naming no
+reason. The reason can be far away: the output of an in-place variant is called ``self``, so that
+``self: non_differentiable`` switches it off, although the out-of-place operator is well.
+
+## Example
+
+    - name: argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor
+      self: grad
+
+## Instead
+
+    - name: argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor
+      output_differentiability: [False]
+
+## Sources
+
+torchgen/packaged/autograd/gen_variable_type.py, ``emit_body`` and ``DONT_REQUIRE_DERIVATIVE``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
+from derivlint.model import Differentiability, DispatchBody, Model, Role
+
+META = RuleMeta(severity=Severity.ERROR, checks=("G3",))
+
+VALID = (
+    """\
+- name: argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor
+  output_differentiability: [False]
+""",
+    # mm has no in-place variant whose output "self" would be
+    """\
+- name: mm(Tensor self, Tensor mat2) -> Tensor
+  self: non_differentiable
+  mat2: mm_mat2_backward(grad, self, mat2.sym_sizes(), mat2.sym_strides(), mat2.layout(), 1)
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: isnan(Tensor self) -> Tensor
+  self: grad.zeros_like()
+""",
+        at="2:3-7",
+        message='"isnan" is among the operators that PyTorch never differentiates, so its formulas are refused',
+    ),
+    Invalid(
+        """\
+- name: mm(Tensor self, Tensor mat2) -> Tensor
+  output_differentiability: [False]
+  self: mm_mat1_backward(grad, mat2, self.sym_sizes(), self.sym_strides(), self.layout(), 1)
+""",
+        at="3:3-7",
+        message='no output of "mm" is differentiable, so its formulas are refused',
+    ),
+    Invalid(
+        """\
+- name: equal(Tensor self, Tensor other) -> bool
+  self: other.zeros_like()
+""",
+        at="2:3-7",
+        message='"equal" returns no tensor, so its formulas are refused',
+    ),
+    Invalid(
+        """\
+- name: atan2(Tensor self, Tensor other) -> Tensor
+  self: non_differentiable
+  other: grad * -self / (self * self + other * other)
+""",
+        at="2:3-7",
+        message='"self" is non_differentiable, but also the output of "atan2_", which the formulas serve',
+    ),
+)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Find the first function of each entry and dispatch key whose kernel would ignore the formulas."""
+    for body in model.bodies():
+        lines = body.with_role(Role.BACKWARD)
+        if not lines or not body.is_resolved:
+            continue
+        for differentiability in model.differentiabilities(body.entry):
+            if differentiability.key != body.key or not differentiability.is_ignored:
+                continue
+            # names that cannot have a formula, and in-place outputs that are switched off, are mistakes of their own
+            declared = differentiability.info.output_differentiability
+            if not differentiability.undifferentiable_names and not (differentiability.is_inplace and declared):
+                yield _finding(body, differentiability)
+            break
+
+
+def _finding(body: DispatchBody, differentiability: Differentiability) -> Finding:
+    line = body.with_role(Role.BACKWARD)[0]
+    name = differentiability.function.name
+    own = body.entry.function is not None and differentiability.function is body.entry.function.canonical
+    formulas = "its formulas" if own else "the formulas that serve it"
+    declared = body.entry.output_differentiability
+    if differentiability.is_declared_undifferentiable:
+        return Finding(
+            line.key.span,
+            f'"{name}" is among the operators that PyTorch never differentiates, so {formulas} are refused',
+            help="remove the formulas; torchgen lists the operator in DONT_REQUIRE_DERIVATIVE",
+            at=body,
+        )
+    if differentiability.info.output_differentiability is None:
+        for other in body.with_role(Role.NON_DIFFERENTIABLE):
+            for key_name in other.names:
+                if differentiability.is_inplace and key_name.text == "self":
+                    return Finding(
+                        key_name.span,
+                        f'"self" is non_differentiable, but also the output of "{name}", which the formulas serve',
+                        help='leave "self" out: an argument without formula has no gradient',
+                        at=other,
+                    )
+    is_tensor = any(value.type.is_tensor_like for value in differentiability.returns)
+    related = () if declared is None else (Related("the outputs are switched off here", declared.node.span),)
+    return Finding(
+        line.key.span,
+        f'no output of "{name}" is differentiable, so {formulas} are refused'
+        if is_tensor
+        else f'"{name}" returns no tensor, so {formulas} are refused',
+        help="remove the formulas" + (", or switch an output on" if is_tensor else ""),
+        related=related,
+        at=body,
+    )

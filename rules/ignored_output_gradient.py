@@ -1,0 +1,115 @@
+"""The gradient of an output that is declared differentiable is ignored.
+
+## What it detects
+
+``grad`` in the backward formulas of an entry whose ``output_differentiability`` calls two or more outputs
+differentiable.
+
+## Why it is bad
+
+``grad`` is the gradient of the first differentiable output. Where a formula uses it, the gradients of the others reach
+no formula at all: a loss that depends on them gets a wrong gradient, without any error.
+
+## Example
+
+    - name: linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)
+      output_differentiability: [True, True]
+      A: qr_backward(grad, Q, R)
+
+## Instead
+
+    - name: linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)
+      A: linalg_qr_backward(grad_Q, grad_R, Q, R, mode)
+
+## Sources
+
+torchgen/api/autograd.py, ``gen_differentiable_outputs``; torchgen/packaged/autograd/gen_autograd_functions.py,
+``process_function``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
+from derivlint.lint.wording import quoted, quoted_list
+from derivlint.model import DispatchBody, Output
+from derivlint.model.gradients import NAMED_PREFIX, body_gradients
+
+META = RuleMeta(severity=Severity.WARNING, checks=("X3",))
+
+VALID = (
+    """\
+- name: linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)
+  output_differentiability: [True, True]
+  A: linalg_qr_backward(grad_Q, grad_R, Q, R, mode)
+""",
+    """\
+- name: max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
+  output_differentiability: [True, False]
+  self: value_selecting_reduction_backward_symint(grad, dim, indices, self.sym_sizes(), keepdim)
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)
+  output_differentiability: [True, True]
+  A: Q.matmul(grad)
+""",
+        at="3:15-19",
+        message='"grad" is the gradient of "Q" only; the gradient of "R" is ignored',
+        help='use "grad_Q" and "grad_R", or switch "R" off',
+    ),
+    Invalid(
+        """\
+- name: std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) \
+-> (Tensor, Tensor)
+  output_differentiability: [True, True]
+  self: std_backward(result0, grad, self, dim, correction, keepdim)
+""",
+        at="3:31-35",
+        message='"grad" is the gradient of "result0" only; the gradient of "result1" is ignored',
+        help='use "grads[0]" and "grads[1]", or switch "result1" off',
+    ),
+)
+
+
+def check(body: DispatchBody) -> Iterator[Finding]:
+    """Find the first ``grad`` where several outputs are declared differentiable."""
+    declared, function = body.entry.output_differentiability, body.entry.function
+    if declared is None or declared.values is None or function is None:
+        return
+    if len(declared.values) != len(function.outputs):
+        return
+    outputs = [
+        output
+        for output, value in zip(function.outputs, declared.values, strict=True)
+        if value and output.type.is_tensor_like
+    ]
+    if len(outputs) < 2:
+        return
+    uses = body_gradients(body)
+    # both notations in one entry are a mistake of another kind
+    if any(each.grads or each.named for each in uses):
+        return
+    for each in uses:
+        for word in each.grad:
+            first, *others = [output.name for output in outputs]
+            yield Finding(
+                each.line.span_of(word),
+                f'"grad" is the gradient of {quoted(first)} only; the '
+                f"{'gradient' if len(others) == 1 else 'gradients'} of {quoted_list(others)} "
+                f"{'is' if len(others) == 1 else 'are'} ignored",
+                help=f"use {quoted_list(_gradients(outputs))}, or switch {quoted_list(others)} off",
+                related=(Related("the differentiable outputs are declared here", declared.node.span),),
+                at=each.line,
+            )
+            return
+
+
+def _gradients(outputs: list[Output]) -> list[str]:
+    if all(output.declared_name is not None for output in outputs):
+        return [f"{NAMED_PREFIX}{output.declared_name}" for output in outputs]
+    return [f"grads[{index}]" for index in range(len(outputs))]

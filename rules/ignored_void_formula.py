@@ -1,0 +1,83 @@
+"""A formula is given for an operator that returns nothing.
+
+## What it detects
+
+A backward formula of an operator without returns.
+
+## Why it is bad
+
+Without an output there is nothing to differentiate. PyTorch's generator makes an exception for such operators and
+drops the formulas without a word.
+
+## Example
+
+    - name: _cummax_helper(Tensor self, Tensor(a!) values, Tensor(b!) indices, int dim) -> ()
+      self: cummaxmin_backward(grad, self, indices, dim)
+
+## Instead
+
+    - name: cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)
+      self: cummaxmin_backward(grad, self, indices, dim)
+
+## Sources
+
+torchgen/packaged/autograd/gen_variable_type.py, ``emit_body``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.wording import quoted
+from derivlint.model import Model, Role
+
+META = RuleMeta(severity=Severity.WARNING, checks=("X11",))
+
+VALID = (
+    """\
+- name: cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)
+  self: cummaxmin_backward(grad, self, indices, dim)
+  values: self_t.gather(dim, indices)
+""",
+    """\
+- name: _cummax_helper(Tensor self, Tensor(a!) values, Tensor(b!) indices, int dim) -> ()
+  self: non_differentiable
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: _cummax_helper(Tensor self, Tensor(a!) values, Tensor(b!) indices, int dim) -> ()
+  self: cummaxmin_backward(values, self, indices, dim)
+""",
+        at="2:3-7",
+        message='"_cummax_helper" returns nothing, so its formulas have no effect',
+    ),
+    Invalid(
+        """\
+- name: _cummin_helper(Tensor self, Tensor(a!) values, Tensor(b!) indices, int dim) -> ()
+  values: values.neg()
+  self: cummaxmin_backward(values, self, indices, dim)
+""",
+        at="2:3-9",
+        message='"_cummin_helper" returns nothing, so its formulas have no effect',
+    ),
+)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Find the first backward formula of each void operator."""
+    for body in model.bodies():
+        own = model.canonical_differentiability(body)
+        if own is None or not own.is_void or own.is_inplace_foreach or not own.is_generated:
+            continue
+        lines = body.with_role(Role.BACKWARD)
+        if lines and own.function.is_abstract:
+            yield Finding(
+                lines[0].key.span,
+                f"{quoted(body.entry.operator or '')} returns nothing, so its formulas have no effect",
+                help="give the formulas to an operator that returns its result",
+                at=body,
+            )

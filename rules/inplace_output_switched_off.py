@@ -1,0 +1,99 @@
+"""output_differentiability switches off the output of an in-place operator.
+
+## What it detects
+
+``False`` in ``output_differentiability`` of an in-place operator, or of an operator with an in-place variant that the
+entry also serves.
+
+## Why it is bad
+
+The output of an in-place operator is ``self``. Autograd would not notice that it was changed, and PyTorch's generator
+refuses the entry for that reason.
+
+## Example
+
+    - name: digamma(Tensor self) -> Tensor
+      output_differentiability: [False]
+
+## Instead
+
+    - name: digamma(Tensor self) -> Tensor
+      self: grad * polygamma(1, self)
+
+## Sources
+
+torchgen/api/autograd.py, ``gen_differentiable_outputs``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.model import Entry, Model
+
+META = RuleMeta(severity=Severity.ERROR, checks=("G6",))
+
+VALID = (
+    """\
+- name: bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor
+  output_differentiability: [False]
+""",
+    # eq_.Tensor has an entry of its own
+    """\
+- name: eq.Tensor(Tensor self, Tensor other) -> Tensor
+  output_differentiability: [False]
+- name: eq_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
+  self: zeros_like(self)
+  other: zeros_like(other)
+  result: self_t.zero_()
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: eq_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
+  output_differentiability: [False]
+""",
+        at="2:30-35",
+        message='"eq_.Tensor" is in-place, so its output cannot be switched off',
+    ),
+    Invalid(
+        """\
+- name: digamma(Tensor self) -> Tensor
+  output_differentiability: [False]
+""",
+        at="2:30-35",
+        message='"digamma_", which the entry also serves, is in-place, so its output cannot be switched off',
+    ),
+)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Find the first in-place function of each entry whose output is switched off."""
+    for entry in model.entries:
+        finding = _judge(model, entry)
+        if finding is not None:
+            yield finding
+
+
+def _judge(model: Model, entry: Entry) -> Finding | None:
+    declared = entry.output_differentiability
+    if declared is None or declared.values is None or False not in declared.values or entry.function is None:
+        return None
+    for differentiability in model.differentiabilities(entry):
+        # a wrong length comes first, and formulas beside an output that is off are a contradiction of their own
+        if differentiability.outputs is None or (differentiability.is_ignored and not differentiability.is_inplace):
+            return None
+        if differentiability.is_inplace and differentiability.is_generated:
+            name = differentiability.function.name
+            is_own = differentiability.function is entry.function.canonical
+            subject = f'"{name}"' if is_own else f'"{name}", which the entry also serves,'
+            return Finding(
+                declared.value_node(declared.values.index(False)).span,
+                f"{subject} is in-place, so its output cannot be switched off",
+                help=f'give "{name}" a formula' if is_own else f'give "{name}" an entry of its own',
+                at=entry,
+            )
+    return None

@@ -1,0 +1,201 @@
+"""The forward formulas do not cover exactly the differentiable outputs.
+
+## What it detects
+
+An entry with forward formulas for some of its differentiable outputs only, or with one for an output that is not
+differentiable: switched off by ``output_differentiability``, or not the first one while a backward formula uses
+``grad``, which makes the first output the only differentiable one.
+
+## Why it is bad
+
+Forward mode is all or nothing. PyTorch's generator counts names and outputs and refuses the entry where the numbers
+differ; where they happen to agree it sets tangents on the wrong output.
+
+## Example
+
+    - name: std_mean.correction(...) -> (Tensor, Tensor)
+      self: std_mean_backward(grads[0], grads[1], self, result0, dim, correction, keepdim)
+      result0: std_backward(result0, self_p, result0, dim, correction, keepdim) * self_t
+
+## Instead
+
+    - name: std_mean.correction(...) -> (Tensor, Tensor)
+      self: std_mean_backward(grads[0], grads[1], self, result0, dim, correction, keepdim)
+      result0: std_backward(result0, self_p, result0, dim, correction, keepdim) * self_t
+      result1: mean(self_t, dim.value_or(IntArrayRef({})), keepdim)
+
+## Sources
+
+torchgen/packaged/autograd/gen_variable_type.py, ``emit_body``; torchgen/api/autograd.py,
+``gen_differentiable_outputs``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
+from derivlint.lint.wording import counted, quoted, quoted_list
+from derivlint.model import Differentiability, DispatchBody, EntryFunction, Model, NameKind, Role
+from derivlint.model.gradients import counted_gradients
+
+META = RuleMeta(severity=Severity.ERROR, checks=("G4", "X4"))
+
+VALID = (
+    """\
+- name: std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) \
+-> (Tensor, Tensor)
+  self: std_mean_backward(grads[0], grads[1], self, result0, dim, correction, keepdim)
+  result0: std_backward(result0, self_p, result0, dim, correction, keepdim) * self_t
+  result1: mean(self_t, dim.value_or(IntArrayRef({})), keepdim)
+""",
+    """\
+- name: max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
+  output_differentiability: [True, False]
+  self: value_selecting_reduction_backward_symint(grad, dim, indices, self.sym_sizes(), keepdim)
+  values: gather_with_keepdimed_indices(self_t, dim, indices, keepdim)
+""",
+    # no forward formula at all is a choice
+    """\
+- name: std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) \
+-> (Tensor, Tensor)
+  self: std_mean_backward(grads[0], grads[1], self, result0, dim, correction, keepdim)
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) \
+-> (Tensor, Tensor)
+  self: std_mean_backward(grads[0], grads[1], self, result0, dim, correction, keepdim)
+  result0: std_backward(result0, self_p, result0, dim, correction, keepdim) * self_t
+""",
+        at="3:3-10",
+        message='"std_mean.correction" has no forward formula for its differentiable output "result1"',
+        help="give every differentiable output a forward formula, or none",
+    ),
+    Invalid(
+        """\
+- name: max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
+  output_differentiability: [True, False]
+  self: value_selecting_reduction_backward_symint(grad, dim, indices, self.sym_sizes(), keepdim)
+  indices: gather_with_keepdimed_indices(self_t, dim, indices, keepdim)
+""",
+        at="4:3-10",
+        message='"indices" is not differentiable: output_differentiability switches it off',
+    ),
+    Invalid(
+        """\
+- name: std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) \
+-> (Tensor, Tensor)
+  self: std_backward(result0, grad, self, dim, correction, keepdim)
+  result0: std_backward(result0, self_p, result0, dim, correction, keepdim) * self_t
+  result1: mean(self_t, dim.value_or(IntArrayRef({})), keepdim)
+""",
+        at="4:3-10",
+        message='"result1" is not differentiable: a backward formula uses "grad", the gradient of "result0" only',
+        help='use "grads[i]" in the backward formulas, or remove this formula',
+    ),
+)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Compare the forward keys of each entry and dispatch key with the differentiable outputs."""
+    for entry in model.entries:
+        for body in entry.bodies:
+            if body.with_role(Role.FORWARD) and _is_clear(body):
+                found = list(_judge(model, body))
+                yield from found or _judge_variants(model, body)
+
+
+def _is_clear(body: DispatchBody) -> bool:
+    """Whether the forward keys name outputs properly and once each, so that no other rule speaks of them."""
+    lines = body.with_role(Role.FORWARD)
+    resolved = [each for line in lines for _, each in line.resolved_names]
+    proper = all(
+        each.kind is NameKind.OUTPUT and each.output is not None and each.output.has_tangent for each in resolved
+    )
+    indices = {each.output.index for each in resolved if each.output is not None}
+    once = len(indices) == len(resolved)
+    if not (proper and once and body.is_resolved) or any(line.says_non_differentiable for line in lines):
+        return False
+    # the words for whole formulas allow one output, whatever else is wrong
+    if len(resolved) > 1 and any(line.auto is not None for line in lines):
+        return False
+    # where gradients are used in two notations, it is not known how many outputs are meant
+    return body.info is not None and counted_gradients(body.info.derivatives).refusal is None
+
+
+def _is_checked(differentiability: Differentiability) -> bool:
+    applies = differentiability.is_generated and differentiability.requires_derivative
+    return applies and not differentiability.is_inplace_foreach and bool(differentiability.forwards)
+
+
+def _judge(model: Model, body: DispatchBody) -> Iterator[Finding]:
+    function = body.entry.function
+    own = model.canonical_differentiability(body)
+    if function is None or own is None or not _is_checked(own) or own.output_indices is None:
+        return
+    covered = {
+        resolved.output.index: (line, name)
+        for line in body.with_role(Role.FORWARD)
+        for name, resolved in line.resolved_names
+        if resolved.output is not None
+    }
+    superfluous = [place for index, place in covered.items() if index not in own.output_indices]
+    missing = [function.output_names[index] for index in own.output_indices if index not in covered]
+    if superfluous:
+        reason, help_text = _reason(own, function)
+        names = [name.text for _, name in superfluous]
+        line, first = superfluous[0]
+        yield Finding(
+            first.span,
+            f"{quoted_list(names)} {'is' if len(names) == 1 else 'are'} not differentiable: {reason}",
+            help=help_text,
+            related=_declaration(body),
+            at=line,
+        )
+    elif missing:
+        yield Finding(
+            body.with_role(Role.FORWARD)[0].key.span,
+            f'"{body.entry.operator}" has no forward formula for its differentiable '
+            f"{'output' if len(missing) == 1 else 'outputs'} {quoted_list(missing)}",
+            help="give every differentiable output a forward formula, or none",
+            related=_declaration(body),
+            at=body,
+        )
+
+
+def _reason(own: Differentiability, function: EntryFunction) -> tuple[str, str]:
+    if own.info.output_differentiability is not None:
+        return "output_differentiability switches it off", "remove the formula, or switch the output on"
+    first = function.output_names[own.output_indices[0]] if own.output_indices else "result"
+    return (
+        f'a backward formula uses "grad", the gradient of {quoted(first)} only',
+        'use "grads[i]" in the backward formulas, or remove this formula',
+    )
+
+
+def _declaration(body: DispatchBody) -> tuple[Related, ...]:
+    declared = body.entry.output_differentiability
+    if declared is None:
+        return ()
+    return (Related("the differentiable outputs are declared here", declared.node.span),)
+
+
+def _judge_variants(model: Model, body: DispatchBody) -> Iterator[Finding]:
+    for variant in model.differentiabilities(body.entry):
+        if variant.key != body.key or not _is_checked(variant) or variant.output_indices is None:
+            continue
+        covered = sum(len(forward.var_names) for forward in variant.forwards)
+        if covered != len(variant.output_indices):
+            first = body.with_role(Role.FORWARD)[0]
+            yield Finding(
+                first.key.span,
+                f'"{variant.function.name}", which the formulas also serve, has '
+                f"{counted(len(variant.output_indices), 'differentiable output')}, not {covered}",
+                help="give every differentiable output a forward formula, or none",
+                at=body,
+            )
+            return

@@ -1,0 +1,111 @@
+"""An output is declared non_differentiable.
+
+## What it detects
+
+A forward key, one that names outputs, whose value is ``non_differentiable``.
+
+## Why it is bad
+
+The word stands for "no formula" beside arguments only. Beside an output PyTorch's generator takes it as a C++
+expression, and then complains of a forward formula that uses no tangent.
+
+## Example
+
+    - name: max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
+      indices: non_differentiable
+
+## Instead
+
+    - name: max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
+      output_differentiability: [True, False]
+
+## Fix safety
+
+The fix is unsafe: in-place forms of the operator cannot have their output switched off.
+
+## Sources
+
+torchgen/packaged/autograd/load_derivatives.py, ``set_up_derivatives``; gen_variable_type.py, ``emit_fw_derivatives``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
+from derivlint.lint.wording import quoted
+from derivlint.model import DispatchBody, NameKind, Role
+
+META = RuleMeta(severity=Severity.ERROR, checks=("G7", "X4"))
+
+VALID = (
+    """\
+- name: max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
+  output_differentiability: [True, False]
+  self: value_selecting_reduction_backward_symint(grad, dim, indices, self.sym_sizes(), keepdim)
+  values: gather_with_keepdimed_indices(self_t, dim, indices, keepdim)
+""",
+    """\
+- name: masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor
+  self: grad.masked_fill(mask, 0)
+  mask: Non_Differentiable
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
+  self: value_selecting_reduction_backward_symint(grad, dim, indices, self.sym_sizes(), keepdim)
+  indices: non_differentiable
+""",
+        at="3:12-30",
+        message='"non_differentiable" is for arguments, but "indices" is an output',
+        help='write "output_differentiability: [True, False]" instead',
+        fixed="""\
+- name: max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
+  self: value_selecting_reduction_backward_symint(grad, dim, indices, self.sym_sizes(), keepdim)
+  output_differentiability: [True, False]
+""",
+    ),
+    Invalid(
+        """\
+- name: mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)
+  output_differentiability: [True, False]
+  self: value_selecting_reduction_backward_symint(grad, dim, indices, self.sym_sizes(), keepdim)
+  indices: non_differentiable
+""",
+        at="4:12-30",
+        message='"non_differentiable" is for arguments, but "indices" is an output',
+        help='write "output_differentiability: [True, False]" instead',
+    ),
+)
+
+
+def check(body: DispatchBody) -> Iterator[Finding]:
+    """Find the word beside outputs."""
+    function = body.entry.function
+    if function is None:
+        return
+    lines = [line for line in body.with_role(Role.FORWARD) if line.says_non_differentiable]
+    switched_off = {
+        resolved.output.index
+        for line in lines
+        for _, resolved in line.resolved_names
+        if resolved.kind is NameKind.OUTPUT and resolved.output is not None
+    }
+    flags = ", ".join(str(output.index not in switched_off) for output in function.outputs)
+    text = f"output_differentiability: [{flags}]"
+    can_be_written = body.key_node is None and body.entry.output_differentiability is None and len(lines) == 1
+    for line in lines:
+        fix = None
+        if can_be_written:
+            place = line.key.span.cover(line.value.span)
+            fix = Fix("switch the output off", (TextEdit(place, text),), safe=False)
+        yield Finding(
+            line.value.span,
+            f'"non_differentiable" is for arguments, but {quoted(line.names[0].text)} is an output',
+            help=f"write {quoted(text)} instead",
+            fix=fix,
+            at=line,
+        )

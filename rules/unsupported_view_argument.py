@@ -1,0 +1,117 @@
+"""A differentiable view has an argument or outputs that views cannot have.
+
+## What it detects
+
+An entry that makes a view differentiable which takes an argument of a type that cannot be kept for replaying the view
+(anything but integers, booleans, lists of integers and tensors), or which has more than one differentiable output.
+
+## Why it is bad
+
+After an in-place change of its base, autograd replays a view with the arguments that it was made with. PyTorch's
+generator writes a function that keeps them by value, and refuses types that it does not know, and views with several
+differentiable outputs.
+
+## Example
+
+    - name: view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)
+      self: grad.view(self.scalar_type())
+
+## Instead
+
+    - name: view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)
+      output_differentiability: [False]
+
+## Sources
+
+torchgen/packaged/autograd/gen_inplace_or_view_type.py, ``emit_view_func`` and ``emit_view_body``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.wording import quoted
+from derivlint.model import Differentiability, Entry, Model
+from derivlint.model.differentiable import fits_view_function, is_view
+from derivlint.model.read import DEFAULT
+
+META = RuleMeta(severity=Severity.ERROR, checks=("V1", "V2"))
+
+NATIVES = """\
+- func: select.pair(Tensor(a) self, int dim) -> (Tensor(a), Tensor)
+  dispatch:
+    CPU: select_pair
+"""
+
+VALID = (
+    """\
+- name: view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)
+  output_differentiability: [False]
+""",
+    """\
+- name: expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)
+  self: at::sum_to(grad, self.sym_sizes())
+  result: auto_linear
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)
+  self: grad.view(self.scalar_type())
+""",
+        at="1:9-19",
+        message='"view.dtype" is a view, and its argument "dtype" is of type "ScalarType", which no view can replay',
+        help='a differentiable view takes "int", "SymInt", "bool", lists of "int" or "SymInt", and "Tensor"',
+    ),
+    Invalid(
+        """\
+- name: select.pair(Tensor(a) self, int dim) -> (Tensor(a), Tensor)
+  self: select_pair_backward(grads[0], grads[1], self.sym_sizes(), dim)
+""",
+        at="1:9-20",
+        message='"select.pair" is a view with 2 differentiable outputs; a view can have one',
+        help="switch the others off with output_differentiability",
+        natives=NATIVES,
+    ),
+)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Find the first view of each entry that the generator refuses."""
+    for entry in model.entries:
+        if not all(body.is_resolved for body in entry.bodies):
+            continue
+        for differentiability in model.differentiabilities(entry):
+            # views are written for the default formulas only
+            if differentiability.key == DEFAULT and differentiability.is_generated:
+                finding = _judge(entry, differentiability)
+                if finding is not None:
+                    yield finding
+                    break
+
+
+def _judge(entry: Entry, differentiability: Differentiability) -> Finding | None:
+    function = differentiability.function
+    indices = differentiability.output_indices
+    if not indices or not is_view(function):
+        return None
+    if len(indices) > 1:
+        return Finding(
+            entry.name_span,
+            f'"{function.name}" is a view with {len(indices)} differentiable outputs; a view can have one',
+            help="switch the others off with output_differentiability",
+            at=entry,
+        )
+    for argument in function.schema.arguments.flat_non_out:
+        if argument.name != "self" and not fits_view_function(argument.type):
+            return Finding(
+                entry.name_span,
+                f'"{function.name}" is a view, and its argument {quoted(argument.name)} is of type '
+                f'"{argument.type}", which no view can replay',
+                help='a differentiable view takes "int", "SymInt", "bool", lists of "int" or "SymInt", and "Tensor"',
+                at=entry,
+            )
+    return None

@@ -1,0 +1,106 @@
+"""output_differentiability does not have one value for each output.
+
+## What it detects
+
+A list with more or fewer values than the operator has outputs, or than a variant has that the entry also serves.
+
+## Why it is bad
+
+The values belong to the outputs one by one. PyTorch's generator refuses another number of them.
+
+## Example
+
+    - name: mm(Tensor self, Tensor mat2) -> Tensor
+      output_differentiability: [True, False]
+
+## Instead
+
+    - name: mm(Tensor self, Tensor mat2) -> Tensor
+      output_differentiability: [True]
+
+## Sources
+
+torchgen/api/autograd.py, ``gen_differentiable_outputs``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.wording import counted
+from derivlint.model import Entry, Model
+
+META = RuleMeta(severity=Severity.ERROR, checks=("G5",))
+
+VALID = (
+    """\
+- name: bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor
+  output_differentiability: [False]
+""",
+    """\
+- name: max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
+  output_differentiability: [True, False]
+  self: value_selecting_reduction_backward_symint(grad, dim, indices, self.sym_sizes(), keepdim)
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor
+  output_differentiability: [False, False]
+""",
+        at="2:29-43",
+        message='output_differentiability has 2 values, but "bincount" has 1 output',
+    ),
+    Invalid(
+        """\
+- name: max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
+  output_differentiability: [True]
+  self: value_selecting_reduction_backward_symint(grad, dim, indices, self.sym_sizes(), keepdim)
+""",
+        at="2:29-35",
+        message='output_differentiability has 1 value, but "max.dim" has 2 outputs',
+    ),
+    Invalid(
+        """\
+- name: trunc(Tensor self) -> Tensor
+  output_differentiability: [True]
+  self: zeros_like(grad)
+""",
+        at="2:29-35",
+        message='output_differentiability has 1 value, but "_foreach_trunc_", which the entry serves, has no output',
+    ),
+)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Find the first function of each entry whose outputs the list does not fit."""
+    for entry in model.entries:
+        finding = _judge(model, entry)
+        if finding is not None:
+            yield finding
+
+
+def _judge(model: Model, entry: Entry) -> Finding | None:
+    declared = entry.output_differentiability
+    if declared is None or declared.values is None or entry.function is None:
+        return None
+    values = counted(len(declared.values), "value")
+    for differentiability in model.differentiabilities(entry):
+        if differentiability.outputs is not None or not differentiability.is_generated:
+            continue
+        function = differentiability.function
+        number = len(differentiability.returns)
+        outputs = counted(number, "output") if number else "no output"
+        if function is entry.function.canonical:
+            message = f'output_differentiability has {values}, but "{function.name}" has {outputs}'
+            help_text = "give one value for each output"
+        else:
+            message = (
+                f'output_differentiability has {values}, but "{function.name}", which the entry serves, has {outputs}'
+            )
+            help_text = "leave output_differentiability out where every output is differentiable"
+        return Finding(declared.node.span, message, help=help_text, at=entry)
+    return None

@@ -1,0 +1,42 @@
+"""What a node saves although no formula uses it, because torchgen finds names by matching text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from derivlint.formula import Word
+    from derivlint.model.derivative import SavedAttribute
+    from derivlint.model.entry import DispatchBody, KeyedFormula
+
+
+@dataclass(frozen=True, slots=True)
+class AccidentalSave:
+    """One value that is saved for nothing.
+
+    Attributes:
+        line: the first formula that asks for it.
+        saved: the value.
+        word: the word that torchgen takes for a use.
+    """
+
+    line: KeyedFormula
+    saved: SavedAttribute
+    word: Word
+
+
+def accidental_saves(body: DispatchBody) -> list[AccidentalSave]:
+    """The values that every formula of one dispatch key saves by accident, in file order."""
+    info = body.info
+    if info is None:
+        return []
+    used: set[str] = set()
+    found: dict[str, AccidentalSave] = {}
+    for derivative in sorted(info.derivatives, key=lambda item: item.line.index if item.line is not None else -1):
+        for saved in (*derivative.saved_inputs, *derivative.saved_outputs):
+            if not saved.accidental:
+                used.add(saved.name)
+            elif derivative.line is not None and saved.word is not None:
+                found.setdefault(saved.name, AccidentalSave(derivative.line, saved, saved.word))
+    return [item for name, item in found.items() if name not in used]

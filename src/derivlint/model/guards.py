@@ -1,0 +1,73 @@
+"""Calls of ``wrap_opt_if``, by which a formula for several arguments says when a tensor need not be saved.
+
+Follows gen_variable_type.py, ``guard_for``, which reads the condition out of the formula's text.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from derivlint.cpp.types import TENSOR
+from derivlint.formula import Call, Name, walk
+from derivlint.model.differentiable import is_tensor_list
+from derivlint.model.words import mentions
+
+if TYPE_CHECKING:
+    from derivlint.model.derivative import DifferentiabilityInfo
+    from derivlint.model.entry import KeyedFormula
+
+WRAP_OPT_IF = "wrap_opt_if"
+
+
+@dataclass(frozen=True, slots=True)
+class WrapOptIf:
+    """One call of ``wrap_opt_if``.
+
+    Attributes:
+        call: the call.
+        variable: the wrapped variable, where it is one.
+        is_hidden: whether torchgen finds the variable but not the comma that it expects right behind it.
+    """
+
+    call: Call
+    variable: str | None
+    is_hidden: bool
+
+
+def wrap_opt_if_calls(line: KeyedFormula, info: DifferentiabilityInfo) -> list[WrapOptIf]:
+    """The calls of ``wrap_opt_if`` in a backward formula, from left to right."""
+    formula = line.formula
+    if formula.tree is None or not mentions(formula, WRAP_OPT_IF):
+        return []
+    found: list[WrapOptIf] = []
+    seen: set[str] = set()
+    for node in walk(formula.tree):
+        if isinstance(node, Call) and isinstance(node.callee, Name) and node.callee.simple == WRAP_OPT_IF:
+            first = node.args[0] if node.args else None
+            variable = first.simple if isinstance(first, Name) else None
+            is_hidden = False
+            if first is not None and variable is not None and variable not in seen:
+                written = formula.text[node.callee.end : first.end + 1]
+                is_found = written[: 1 + len(variable)] == f"({variable}"
+                is_hidden = is_found and written[-1] != "," and _is_guarded(variable, line, info)
+                # torchgen looks at the first place only
+                seen.update([variable] if is_found else [])
+            found.append(WrapOptIf(node, variable, is_hidden))
+    return found
+
+
+def _is_guarded(name: str, line: KeyedFormula, info: DifferentiabilityInfo) -> bool:
+    """Whether torchgen looks for the condition under which the variable is saved."""
+    args = info.args_with_derivatives
+    if len(args) < 2 or len(line.names) == 1 or "backward" in info.name:
+        return False
+    if any(binding.argument is not None and is_tensor_list(binding.argument.type) for binding in args):
+        return False
+    savers = [
+        derivative
+        for derivative in info.derivatives
+        if any(saved.name == name and saved.type == TENSOR for saved in derivative.saved_inputs)
+    ]
+    return len(savers) == 1 and savers[0].line is line
+

@@ -1,0 +1,44 @@
+"""Formulas that are meant as one of the words that stand for something other than C++, but are not spelled like it."""
+
+from __future__ import annotations
+
+from derivlint.model.entry import AUTO_ELEMENT_WISE, AUTO_LINEAR, NON_DIFFERENTIABLE, KeyedFormula
+from derivlint.model.scope import visible_names
+
+#: The words by their letters alone, with the shorter and longer forms that people write.
+_BY_LETTERS = {
+    "autolinear": AUTO_LINEAR,
+    "linear": AUTO_LINEAR,
+    "autoelementwise": AUTO_ELEMENT_WISE,
+    "elementwise": AUTO_ELEMENT_WISE,
+    "autopointwise": AUTO_ELEMENT_WISE,
+    "nondifferentiable": NON_DIFFERENTIABLE,
+    "notdifferentiable": NON_DIFFERENTIABLE,
+    "undifferentiable": NON_DIFFERENTIABLE,
+    "nondiff": NON_DIFFERENTIABLE,
+}
+_BETWEEN = str.maketrans("", "", " -_\t\n")
+_LONGEST = 30
+#: How alike letters have to be: two slips in "autolinear", three in "nondifferentiable".
+_ALIKE = 0.8
+
+
+def near_keyword(line: KeyedFormula) -> str | None:
+    """The word that the whole formula is meant to be, where torchgen takes it for C++.
+
+    ``Auto_linear``, ``auto linear`` and ``elementwise`` are near, and so is ``auto_linear`` itself in a backward
+    formula; a name that the formula can use is not.
+    """
+    text = line.text
+    if text is None or len(text) > _LONGEST or not line.is_expression or line.says_non_differentiable:
+        return None
+    letters = text.lower().translate(_BETWEEN)
+    if not letters.isalpha() or text.strip() in visible_names(line):
+        return None
+    found = _BY_LETTERS.get(letters)
+    if found is None and len(letters) > 6:
+        from difflib import get_close_matches
+
+        close = get_close_matches(letters, _BY_LETTERS, n=1, cutoff=_ALIKE)
+        found = _BY_LETTERS[close[0]] if close else None
+    return found

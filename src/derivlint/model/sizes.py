@@ -1,0 +1,71 @@
+"""Calls that ask a tensor for its size or strides as plain integers, which a backward formula must not do.
+
+PyTorch traces backward formulas with symbolic sizes; ``sizes()`` would fix them. Follows load_derivatives.py,
+``saved_variables``, which refuses the text ``.sizes()``, ``.size(<number>)`` and ``.strides()`` wherever it stands.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from derivlint.formula import Call, Formula, Member, Name, Number, Unary, Word, walk
+from derivlint.model.words import mentions, occurrences
+
+#: Each method with its symbolic form.
+SYMBOLIC = {"sizes": "sym_sizes", "size": "sym_size", "strides": "sym_strides"}
+
+
+@dataclass(frozen=True, slots=True)
+class PlainSize:
+    """One call of ``sizes()``, ``size(<number>)`` or ``strides()``.
+
+    Attributes:
+        call: the call.
+        method: the place of the method's name.
+        receiver: the variable it is called on, if it is one.
+    """
+
+    call: Call
+    method: Word
+    receiver: str | None
+
+
+def plain_sizes(formula: Formula) -> list[PlainSize]:
+    """The calls of a formula that ask for plain sizes, from left to right."""
+    found: list[PlainSize] = []
+    if formula.tree is None or not any(mentions(formula, name) for name in SYMBOLIC):
+        return found
+    for node in walk(formula.tree):
+        if isinstance(node, Call) and isinstance(node.callee, Member) and node.callee.name in SYMBOLIC:
+            callee = node.callee
+            if _is_literal(node) if callee.name == "size" else not node.args:
+                receiver = callee.object.simple if isinstance(callee.object, Name) else None
+                found.append(PlainSize(node, Word(callee.name, callee.name_start, callee.name_end, "member"), receiver))
+    found.sort(key=lambda item: item.method.start)
+    return found
+
+
+def _is_literal(call: Call) -> bool:
+    """Whether the only argument is an integer literal, possibly with a minus."""
+    if len(call.args) != 1:
+        return False
+    argument = call.args[0]
+    if isinstance(argument, Unary) and argument.op == "-":
+        argument = argument.operand
+    return isinstance(argument, Number) and argument.text.isdecimal()
+
+
+def sizes_in_text(formula: Formula) -> list[Word]:
+    """The words of strings and comments that torchgen takes for such a call."""
+    found = []
+    for name in SYMBOLIC:
+        for word in occurrences(formula, name):
+            if word.role in ("string", "comment"):
+                text = formula.text
+                behind = text[word.end :]
+                digits = behind[1:].removeprefix("-").partition(")")[0]
+                is_call = behind[:1] == "(" and ")" in behind
+                fits = digits.isdecimal() if name == "size" else behind.startswith("()")
+                if is_call and fits and text[: word.start].endswith((".", "->")):
+                    found.append(word)
+    return sorted(found, key=lambda word: word.start)

@@ -1,0 +1,93 @@
+"""What the tests of the commands share: an empty folder to stand in, rules that find known things, and running."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import derivlint.rules
+from derivlint.cli.main import cli
+from derivlint.lint import Confidence, Finding, Rule, RuleMeta, Severity
+from derivlint.model import Entry, KeyedFormula
+
+SIN = "- name: sin(Tensor self) -> Tensor\n  self: grad * self.cos()\n  result: auto_element_wise\n"
+COS = "- name: cos(Tensor self) -> Tensor\n  self: grad * -self.sin()\n"
+ADD = "- func: add_one(Tensor self) -> Tensor\n  variants: function\n"
+
+NO_FINDINGS = "no findings in 1 file (1 entry, 2 formulas)\n"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    status: int
+    out: str
+    err: str
+
+
+Run = Callable[..., Outcome]
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty working folder, with nothing set that changes the output."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("NO_COLOR", "FORCE_COLOR", "DERIVLINT_DEBUG"):
+        monkeypatch.delenv(name, raising=False)
+    return tmp_path
+
+
+@pytest.fixture
+def run(here: Path) -> Run:
+    """Run a command line in this process."""
+
+    def invoke(*arguments: str, stdin: str | bytes | None = None) -> Outcome:
+        result = CliRunner().invoke(cli, arguments, input=stdin)
+        if result.exception is not None and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        return Outcome(result.exit_code, result.stdout, result.stderr)
+
+    return invoke
+
+
+def word_rule(
+    name: str, word: str, severity: Severity, confidence: Confidence = Confidence.HIGH, status: str = "stable"
+) -> Rule:
+    """A rule that finds a word in formulas."""
+
+    def check(line: KeyedFormula) -> Iterator[Finding]:
+        text = line.text or ""
+        if word in text:
+            start = text.index(word)
+            yield Finding(line.range(start, start + len(word)), f'"{word}" is used')
+
+    meta = RuleMeta(severity=severity, confidence=confidence, status=status)
+    return Rule(name, f"finds {word}", f"finds {word}\n", meta, "line", check, (), ())
+
+
+@pytest.fixture
+def rules(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rules of every kind instead of the real ones."""
+    fake = (
+        word_rule("error-rule", "cos", Severity.ERROR),
+        word_rule("warning-rule", "self", Severity.WARNING),
+        word_rule("info-rule", "auto", Severity.INFO),
+        word_rule("doubtful-rule", "grad", Severity.ERROR, confidence=Confidence.LOW),
+        word_rule("preview-rule", "*", Severity.ERROR, status="preview"),
+    )
+    monkeypatch.setattr(derivlint.rules, "load_rules", lambda: fake)
+
+
+@pytest.fixture
+def crashing_rule(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One rule that crashes beside one that works."""
+
+    def check(entry: Entry) -> Iterator[Finding]:
+        raise RuntimeError("oops")
+
+    crashing = Rule("crashing-rule", "crashes", "crashes\n", RuleMeta(Severity.INFO), "entry", check, (), ())
+    fake = (crashing, word_rule("error-rule", "cos", Severity.ERROR))
+    monkeypatch.setattr(derivlint.rules, "load_rules", lambda: fake)

@@ -1,0 +1,115 @@
+"""Where the operators for a derivatives file come from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from derivlint.cli.inputs import INSTALLED, Operators, load_operators, operators_for
+from derivlint.cli.settings import Settings
+from derivlint.schema import available_versions
+from tests.cli.conftest import ADD, SIN, Run
+
+
+@pytest.fixture
+def checkout(here: Path) -> Path:
+    """A PyTorch checkout with the files that derivlint reads."""
+    for name, text in (
+        ("aten/src/ATen/native/native_functions.yaml", ADD),
+        ("aten/src/ATen/native/tags.yaml", "- tag: core\n  desc: x\n"),
+        ("torch/csrc/autograd/FunctionsManual.h", "namespace x { Tensor helper(Tensor a); }"),
+        ("tools/autograd/derivatives.yaml", SIN),
+    ):
+        (here / name).parent.mkdir(parents=True, exist_ok=True)
+        (here / name).write_text(text)
+    return here
+
+
+def test_a_checkout_around_the_file_has_everything(checkout: Path) -> None:
+    found = operators_for(checkout / "tools" / "autograd", Settings())
+    assert found == Operators(
+        f"the PyTorch checkout {checkout}",
+        (checkout / "aten/src/ATen/native/native_functions.yaml",),
+        checkout / "aten/src/ATen/native/tags.yaml",
+        checkout / "torch/csrc/autograd/FunctionsManual.h",
+    )
+    natives = load_operators(found).natives
+    assert [f.func_text for f in natives.written] == ["add_one(Tensor self) -> Tensor"]
+    assert natives.helpers == {"helper"}
+    assert natives.known_tags == frozenset({"core"})
+
+
+def test_files_that_are_named_come_before_the_checkout(checkout: Path) -> None:
+    other = checkout / "other.yaml"
+    other.write_text(ADD)
+    settings = Settings().overridden(native_functions=(other,))
+    assert operators_for(checkout, settings) == Operators("named by the command line", (other,))
+
+
+def test_files_of_a_checkout_bring_their_tags_and_header(checkout: Path) -> None:
+    native = checkout / "aten/src/ATen/native/native_functions.yaml"
+    found = operators_for(Path("/"), Settings().overridden(native_functions=(native,)))
+    assert found.tags == checkout / "aten/src/ATen/native/tags.yaml"
+    assert found.functions_manual == checkout / "torch/csrc/autograd/FunctionsManual.h"
+
+
+def test_tags_that_are_named_come_before_those_beside(checkout: Path) -> None:
+    tags = checkout / "my-tags.yaml"
+    assert operators_for(checkout, Settings(tags=tags)).tags == tags
+
+
+def test_without_anything_the_newest_bundled_index_is_taken(here: Path) -> None:
+    found = operators_for(here, Settings())
+    assert found == Operators("no PyTorch checkout around the file", bundled=True)
+    assert load_operators(found).natives.version == available_versions()[-1]
+
+
+def test_the_installed_torch_is_taken_when_asked_for(here: Path, native_functions_path: Path, tags_path: Path) -> None:
+    found = operators_for(here, Settings().overridden(torch=INSTALLED))
+    assert found.native_functions == (native_functions_path,)
+    assert found.tags == tags_path
+    assert found.reason == "the installed torch, asked for by the command line"
+    assert "_cudnn_ctc_loss_backward" in load_operators(found).natives.helpers
+
+
+def test_files_add_to_the_operators_of_a_torch(here: Path, native_functions_path: Path) -> None:
+    extra = here / "extra.yaml"
+    extra.write_text(f"{ADD}- func: sin(Tensor self) -> Tensor\n")
+    version = available_versions()[-1]
+    settings = Settings().overridden(torch=version, native_functions=(extra,))
+    natives = load_operators(operators_for(here, settings)).natives
+    assert [f.func_text for f in natives.named("add_one")] == ["add_one(Tensor self) -> Tensor"]
+    assert [f.structured_delegate for f in natives.written if f.func_text == "sin(Tensor self) -> Tensor"] == [
+        "sin.out"
+    ]
+    assert natives.version == version
+    assert natives.helpers
+    installed = operators_for(here, Settings().overridden(torch=INSTALLED, native_functions=(extra,)))
+    assert installed.native_functions == (native_functions_path, extra)
+
+
+def test_the_file_of_standard_input_has_the_operators_around_its_name(checkout: Path, run: Run) -> None:
+    outcome = run("check", "-", "--stdin-filename", "tools/autograd/derivatives.yaml", "--show-settings")
+    assert f"(the PyTorch checkout {checkout})" in outcome.out
+
+
+def test_settings_are_shown_with_their_reasons(checkout: Path, run: Run) -> None:
+    (checkout / "derivlint.toml").write_text('fail-level = "error"\n')
+    outcome = run("check", "tools", "--select", "", "--min-confidence", "low", "--show-settings")
+    shown, _, _ = outcome.out.partition("  rules:")
+    assert outcome.status == 0
+    assert (
+        shown
+        == f"""\
+file: tools/autograd/derivatives.yaml
+  configuration: {checkout}/derivlint.toml
+  operators: {checkout}/aten/src/ATen/native/native_functions.yaml (the PyTorch checkout {checkout})
+  tags: {checkout}/aten/src/ATen/native/tags.yaml
+  C++ functions: {checkout}/torch/csrc/autograd/FunctionsManual.h
+  min-severity: info
+  min-confidence: low
+  fail-level: error
+  preview: off
+"""
+    )

@@ -1,0 +1,139 @@
+"""``derivlint rules``, ``rule``, ``index`` and ``model``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from derivlint.formats.model_json import model_document
+from derivlint.model import build_model
+from derivlint.rules import load_rules
+from derivlint.schema import NativeFunctions, build_index, declared_functions, read_index
+from derivlint.source import SourceFile
+from tests.cli.conftest import ADD, COS, SIN, Run
+
+
+def test_rules_are_listed_in_alphabetical_order(run: Run) -> None:
+    lines = run("rules").out.splitlines()
+    assert lines[0].split() == ["rule", "severity", "confidence", "status", "fix", "what", "it", "finds"]
+    names = [line.split()[0] for line in lines[1:]]
+    assert names == sorted(rule.name for rule in load_rules())
+
+
+def test_rules_are_listed_as_json(run: Run) -> None:
+    document = json.loads(run("rules", "--output-format", "json").out)
+    assert document["version"] == 1
+    assert [item["name"] for item in document["rules"]] == [rule.name for rule in load_rules()]
+    for item in document["rules"]:
+        assert list(item) == ["name", "summary", "severity", "confidence", "status", "since", "fixable", "checks"]
+
+
+def test_an_unknown_rule_is_2(run: Run) -> None:
+    outcome = run("rule", "zzz")
+    assert (outcome.status, outcome.out) == (2, "")
+    assert outcome.err == 'derivlint: unknown rule "zzz"; "derivlint rules" lists them\n'
+
+
+@pytest.mark.parametrize("name", [rule.name for rule in load_rules()])
+def test_every_rule_is_explained(run: Run, name: str) -> None:
+    outcome = run("rule", name)
+    assert outcome.status == 0
+    for heading in (
+        f"# {name}\n",
+        "\n## What it detects\n",
+        "\n## Why it is bad\n",
+        "\n## Example\n",
+        "\n## Instead\n",
+    ):
+        assert outcome.out.count(heading) == 1
+
+
+def test_an_operator_is_shown_with_what_is_known_of_it(run: Run) -> None:
+    outcome = run("index", "show", "sin_")
+    assert outcome.status == 0
+    assert outcome.out.startswith(
+        "sin_(Tensor(a!) self) -> Tensor(a!)\n  kind: inplace\n  variants: function, method\n"
+    )
+    assert "\nforeach functions:\n  _foreach_sin(Tensor[] self) -> Tensor[]\n" in outcome.out
+
+
+def test_an_unknown_operator_is_2_and_names_the_nearest(run: Run) -> None:
+    outcome = run("index", "show", "sinn.Tensor")
+    assert (outcome.status, outcome.out) == (2, "")
+    assert outcome.err.startswith('derivlint: no operator "sinn.Tensor"; did you mean "')
+
+
+def test_an_operator_of_a_file_is_shown(run: Run, here: Path) -> None:
+    (here / "native.yaml").write_text(ADD)
+    outcome = run("index", "show", "add_one", "--native-functions", "native.yaml")
+    assert outcome.out.startswith("add_one(Tensor self) -> Tensor\n")
+
+
+def test_an_index_is_written_from_files(run: Run, here: Path) -> None:
+    (here / "native.yaml").write_text(ADD)
+    (here / "manual.h").write_text("Tensor helper(Tensor a);")
+    options = ("--native-functions", "native.yaml", "--headers", "manual.h", "--version", "9.9", "--out", "i.json")
+    outcome = run("index", "build", *options)
+    assert (outcome.status, outcome.out) == (0, "wrote i.json: 1 operator of PyTorch 9.9\n")
+    natives = read_index((here / "i.json").read_bytes(), "x")
+    assert [f.func_text for f in natives.written] == ["add_one(Tensor self) -> Tensor"]
+    assert (natives.version, natives.helpers) == ("9.9", frozenset({"helper"}))
+
+
+def test_an_index_of_the_installed_torch_is_its_facts(
+    run: Run, here: Path, installed_natives: NativeFunctions, native_functions_path: Path
+) -> None:
+    assert run("index", "build", "--torch", "installed", "--version", "9.9", "--out", "i.json").status == 0
+    header = native_functions_path.parents[4] / "torch/include/torch/csrc/autograd/FunctionsManual.h"
+    helpers = declared_functions(header.read_text()) if header.is_file() else ()
+    assert (here / "i.json").read_bytes() == build_index(installed_natives, "9.9", helpers)
+
+
+def test_an_index_needs_operators_a_version_and_a_place(run: Run, here: Path) -> None:
+    (here / "native.yaml").write_text(ADD)
+    (here / "broken.yaml").write_text(f"{ADD}- func: broken(\n")
+    for options, message in (
+        (["--out", "i"], "name a --native-functions file, or use --torch installed"),
+        (["--native-functions", "native.yaml", "--out", "i"], "say with --version which PyTorch the index describes"),
+        (
+            ["--native-functions", "native.yaml", "--version", "1", "--out", "no/i"],
+            'cannot write "no/i": No such file or directory',
+        ),
+    ):
+        outcome = run("index", "build", *options)
+        assert (outcome.status, outcome.out, outcome.err) == (2, "", f"derivlint: {message}\n")
+    outcome = run("index", "build", "--native-functions", "broken.yaml", "--version", "1", "--out", "i")
+    assert outcome.status == 2
+    assert outcome.err.startswith("derivlint: broken.yaml:3:")
+    assert not list(here.glob("i*"))
+
+
+def test_a_model_is_printed_as_one_document_for_each_file(
+    run: Run, here: Path, bundled_natives: NativeFunctions
+) -> None:
+    expected = [
+        json.dumps(model_document(build_model(SourceFile("x", text), bundled_natives)), indent=1) + "\n"
+        for text in (SIN, COS)
+    ]
+    (here / "a.yaml").write_text(SIN)
+    (here / "b.yaml").write_text(COS)
+    assert run("model", "a.yaml").out == expected[0]
+    assert run("model", "a.yaml", "b.yaml", "--output-format", "json").out == "".join(expected)
+    assert run("model", "-", stdin=COS).out == expected[1]
+
+
+def test_a_matched_model_has_the_functions(run: Run, here: Path) -> None:
+    (here / "a.yaml").write_text(SIN)
+    (here / "native.yaml").write_text("- func: sin(Tensor self) -> Tensor\n")
+    document = json.loads(run("model", "a.yaml", "--matched", "--native-functions", "native.yaml").out)
+    assert [(item["schema"], item["how"]) for item in document["functions"]] == [
+        ("sin(Tensor self) -> Tensor", "exact")
+    ]
+
+
+def test_a_model_of_a_file_that_cannot_be_read_is_2(run: Run) -> None:
+    outcome = run("model", "missing.yaml")
+    assert (outcome.status, outcome.out) == (2, "")
+    assert outcome.err == 'derivlint: cannot read "missing.yaml": No such file or directory\n'
