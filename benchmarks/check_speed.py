@@ -49,8 +49,10 @@ class Files:
 
 def run_process(command: list[str], expected: tuple[int, ...]) -> Run:
     """Run a command to its end and measure it as the operating system accounts it."""
+    # both programs may keep their compiled modules, as they do when they are installed
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     start = time.perf_counter()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment)
     assert process.stderr is not None
     errors = process.stderr.read()
     _, status, usage = os.wait4(process.pid, 0)
@@ -103,19 +105,16 @@ def multiplied(files: Files, factor: int, folder: Path) -> Files:
                 items.append([])
             if items:
                 items[-1].append(line)
-        items = [item for item in items if is_item(item[0], key)]
-        out = []
-        for copy in range(factor):
-            for item in items:
-                for line in item:
-                    head, colon, value = line.partition(": ")
-                    if copy and colon and (line.startswith("- ") or head.strip() in references):
-                        value = (
-                            ", ".join(renamed(name, copy) for name in value.split(", "))
-                            if head[0] == " "
-                            else renamed(value, copy)
-                        )
-                    out.append(head + colon + value)
+        lines = [line for item in items if is_item(item[0], key) for line in item]
+        out = lines.copy()
+        for copy in range(1, factor):
+            for line in lines:
+                head, colon, value = line.partition(": ")
+                if line.startswith("- "):
+                    value = renamed(value, copy)
+                elif head.strip() in references:
+                    value = ", ".join(renamed(name, copy) for name in value.split(", "))
+                out.append(head + colon + value)
         return "\n".join(out) + "\n"
 
     derivatives = folder / f"derivatives-{factor}.yaml"

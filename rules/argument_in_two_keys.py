@@ -32,7 +32,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
-from derivlint.lint.wording import quoted
+from derivlint.lint.wording import quoted, quoted_list
 from derivlint.model import DispatchBody, KeyedFormula, KeyName, NameKind, Role
 
 META = RuleMeta(severity=Severity.ERROR, checks=("X4",))
@@ -67,6 +67,16 @@ INVALID = (
     ),
     Invalid(
         """\
+- name: atan2(Tensor self, Tensor other) -> Tensor
+  self: grad * other / (self * self + other * other)
+  other: grad * -self / (self * self + other * other)
+  other, self: atan2_backward(grad, self, other, grad_input_mask)
+""",
+        at="4:3-8",
+        message='"other" and "self" already have formulas under other keys',
+    ),
+    Invalid(
+        """\
 - name: linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)
   self: handle_r_to_c(self.scalar_type(), linalg_eig_backward(grads[0], grads[1], eigenvalues, eigenvectors, false))
   eigenvalues, eigenvectors: linalg_eig_jvp(self_t, eigenvalues, eigenvectors, false)
@@ -79,22 +89,37 @@ INVALID = (
 
 
 def check(body: DispatchBody) -> Iterator[Finding]:
-    """Find the second key of each name."""
-    seen: dict[str, tuple[KeyedFormula, KeyName]] = {}
+    """Find the keys with names that an earlier key has, each key once."""
+    first: dict[str, KeyedFormula] = {}
     for line in body.lines:
-        if line.role not in (Role.BACKWARD, Role.FORWARD):
-            continue
-        for name, resolved in line.resolved_names:
-            is_tensor_argument = resolved.argument is not None and resolved.argument.is_tensor_like
-            is_own = is_tensor_argument if line.role is Role.BACKWARD else resolved.kind is NameKind.OUTPUT
-            if not is_own:
-                continue
-            first, place = seen.setdefault(name.text, (line, name))
-            if first is not line and (resolved.argument is None or resolved.output is None):
-                yield Finding(
-                    name.span,
-                    f"{quoted(name.text)} already has a formula under the key {quoted(first.key_text)}",
-                    help="keep one of the two",
-                    related=(Related("the first formula is given here", place.span),),
-                    at=line,
-                )
+        names = _own_names(line)
+        repeated = [text for text in names if text in first]
+        if repeated:
+            message = f"{quoted_list(repeated)} already have formulas under other keys"
+            if len(repeated) == 1:
+                key = quoted(first[repeated[0]].key_text)
+                message = f"{quoted(repeated[0])} already has a formula under the key {key}"
+            yield Finding(
+                names[repeated[0]].span,
+                message,
+                help="keep one formula for each",
+                related=tuple(
+                    Related(f"the first formula for {quoted(text)}", first[text].key.span) for text in repeated
+                ),
+                at=line,
+            )
+        for text in names:
+            first.setdefault(text, line)
+
+
+def _own_names(line: KeyedFormula) -> dict[str, KeyName]:
+    """The names that the line computes something for: tensor arguments, or outputs."""
+    if line.role is Role.BACKWARD:
+        return {
+            name.text: name
+            for name, resolved in line.resolved_names
+            if resolved.argument is not None and resolved.argument.is_tensor_like and resolved.output is None
+        }
+    if line.role is Role.FORWARD:
+        return {name.text: name for name, resolved in line.resolved_names if resolved.kind is NameKind.OUTPUT}
+    return {}

@@ -76,10 +76,12 @@ def check(line: KeyedFormula) -> Iterator[Finding]:
     function = line.entry.function
     if function is None or line.role is not Role.BACKWARD or line.text is None:
         return
+    seen = set()
     for name, resolved in line.resolved_names:
         binding = resolved.argument
-        if binding is None or binding.is_tensor_like or resolved.output is not None:
+        if binding is None or binding.is_tensor_like or resolved.output is not None or name.text in seen:
             continue
+        seen.add(name.text)
         kind = "TensorOptions" if binding.argument is None else str(binding.argument.type)
         yield Finding(
             name.span,

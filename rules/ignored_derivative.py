@@ -90,7 +90,7 @@ def check(model: Model) -> Iterator[Finding]:
     """Find the first function of each entry and dispatch key whose kernel would ignore the formulas."""
     for body in model.bodies():
         lines = body.with_role(Role.BACKWARD)
-        if not lines or not body.is_resolved:
+        if not lines or not body.is_resolved or _names_an_output(body):
             continue
         for differentiability in model.differentiabilities(body.entry):
             if differentiability.key != body.key or not differentiability.is_ignored:
@@ -100,6 +100,12 @@ def check(model: Model) -> Iterator[Finding]:
             if not differentiability.undifferentiable_names and not (differentiability.is_inplace and declared):
                 yield _finding(body, differentiability)
             break
+
+
+def _names_an_output(body: DispatchBody) -> bool:
+    """Whether ``non_differentiable`` is said of an output, which switches it off by accident."""
+    lines = body.with_role(Role.NON_DIFFERENTIABLE)
+    return any(resolved.argument is None for line in lines for _, resolved in line.resolved_names)
 
 
 def _finding(body: DispatchBody, differentiability: Differentiability) -> Finding:

@@ -92,7 +92,7 @@ def check(body: DispatchBody) -> Iterator[Finding]:
         resolved.output.index
         for line in lines
         for _, resolved in line.resolved_names
-        if resolved.kind is NameKind.OUTPUT and resolved.output is not None
+        if resolved.kind is not NameKind.ARGUMENT and resolved.output is not None
     }
     flags = ", ".join(str(output.index not in switched_off) for output in function.outputs)
     text = f"output_differentiability: [{flags}]"

@@ -77,7 +77,7 @@ INVALID = (
 def check(line: KeyedFormula) -> Iterator[Finding]:
     """Find indices of outputs that do not exist."""
     function = line.entry.function
-    if function is None or line.role is not Role.FORWARD:
+    if function is None or line.role is not Role.FORWARD or line.says_non_differentiable:
         return
     for name, resolved in line.resolved_names:
         if resolved.kind is NameKind.GENERIC_OUTPUT and resolved.index is not None and resolved.output is None:

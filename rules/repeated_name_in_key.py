@@ -83,12 +83,18 @@ def check(line: KeyedFormula) -> Iterator[Finding]:
     if line.role not in (Role.BACKWARD, Role.FORWARD):
         return
     names = [name.text for name in line.names]
+    # of arguments that can have no formula at all, that is what there is to say
+    refused = {
+        name.text
+        for name, resolved in line.resolved_names
+        if resolved.argument is not None and not resolved.argument.is_tensor_like
+    }
     fix = None
     text = line.key_written_with([name for name in dict.fromkeys(names) if name])
     if text is not None:
         fix = Fix("remove the repetition", (TextEdit(line.key.span, text),), safe=False)
     for position, name in enumerate(line.names):
-        if name.text and names[:position].count(name.text) == 1:
+        if name.text and name.text not in refused and names[:position].count(name.text) == 1:
             yield Finding(
                 name.span,
                 f"{quoted(name.text)} occurs twice in the key {quoted(line.key_text)}",

@@ -89,6 +89,9 @@ def _judge(model: Model, entry: Entry) -> Finding | None:
         return None
     values = counted(len(declared.values), "value")
     for differentiability in model.differentiabilities(entry):
+        # formulas beside outputs that are off are a contradiction of their own
+        if differentiability.is_ignored:
+            return None
         if differentiability.outputs is not None or not differentiability.is_generated:
             continue
         function = differentiability.function

@@ -110,7 +110,7 @@ INVALID = (
 def check(line: KeyedFormula) -> Iterator[Finding]:
     """Find outputs under names that are not theirs."""
     function = line.entry.function
-    if function is None or line.role is not Role.FORWARD:
+    if function is None or line.role is not Role.FORWARD or line.says_non_differentiable:
         return
     operator = line.entry.operator
     for name, resolved in line.resolved_names:

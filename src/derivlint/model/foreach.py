@@ -231,7 +231,8 @@ def _foreach_forward(
         elif own.name != theirs.name:
             replace(theirs.name, own.name)
         for index, name in enumerate(var_names):
-            if name == theirs.name:
+            # a name that is no output has no type
+            if name == theirs.name and index < len(var_types):
                 var_names[index] = own.name
                 var_types[index] = own.type
         tangents = [own.name if name == theirs.name else name for name in tangents]
