@@ -34,7 +34,7 @@ from collections.abc import Iterator
 from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
 from derivlint.lint.wording import quoted, quoted_list
 from derivlint.model import DispatchBody, Output
-from derivlint.model.gradients import NAMED_PREFIX, body_gradients
+from derivlint.model.gradients import GRAD, NAMED_PREFIX, body_gradients
 
 META = RuleMeta(severity=Severity.WARNING, checks=("X3",))
 
@@ -88,7 +88,8 @@ def check(body: DispatchBody) -> Iterator[Finding]:
         for output, value in zip(function.outputs, declared.values, strict=True)
         if value and output.type.is_tensor_like
     ]
-    if len(outputs) < 2:
+    # an argument called "grad" hides the gradient
+    if len(outputs) < 2 or function.argument(GRAD) is not None:
         return
     uses = body_gradients(body)
     # both notations in one entry are a mistake of another kind

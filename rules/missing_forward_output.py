@@ -85,6 +85,20 @@ INVALID = (
         at="4:3-10",
         message='"indices" is not differentiable: output_differentiability switches it off',
     ),
+    # one slip in a backward formula, and two forward formulas that it makes superfluous
+    Invalid(
+        """\
+- name: native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, \
+float eps) -> (Tensor, Tensor, Tensor)
+  input: group_norm_backward(grad, input, result1, result2, weight, N, C, HxW, group)
+  result0: group_norm_jvp(input_p, input_t, result1, result2, group)
+  result1: group_norm_mean_jvp(input_t, result1, group)
+  result2: group_norm_invstd_jvp(input_p, input_t, result1, result2, group)
+""",
+        at="4:3-10",
+        message='"result1" and "result2" are not differentiable: a backward formula uses "grad", the gradient of '
+        '"result0" only',
+    ),
     Invalid(
         """\
 - name: std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) \
@@ -105,8 +119,9 @@ def check(model: Model) -> Iterator[Finding]:
     for entry in model.entries:
         for body in entry.bodies:
             if body.with_role(Role.FORWARD) and _is_clear(body):
-                found = list(_judge(model, body))
-                yield from found or _judge_variants(model, body)
+                found = list(_judge(model, body)) or list(_judge_variants(model, body))
+                if found and _gradients_agree(body):
+                    yield from found
 
 
 def _is_clear(body: DispatchBody) -> bool:
@@ -121,9 +136,11 @@ def _is_clear(body: DispatchBody) -> bool:
     if not (proper and once and body.is_resolved) or any(line.says_non_differentiable for line in lines):
         return False
     # the words for whole formulas allow one output, whatever else is wrong
-    if len(resolved) > 1 and any(line.auto is not None for line in lines):
-        return False
-    # where gradients are used in two notations, it is not known how many outputs are meant
+    return len(resolved) == 1 or all(line.auto is None for line in lines)
+
+
+def _gradients_agree(body: DispatchBody) -> bool:
+    """Whether one notation is used for gradients; otherwise it is not known how many outputs are meant."""
     return body.info is not None and counted_gradients(body.info.derivatives).refusal is None
 
 
@@ -146,8 +163,8 @@ def _judge(model: Model, body: DispatchBody) -> Iterator[Finding]:
     superfluous = [place for index, place in covered.items() if index not in own.output_indices]
     missing = [function.output_names[index] for index in own.output_indices if index not in covered]
     if superfluous:
-        reason, help_text = _reason(own, function)
         names = [name.text for _, name in superfluous]
+        reason, help_text = _reason(own, function, "it" if len(names) == 1 else "them")
         line, first = superfluous[0]
         yield Finding(
             first.span,
@@ -167,9 +184,9 @@ def _judge(model: Model, body: DispatchBody) -> Iterator[Finding]:
         )
 
 
-def _reason(own: Differentiability, function: EntryFunction) -> tuple[str, str]:
+def _reason(own: Differentiability, function: EntryFunction, them: str) -> tuple[str, str]:
     if own.info.output_differentiability is not None:
-        return "output_differentiability switches it off", "remove the formula, or switch the output on"
+        return f"output_differentiability switches {them} off", "remove the formula, or switch the output on"
     first = function.output_names[own.output_indices[0]] if own.output_indices else "result"
     return (
         f'a backward formula uses "grad", the gradient of {quoted(first)} only',

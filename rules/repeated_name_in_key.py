@@ -80,7 +80,7 @@ INVALID = (
 
 def check(line: KeyedFormula) -> Iterator[Finding]:
     """Find the second occurrence of each repeated name."""
-    if line.role not in (Role.BACKWARD, Role.FORWARD):
+    if line.role not in (Role.BACKWARD, Role.FORWARD) or len(line.names) < 2:
         return
     names = [name.text for name in line.names]
     # of arguments that can have no formula at all, that is what there is to say

@@ -27,7 +27,7 @@ The fix is safe: the index says which output is meant. ``result`` for one of sev
 
 ## Sources
 
-torchgen/packaged/autograd/load_derivatives.py, ``find_required_inputs`` and ``is_forward_derivative_definition``;
+torchgen/packaged/autograd/load_derivatives.py, ``create_forward_derivative``;
 torchgen/api/cpp.py, ``return_names``.
 """
 

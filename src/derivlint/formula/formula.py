@@ -66,6 +66,8 @@ class Formula:
         """
         if self._words is None:
             self._words = find_words(self.text, self._tokens, self._lambdas)
+            # nothing else asks for the tokens, and they are most of what a formula holds
+            self._tokens, self._lambdas = [], []
         return self._words
 
     @property

@@ -236,10 +236,36 @@ class OutputDifferentiability:
     @property
     def condition(self) -> Scalar | None:
         """The YAML scalar of the condition, if there is one."""
-        if self.conditions is None or not isinstance(self.node, YamlSequence):
+        if self.conditions is None or not isinstance(self.node, Sequence):
             return None
         node = self.node.items[0]
         return node if isinstance(node, Scalar) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """A C++ expression of an entry: a formula, or the condition in ``output_differentiability``.
+
+    Attributes:
+        scalar: its YAML scalar.
+        line: the pair of key and formula, None for the condition.
+    """
+
+    scalar: Scalar
+    line: KeyedFormula | None
+
+    @property
+    def formula(self) -> Formula:
+        """Its syntax tree."""
+        return parse_formula(self.scalar.value)
+
+    def range(self, start: int, end: int) -> Span:
+        """The place in the file of a range of the expression's text."""
+        return self.scalar.span_of(start, end)
+
+    def is_exact(self) -> bool:
+        """Whether ranges have exact places, so that they can be edited."""
+        return self.scalar.exact
 
 
 class Entry:
@@ -317,3 +343,17 @@ class Entry:
     def lines(self) -> list[KeyedFormula]:
         """The pairs of key and formula of all dispatch keys, in file order."""
         return [line for body in self.bodies for line in body.lines]
+
+    @property
+    def expressions(self) -> list[Expression]:
+        """The C++ expressions of the entry: its formulas in file order, and the condition at the end."""
+        found = [
+            Expression(line.value, line)
+            for line in self.lines
+            if line.is_expression and isinstance(line.value, Scalar)
+        ]
+        declared = self.output_differentiability
+        condition = declared.condition if declared is not None else None
+        if condition is not None:
+            found.append(Expression(condition, None))
+        return found

@@ -39,6 +39,7 @@ class ForeachProblem:
         name: the saved expression or name.
         becomes: what the name becomes, where one is broken.
         word: its place in the written formula, where it has one.
+        cause: the name whose replacement breaks another.
     """
 
     kind: str
@@ -46,6 +47,7 @@ class ForeachProblem:
     name: str
     becomes: str | None = None
     word: Word | None = None
+    cause: str | None = None
 
 
 def is_foreach(function: NativeFunction) -> bool:
@@ -143,7 +145,8 @@ def _foreach_derivative(
     text, changed = rewrite_words(text, lambda word: word.replace("grad", "grads[i]").replace(RESULT, "result[i]"))
     for word, became in changed:
         if word.text not in ("grad", RESULT) and word.role not in ("string", "comment"):
-            problems.append(ForeachProblem("broken-identifier", derivative, word.text, became))
+            cause = "grad" if "grad" in word.text else RESULT
+            problems.append(ForeachProblem("broken-identifier", derivative, word.text, became, cause=cause))
     saved_inputs = []
     complete = True
     for saved in derivative.saved_inputs:
@@ -159,7 +162,8 @@ def _foreach_derivative(
         text, changed = rewrite_words(text, lambda word: word.replace(saved.name, expression))  # noqa: B023
         for word, became in changed:
             if word.text != saved.name and word.role not in ("string", "comment"):
-                problems.append(ForeachProblem("broken-identifier", derivative, word.text, became))
+                broken = ForeachProblem("broken-identifier", derivative, word.text, became, cause=saved.name)
+                problems.append(broken)
         structured = function.part_of_structured_group
         cpp_type = value_type(argument.type, symint=False, structured=structured)
         saved_inputs.append(SavedAttribute(own_name, cpp_type, own_name, saved.accidental, saved.word))
@@ -218,7 +222,7 @@ def _foreach_forward(
         text, changed = rewrite_words(text, lambda word: word.replace(old, new))
         for word, became in changed:
             if word.text != old and word.role not in ("string", "comment"):
-                problems.append(ForeachProblem("broken-identifier", derivative, word.text, became))
+                problems.append(ForeachProblem("broken-identifier", derivative, word.text, became, cause=old))
 
     replace(RESULT, "result[i]")
     arguments = function.schema.arguments.flat_non_out

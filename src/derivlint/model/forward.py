@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from derivlint.cpp import Binding
-from derivlint.formula import parse_formula
+from derivlint.formula import Word, parse_formula
 from derivlint.model.derivative import Derivative, ForwardDerivative
 from derivlint.model.entry import AUTO_ELEMENT_WISE, AUTO_LINEAR, KeyedFormula
 from derivlint.model.resolve import EntryFunction, NameKind
-from derivlint.model.words import mentions, substitute
+from derivlint.model.words import mentions, occurrences, substitute, variable_uses
 from derivlint.schema import NativeFunction, Type
 
 TANGENT = "_t"
@@ -115,3 +115,26 @@ def build_forward(
         required_inputs_primal=required_inputs(formula, PRIMAL, canonical, args),
         line=line,
     )
+
+
+def misread_base_name(line: KeyedFormula) -> list[tuple[str, Word | None]]:
+    """The arguments that torchgen finds without suffix in a forward formula that uses only primals and tangents.
+
+    With the word that it takes for the argument, or with None where ``auto_element_wise`` leaves the name behind: of
+    ``self*self`` the pattern replaces one. Follows ``find_required_inputs``.
+    """
+    info, forward = line.body.info, line.forward
+    if info is None or forward is None or line.auto == AUTO_LINEAR:
+        return []
+    is_foreach = info.func.schema.name.base.startswith(FOREACH_PREFIX)
+    expanded = parse_formula(forward.formula)
+    found: list[tuple[str, Word | None]] = []
+    for binding in info.args_with_derivatives:
+        if binding.is_tensor_list and not is_foreach:
+            continue
+        if line.auto is not None:
+            if mentions(expanded, binding.name):
+                found.append((binding.name, None))
+        elif not variable_uses(line.formula, binding.name):
+            found.extend((binding.name, word) for word in occurrences(line.formula, binding.name)[:1])
+    return found

@@ -239,3 +239,16 @@ def out_of_range_masks(line: KeyedFormula) -> list[tuple[Index, int]]:
                 if value >= len(line.names):
                     found.append((node, value))
     return found
+
+
+def named_gradient_of(body: DispatchBody, index: int) -> str | None:
+    """The ``grad_<return>`` that is the same as ``grads[index]``: of the differentiable output at this position."""
+    info = body.info
+    if info is None:
+        return None
+    returns = info.func.schema.returns
+    flags = info.output_differentiability or tuple(item.type.is_tensor_like for item in returns)
+    outputs = [item for item, differentiable in zip(returns, flags, strict=False) if differentiable]
+    name = outputs[index].name if 0 <= index < len(outputs) else None
+    gradient = f"{NAMED_PREFIX}{name}"
+    return gradient if name is not None and gradient in info.available_named_gradients else None

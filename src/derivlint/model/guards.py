@@ -28,11 +28,13 @@ class WrapOptIf:
         call: the call.
         variable: the wrapped variable, where it is one.
         is_hidden: whether torchgen finds the variable but not the comma that it expects right behind it.
+        comma: where the comma behind a hidden variable is, if only blanks stand before it.
     """
 
     call: Call
     variable: str | None
     is_hidden: bool
+    comma: int | None = None
 
 
 def wrap_opt_if_calls(line: KeyedFormula, info: DifferentiabilityInfo) -> list[WrapOptIf]:
@@ -53,7 +55,12 @@ def wrap_opt_if_calls(line: KeyedFormula, info: DifferentiabilityInfo) -> list[W
                 is_hidden = is_found and written[-1] != "," and _is_guarded(variable, line, info)
                 # torchgen looks at the first place only
                 seen.update([variable] if is_found else [])
-            found.append(WrapOptIf(node, variable, is_hidden))
+            comma = None
+            if is_hidden and first is not None:
+                behind = formula.text[first.end : node.end]
+                if behind.lstrip().startswith(","):
+                    comma = first.end + len(behind) - len(behind.lstrip())
+            found.append(WrapOptIf(node, variable, is_hidden, comma))
     return found
 
 

@@ -7,15 +7,16 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from derivlint.model.derivative import DifferentiabilityInfo
-from derivlint.model.differentiable import Differentiability
+from derivlint.model.differentiable import Differentiability, has_generated_kernel, is_view
 from derivlint.model.entry import DispatchBody, Entry
+from derivlint.model.foreach import is_foreach, is_reference
 from derivlint.model.info import build_info
 from derivlint.model.match import FunctionMatch, InfoByKey, Matcher, MatchProblem, view_copy_infos
-from derivlint.model.read import read_entries
+from derivlint.model.read import DEFAULT, read_entries
 from derivlint.model.resolve import SchemaProblem, resolve_entry
 from derivlint.schema import NativeFunction, NativeFunctions
 from derivlint.source import SourceFile
-from derivlint.yaml_reader import Document, read_yaml
+from derivlint.yaml_reader import Document, Node, read_yaml
 
 
 class Model:
@@ -149,6 +150,46 @@ class Model:
             for problem in match.problems:
                 if problem.info.source.index == entry.index:
                     yield problem
+
+    def is_explained(self, node: Node) -> bool:
+        """Whether a problem of the YAML speaks of this node, so that nothing more is to be said of its form."""
+        for problem in self.document.problems:
+            start, end = problem.span
+            if node.start <= start and end <= node.end:
+                return True
+            # a tag stands before its node, on the same line
+            before = self.source.text[end : node.start]
+            if node.tag is not None and end <= node.start and not before.strip(" \t"):
+                return True
+        return False
+
+    @cached_property
+    def entries_by_function(self) -> dict[str, tuple[Entry, ...]]:
+        """The entries that speak of a function, by its schema, in file order; torchgen keeps the last of them."""
+        found: dict[str, list[Entry]] = {}
+        for entry in self.entries:
+            if entry.function is not None:
+                found.setdefault(str(entry.function.schema), []).append(entry)
+        return {schema: tuple(entries) for schema, entries in found.items()}
+
+    def served_without_default(self, entry: Entry) -> list[NativeFunction]:
+        """Functions that the entry serves but whose generated code needs its ``Default`` formulas, which are missing.
+
+        Foreach functions take the ``Default`` formulas of their reference (torchgen/api/autograd.py), and the kernel
+        of a view asks for its ``Default`` outputs (gen_inplace_or_view_type.py).
+        """
+        if entry.function is None or any(body.key == DEFAULT for body in entry.bodies):
+            return []
+        signature = entry.function.schema.signature(strip_default=True)
+        found = [
+            function
+            for function in self.natives.foreach_of(entry.function.canonical.name.base)
+            if is_foreach(function) and not self.match(function).infos and is_reference(function, signature)
+        ]
+        for match in self.functions_of(entry):
+            if match.infos and is_view(match.function) and has_generated_kernel(match):
+                found.append(match.function)
+        return found
 
     def foreach_without_reference(self) -> list[NativeFunction]:
         """In-place foreach functions to which no entry applies, and none would."""

@@ -71,6 +71,11 @@ def is_constant(name: str) -> bool:
     return len(name) > 1 and name[0] == "k" and name[1].isupper()
 
 
+def is_internal(name: str) -> bool:
+    """Whether a visible name belongs to the generated code and is not made for formulas: ``self_t_raw``."""
+    return name.endswith(("_t_raw", "_tensor")) or name == RETAIN_VARIABLES
+
+
 def backward_names(function: EntryFunction, info: DifferentiabilityInfo, line: KeyedFormula) -> list[str]:
     """The variables a backward formula can use."""
     names = [binding.name for binding in function.arguments]
@@ -140,6 +145,22 @@ def _undeclared_names(line: KeyedFormula) -> list[UndeclaredName]:
             reason, subject = _reason(line, word.text, function, info)
             found.append(UndeclaredName(line, word, reason, subject))
     return found
+
+
+def first_undeclared(line: KeyedFormula, reason: NotDeclared) -> list[UndeclaredName]:
+    """The first use of every name of a formula that is not declared for one reason."""
+    first: dict[str, UndeclaredName] = {}
+    for name in undeclared_names(line):
+        if name.reason is reason:
+            first.setdefault(name.word.text, name)
+    return list(first.values())
+
+
+def visible_tangents(line: KeyedFormula) -> list[str]:
+    """The tangents that a forward formula can use."""
+    info = line.body.info
+    names = {binding.name + TANGENT for binding in info.args_with_derivatives} if info is not None else set()
+    return [name for name in visible_names(line) if name in names]
 
 
 def undeclared_in_condition(text: str, function: EntryFunction) -> list[Word]:

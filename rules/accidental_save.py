@@ -1,0 +1,95 @@
+"""A tensor is saved although no formula uses it
+
+## What it detects
+
+An argument or output whose name occurs in backward formulas only where it is no variable: in a string, behind a dot, or
+in a qualified name such as ``at::real``.
+
+## Why it is bad
+
+PyTorch's generator finds names by matching text and saves the tensor all the same. It keeps its memory until the
+backward pass, and an in-place change of it raises an error, both for nothing.
+
+## Example
+
+    - name: complex(Tensor real, Tensor imag) -> Tensor
+      real: at::real(grad)
+      imag: at::imag(grad)
+
+## Instead
+
+Nothing is wrong with the formula; a function or a message with other words avoids the save.
+
+## Sources
+
+torchgen/packaged/autograd/load_derivatives.py, ``saved_variables``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.wording import quoted
+from derivlint.model import DispatchBody
+from derivlint.model.accidental import accidental_saves
+
+META = RuleMeta(severity=Severity.INFO, checks=("X8",))
+
+VALID = (
+    """\
+- name: abs(Tensor self) -> Tensor
+  self: grad * self.sgn()
+""",
+    # another formula of the same node needs the tensor anyway
+    """\
+- name: complex(Tensor real, Tensor imag) -> Tensor
+  real: at::real(grad * real * imag)
+  imag: at::imag(grad)
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: complex(Tensor real, Tensor imag) -> Tensor
+  real: at::real(grad)
+""",
+        at="2:13-17",
+        message='the tensor "real" is saved for nothing: the formula mentions it only in a qualified name',
+        help="torchgen saves every argument and output whose name it finds in the text",
+    ),
+    Invalid(
+        """\
+- name: atan2(Tensor self, Tensor other) -> Tensor
+  self: grad * self
+  other: not_implemented("atan2 other")
+""",
+        at="3:33-38",
+        message='the tensor "other" is saved for nothing: the formula mentions it only in a string',
+    ),
+)
+
+PLACES = {
+    "string": "in a string",
+    "comment": "in a comment",
+    "member": "as a member",
+    "qualified": "in a qualified name",
+    "type": "as a type",
+    "lambda": "as the parameter of a lambda",
+}
+
+
+def check(body: DispatchBody) -> Iterator[Finding]:
+    """Judge what the formulas of one dispatch key save."""
+    for found in accidental_saves(body):
+        place = PLACES.get(found.word.role)
+        # of a value that is small it is of no interest; a word that merely ends in a name is undeclared anyway
+        if place is None or not found.saved.is_tensor:
+            continue
+        yield Finding(
+            found.line.span_of(found.word),
+            f"the tensor {quoted(found.saved.name)} is saved for nothing: the formula mentions it only {place}",
+            help="torchgen saves every argument and output whose name it finds in the text",
+            at=found.line,
+        )

@@ -1,0 +1,117 @@
+"""The foreach variant of a formula cuts an identifier in two
+
+## What it detects
+
+The reference formula of a foreach operator that uses a longer name which contains ``grad``, ``result`` or a saved
+argument: ``foo_grad(grad, self)``.
+
+## Why it is bad
+
+PyTorch makes the formulas of ``_foreach_abs`` out of those of ``abs`` by replacing ``grad`` by ``grads[i]`` wherever
+these letters stand. ``foo_grad(grad, self)`` becomes ``foo_grads[i](grads[i], self[i])``, which the C++ compiler
+refuses.
+
+## Example
+
+    - name: abs(Tensor self) -> Tensor
+      self: scale_grad(grad, self)
+
+## Instead
+
+    - name: abs(Tensor self) -> Tensor
+      self: abs_backward(grad, self)
+
+## Sources
+
+torchgen/api/autograd.py, ``gen_foreach_derivativeinfo``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.wording import quoted
+from derivlint.model import Entry, KeyedFormula, MatchProblem, Model
+from derivlint.model.foreach import ForeachProblem
+from derivlint.model.gradients import GRADS, gradients_of
+from derivlint.model.scope import undeclared_names
+
+META = RuleMeta(severity=Severity.ERROR, checks=("X7",))
+
+VALID = (
+    """\
+- name: abs(Tensor self) -> Tensor
+  self: abs_backward(grad, self, result)
+""",
+    # atan2 has no foreach variant
+    """\
+- name: atan2(Tensor self, Tensor other) -> Tensor
+  self, other: atan2_grad(grad, self, other, grad_input_mask)
+""",
+    # in a string the letters do no harm
+    """\
+- name: abs(Tensor self) -> Tensor
+  self: grad * not_implemented("abs: gradient")
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: abs(Tensor self) -> Tensor
+  self: scale_grad(grad, self)
+""",
+        at="2:9-19",
+        message='"_foreach_abs" shares this formula, in which "scale_grad" becomes "scale_grads[i]"',
+        help='use a name that does not contain "grad"',
+    ),
+    Invalid(
+        """\
+- name: exp(Tensor self) -> Tensor
+  self: grad * with_result(result).conj()
+""",
+        at="2:16-27",
+        message='"_foreach_exp" shares this formula, in which "with_result" becomes "with_result[i]"',
+        help='use a name that does not contain "result"',
+    ),
+)
+
+KIND = "broken-identifier"
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Judge the names in reference formulas of foreach operators."""
+    for entry in model.entries:
+        problems = [problem for problem in model.match_problems(entry) if problem.kind == KIND]
+        if problems:
+            yield from _check_entry(entry, problems)
+
+
+def _check_entry(entry: Entry, problems: list[MatchProblem]) -> Iterator[Finding]:
+    seen: set[tuple[KeyedFormula, str]] = set()
+    for problem in problems:
+        detail = problem.detail
+        if not isinstance(detail, ForeachProblem) or detail.derivative.line is None:
+            continue
+        line = detail.derivative.line
+        word = next((word for word in line.formula.words if word.text == detail.name), None)
+        if word is None or (line, detail.name) in seen or _is_another_slip(line, detail.name):
+            continue
+        seen.add((line, detail.name))
+        cause = detail.cause
+        yield Finding(
+            line.span_of(word),
+            f"{quoted(str(problem.function.name))} shares this formula, in which "
+            f"{quoted(detail.name)} becomes {quoted(detail.becomes or '')}",
+            help=f"use a name that does not contain {quoted(cause)}" if cause is not None else None,
+            at=line,
+        )
+
+
+def _is_another_slip(line: KeyedFormula, name: str) -> bool:
+    """Whether the name is wrong in the formula itself already."""
+    if name == GRADS:
+        gradients = gradients_of(line.body)
+        return gradients.conflict is not None or any(item.index > 0 for _, item in gradients.indexed)
+    return any(item.word.text == name for item in undeclared_names(line))

@@ -1,0 +1,135 @@
+"""A key occurs twice in one mapping.
+
+## What it detects
+
+The same key twice in one entry, in one dispatch key or in any other mapping of the file. Two keys are the same if their
+text is, whatever their quotes.
+
+## Why it is bad
+
+YAML readers keep one of the two values silently; PyTorch's generator refuses the file with an assertion that does not
+say where. A second ``name`` mostly means that the "- " which starts an entry is missing.
+
+## Example
+
+    - name: mul.Tensor(Tensor self, Tensor other) -> Tensor
+      self: mul_tensor_backward(grad, other, self.scalar_type())
+      self: mul_tensor_backward(grad, self, other.scalar_type())
+
+## Instead
+
+    - name: mul.Tensor(Tensor self, Tensor other) -> Tensor
+      self: mul_tensor_backward(grad, other, self.scalar_type())
+      other: mul_tensor_backward(grad, self, other.scalar_type())
+
+## Sources
+
+torchgen/yaml_utils.py, ``YamlLoader.construct_mapping``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
+from derivlint.lint.wording import quoted
+from derivlint.model import Entry
+from derivlint.yaml_reader import Mapping, Node, Scalar, Sequence
+
+META = RuleMeta(severity=Severity.ERROR, checks=("Y1",))
+
+VALID = (
+    """\
+- name: mul.Tensor(Tensor self, Tensor other) -> Tensor
+  self: mul_tensor_backward(grad, other, self.scalar_type())
+  other: mul_tensor_backward(grad, self, other.scalar_type())
+""",
+    """\
+- name: abs(Tensor self) -> Tensor
+  dispatch:
+    Default:
+      self: grad * self.sgn()
+    AutogradNestedTensor:
+      self: grad * self.sgn()
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: mul.Tensor(Tensor self, Tensor other) -> Tensor
+  self: mul_tensor_backward(grad, other, self.scalar_type())
+  "self": mul_tensor_backward(grad, self, other.scalar_type())
+""",
+        at="3:3-9",
+        message='the key "self" occurs twice in "mul.Tensor"',
+        help="keep one of the two; each argument has one formula",
+    ),
+    Invalid(
+        """\
+- name: abs(Tensor self) -> Tensor
+  dispatch:
+    Default:
+      self: grad * self.sgn()
+    AutogradNestedTensor:
+      self: grad * self.sgn()
+    Default:
+      self: grad
+""",
+        at="7:5-12",
+        message='the key "Default" occurs twice in "abs"',
+        help="keep one of the two",
+    ),
+    Invalid(
+        """\
+- name: abs(Tensor self) -> Tensor
+  self: grad * self.sgn()
+  result: auto_element_wise
+
+  name: neg(Tensor self) -> Tensor
+  self: grad.neg()
+  result: auto_element_wise
+""",
+        at="5:3-7",
+        message='the entry "abs" has a second "name"',
+        help='start a new entry with "- " before it',
+    ),
+)
+
+
+def check(entry: Entry) -> Iterator[Finding]:
+    """Walk through the mappings of an entry."""
+    # a mapping where a formula should be is reported as that; PyTorch's generator trips over ``{grad, grad}`` here
+    no_mappings = {id(problem.node) for problem in entry.problems}
+    todo: list[Node] = [entry.node]
+    seen = set()
+    while todo:
+        node = todo.pop()
+        if id(node) in seen or id(node) in no_mappings:
+            continue
+        seen.add(id(node))
+        if isinstance(node, Sequence):
+            todo.extend(reversed(node.items))
+        elif isinstance(node, Mapping):
+            todo.extend(pair.value for pair in reversed(node.pairs))
+            yield from _repeated(entry, node)
+
+
+def _repeated(entry: Entry, mapping: Mapping) -> Iterator[Finding]:
+    first: dict[tuple[str, str], Scalar] = {}
+    of = f' in "{entry.operator}"' if entry.operator is not None else ""
+    for key, value in mapping.scalars():
+        earlier = first.setdefault((key.kind, key.value), key)
+        if earlier is key:
+            continue
+        related = (Related("the first one", earlier.span),)
+        if mapping is entry.node and key.value == "name":
+            which = f' "{entry.operator}"' if entry.operator is not None else ""
+            help_text = 'start a new entry with "- " before it'
+            yield Finding(key.span, f'the entry{which} has a second "name"', help=help_text, related=related)
+            # what follows belongs to the other entry
+            return
+        help_text = "keep one of the two"
+        if not isinstance(value, Mapping):
+            help_text += "; each argument has one formula"
+        yield Finding(key.span, f"the key {quoted(key.value)} occurs twice{of}", help=help_text, related=related)

@@ -1,0 +1,94 @@
+"""The foreach variant of a formula indexes an argument twice
+
+## What it detects
+
+The reference formula of a foreach operator that uses both a property of an argument and the argument itself, in an
+order in which PyTorch's replacements meet: ``f(tensor2.scalar_type(), tensor2)``.
+
+## Why it is bad
+
+PyTorch makes the formulas of ``_foreach_addcdiv`` out of those of ``addcdiv`` by replacing text: first
+``tensor2_scalar_type`` by ``tensor2[i].scalar_type()``, then ``tensor2`` by ``tensor2[i]``, in what the first step wrote
+as well. The result ``tensor2[i][i].scalar_type()`` compiles. It asks the ``i``-th row of the ``i``-th tensor, and the
+backward pass throws an ``IndexError`` for a tensor without dimensions or with too few rows.
+
+## Example
+
+    - name: addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor
+      tensor2: handle_r_to_c(tensor2.scalar_type(), -grad * (value * tensor1 / (tensor2 * tensor2)).conj())
+
+## Instead
+
+Call a function that gets the argument as a whole and asks for its property there.
+
+## Sources
+
+torchgen/api/autograd.py, ``gen_foreach_derivativeinfo``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.wording import quoted
+from derivlint.model import KeyedFormula, Model
+from derivlint.model.foreach import ForeachProblem
+
+META = RuleMeta(severity=Severity.WARNING, checks=("X7",))
+
+VALID = (
+    """\
+- name: addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor
+  self: handle_r_to_c(self.scalar_type(), grad)
+  tensor2: f(grad, value, tensor1, tensor2)
+""",
+    """\
+- name: abs(Tensor self) -> Tensor
+  self: handle_r_to_c(self.scalar_type(), grad)
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor
+  tensor2: handle_r_to_c(tensor2.scalar_type(), -grad * (value * tensor1 / (tensor2 * tensor2)).conj())
+""",
+        at="2:26-33",
+        message='"_foreach_addcdiv.Scalar" shares this formula, in which "tensor2" becomes "tensor2[i][i]"',
+        help='use "tensor2" as a whole, in a function that asks for its property',
+    ),
+    Invalid(
+        """\
+- name: abs(Tensor self) -> Tensor
+  self: handle_r_to_c(self.scalar_type(), grad * self.sgn())
+""",
+        at="2:23-27",
+        message='"_foreach_abs" shares this formula, in which "self" becomes "self[i][i]"',
+    ),
+)
+
+KIND = "indexed-twice"
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Judge the arguments in reference formulas of foreach operators."""
+    for entry in model.entries:
+        seen: set[tuple[KeyedFormula, str]] = set()
+        for problem in model.match_problems(entry):
+            detail = problem.detail
+            if problem.kind != KIND or not isinstance(detail, ForeachProblem) or detail.derivative.line is None:
+                continue
+            line = detail.derivative.line
+            word = next((word for word in line.formula.words if word.text == detail.name), None)
+            if word is None or (line, detail.name) in seen:
+                continue
+            seen.add((line, detail.name))
+            yield Finding(
+                line.span_of(word),
+                f"{quoted(str(problem.function.name))} shares this formula, in which "
+                f"{quoted(detail.name)} becomes {quoted(detail.becomes or '')}",
+                help=f"use {quoted(detail.name)} as a whole, in a function that asks for its property",
+                at=line,
+            )

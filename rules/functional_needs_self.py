@@ -1,0 +1,97 @@
+"""A formula of an in-place operator uses self, which its generated functional variant cannot save
+
+## What it detects
+
+A backward formula of an in-place or mutable operator that saves ``self`` or a property of it, where PyTorch generates
+the functional variant of the operator.
+
+## Why it is bad
+
+The generated functional variant shares the formula, and what it would save as ``self`` is not what the formula means.
+PyTorch's generator stops with an assertion.
+
+## Example
+
+    - name: random_(Tensor(a!) self, *, Generator? generator=None) -> Tensor(a!)
+      self: grad * self
+
+## Instead
+
+    - name: random_(Tensor(a!) self, *, Generator? generator=None) -> Tensor(a!)
+      self: zeros_like(grad)
+
+## Sources
+
+torchgen/api/autograd.py, ``match_differentiability_info``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.wording import quoted
+from derivlint.model import Entry, MatchProblem, Model
+
+META = RuleMeta(severity=Severity.ERROR, checks=("M4",))
+
+VALID = (
+    """\
+- name: random_(Tensor(a!) self, *, Generator? generator=None) -> Tensor(a!)
+  self: zeros_like(grad)
+  result: self_t.zero_()
+""",
+    # mul is written in native_functions.yaml and has its own entry
+    """\
+- name: mul_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
+  self: mul_tensor_backward(grad, other, self.scalar_type())
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: random_(Tensor(a!) self, *, Generator? generator=None) -> Tensor(a!)
+  self: grad * self
+""",
+        at="2:16-20",
+        message='"self" cannot be saved: the formula also serves the generated "random", which has no such "self"',
+    ),
+    Invalid(
+        """\
+- name: bernoulli_.Tensor(Tensor(a!) self, Tensor p, *, Generator? generator=None) -> Tensor(a!)
+  self: f(grad, self.sym_sizes())
+  p: p_backward(grad)
+""",
+        at="2:17-21",
+        message='"self" cannot be saved: the formula also serves the generated "bernoulli.Tensor", '
+        'which has no such "self"',
+    ),
+)
+
+KIND = "functional-needs-self"
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Judge what formulas of in-place operators save."""
+    for entry in model.entries:
+        problems = [problem for problem in model.match_problems(entry) if problem.kind == KIND]
+        yield from _check_entry(entry, problems)
+
+
+def _check_entry(entry: Entry, problems: list[MatchProblem]) -> Iterator[Finding]:
+    for problem in problems[:1]:
+        for derivative in problem.info.derivatives:
+            line = derivative.line
+            # strides of an argument that is overwritten cannot be saved in any case
+            if line is None or derivative.strides_of:
+                continue
+            for saved in derivative.saved_inputs:
+                if "self" in saved.name and saved.word is not None:
+                    yield Finding(
+                        line.span_of(saved.word),
+                        f"{quoted(saved.word.text)} cannot be saved: the formula also serves the generated "
+                        f'{quoted(str(problem.function.name))}, which has no such "self"',
+                        at=line,
+                    )
+                    break

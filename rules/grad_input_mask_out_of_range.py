@@ -1,0 +1,82 @@
+"""grad_input_mask is indexed beyond the arguments of the key
+
+## What it detects
+
+``grad_input_mask[i]`` where ``i`` is not below the number of arguments in the key.
+
+## Why it is bad
+
+The mask has one element for each argument in the key. Beyond it the compiled code reads what is no element: the
+condition is garbage, and gradients are missing or computed in vain.
+
+## Example
+
+    - name: atan2(Tensor self, Tensor other) -> Tensor
+      self, other: f(grad, self, other, grad_input_mask[2])
+
+## Instead
+
+    - name: atan2(Tensor self, Tensor other) -> Tensor
+      self, other: f(grad, self, other, grad_input_mask[1])
+
+## Sources
+
+torchgen/packaged/autograd/gen_autograd_functions.py, ``emit_derivative``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
+from derivlint.lint.wording import counted
+from derivlint.model import KeyedFormula, Role
+from derivlint.model.gradients import out_of_range_masks
+
+META = RuleMeta(severity=Severity.ERROR, checks=("X3",))
+
+VALID = (
+    """\
+- name: atan2(Tensor self, Tensor other) -> Tensor
+  self, other: f(grad, self, other, grad_input_mask[0], grad_input_mask[1])
+""",
+    """\
+- name: atan2(Tensor self, Tensor other) -> Tensor
+  self, other: atan2_backward(grad, self, other, grad_input_mask)
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: atan2(Tensor self, Tensor other) -> Tensor
+  self, other: f(grad, wrap_opt_if(self, grad_input_mask[2]), other)
+""",
+        at="2:42-60",
+        message='"grad_input_mask[2]" does not exist: the key names 2 arguments',
+        help="the last element is grad_input_mask[1]",
+    ),
+    Invalid(
+        """\
+- name: addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor
+  self: maybe_multiply(grad, beta.conj())
+  mat, vec: f(grad, mat, vec, grad_input_mask[0], grad_input_mask[5])
+""",
+        at="3:51-69",
+        message='"grad_input_mask[5]" does not exist: the key names 2 arguments',
+    ),
+)
+
+
+def check(line: KeyedFormula) -> Iterator[Finding]:
+    """Judge the literal indices into the mask in one backward formula."""
+    # for a single argument there is no mask at all
+    if line.role is not Role.BACKWARD or line.text is None or len(line.names) < 2:
+        return
+    for node, index in out_of_range_masks(line):
+        yield Finding(
+            line.span_of(node),
+            f'"grad_input_mask[{index}]" does not exist: the key names {counted(len(line.names), "argument")}',
+            help=f"the last element is grad_input_mask[{len(line.names) - 1}]",
+            related=(Related("the key", line.key.span),),
+        )

@@ -1,0 +1,88 @@
+"""A forward formula uses a gradient
+
+## What it detects
+
+``grad``, ``grads``, ``grad_<output>``, ``grad_input_mask`` or ``retain_variables`` in the formula of an output.
+
+## Why it is bad
+
+A forward formula runs with the operator, where gradients of outputs do not exist; it has tangents, ``self_t``, instead.
+PyTorch's generator copies the name, and the C++ compiler finds it undeclared.
+
+## Example
+
+    - name: abs(Tensor self) -> Tensor
+      self: grad * self.sgn()
+      result: grad * self_p.sgn()
+
+## Instead
+
+    - name: abs(Tensor self) -> Tensor
+      self: grad * self.sgn()
+      result: self_t * self_p.sgn()
+
+## Sources
+
+torchgen/packaged/autograd/gen_variable_type.py, ``emit_fw_derivatives``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.wording import quoted, quoted_list
+from derivlint.model import KeyedFormula
+from derivlint.model.gradients import GRAD_INPUT_MASK
+from derivlint.model.scope import RETAIN_VARIABLES, NotDeclared, first_undeclared, visible_tangents
+
+META = RuleMeta(severity=Severity.ERROR, checks=("X2",))
+
+VALID = (
+    """\
+- name: abs(Tensor self) -> Tensor
+  self: grad * self.sgn()
+  result: self_t * self_p.sgn()
+""",
+    # an argument may be called like a gradient
+    """\
+- name: sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor
+  grad_output: sigmoid_backward(grad, output)
+  output: grad.conj() * grad_output * (-2 * output.conj() + 1)
+  result: sigmoid_backward(grad_output_t, output_p) + output_t.conj() * grad_output_p * (-2 * output_p.conj() + 1)
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: atan2(Tensor self, Tensor other) -> Tensor
+  self, other: atan2_backward(grad, self, other, grad_input_mask)
+  result: f(grad, self_t, other_t)
+""",
+        at="3:13-17",
+        message='"grad" does not exist in a forward formula',
+        help='a forward formula has tangents: "self_t" and "other_t"',
+    ),
+    Invalid(
+        """\
+- name: atan2(Tensor self, Tensor other) -> Tensor
+  self, other: atan2_backward(grad, self, other, grad_input_mask)
+  result: f(self_t, other_t, grad_input_mask)
+""",
+        at="3:30-45",
+        message='"grad_input_mask" does not exist in a forward formula',
+    ),
+)
+
+
+def check(line: KeyedFormula) -> Iterator[Finding]:
+    """Judge the gradients of one forward formula."""
+    for name in first_undeclared(line, NotDeclared.GRADIENT_IN_FORWARD):
+        tangents = visible_tangents(line)
+        is_gradient = name.word.text not in (GRAD_INPUT_MASK, RETAIN_VARIABLES)
+        yield Finding(
+            line.span_of(name.word),
+            f"{quoted(name.word.text)} does not exist in a forward formula",
+            help=f"a forward formula has tangents: {quoted_list(tangents)}" if is_gradient and tangents else None,
+        )

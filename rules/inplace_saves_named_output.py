@@ -1,0 +1,110 @@
+"""A formula that serves an in-place operator uses an output under another name than result
+
+## What it detects
+
+A backward formula that uses a tensor output by its own name, where the formula also serves the in-place variant of the
+operator.
+
+## Why it is bad
+
+An in-place operator returns ``self``, which formulas know as ``result``. PyTorch's generator stops with an assertion
+when the in-place variant would save an output of another name.
+
+## Example
+
+    - name: _amp_update_scale(Tensor self, Tensor growth_tracker, Tensor found_inf, float scale_growth_factor, float scale_backoff_factor, int growth_interval) -> (Tensor, Tensor growth_tracker_out)
+      self: f(grads, growth_tracker_out)
+
+## Instead
+
+Compute what the formula needs from the arguments.
+
+## Sources
+
+torchgen/packaged/autograd/gen_variable_type.py, ``save_variables``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.wording import quoted
+from derivlint.model import Entry, Model
+
+META = RuleMeta(severity=Severity.ERROR, checks=("G13",))
+
+VALID = (
+    """\
+- name: exp(Tensor self) -> Tensor
+  self: grad * result.conj()
+""",
+    # no in-place variant shares this formula
+    """\
+- name: max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
+  output_differentiability: [True, False]
+  self: value_selecting_reduction_backward_symint(grad, dim, indices, self.sym_sizes(), keepdim)
+""",
+)
+
+NATIVES = """\
+- func: scale_shift(Tensor self) -> Tensor out
+  variants: function
+  dispatch:
+    CPU: scale_shift
+
+- func: scale_shift_(Tensor(a!) self) -> Tensor(a!)
+  variants: function
+  dispatch:
+    CPU: scale_shift_
+"""
+
+INVALID = (
+    Invalid(
+        """\
+- name: scale_shift(Tensor self) -> Tensor out
+  self: grad * out
+""",
+        at="2:16-19",
+        message='"out" cannot be saved: the formula also serves "scale_shift_", whose output is called "result"',
+        help="compute what the formula needs from the arguments",
+        natives=NATIVES,
+    ),
+    Invalid(
+        """\
+- name: scale_shift(Tensor self) -> Tensor out
+  self: f(grad, out.conj(), out.sym_sizes())
+""",
+        at="2:17-20",
+        message='"out" cannot be saved: the formula also serves "scale_shift_", whose output is called "result"',
+        natives=NATIVES,
+    ),
+)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Judge the outputs that formulas of in-place operators save."""
+    for entry in model.entries:
+        yield from _check_entry(model, entry)
+
+
+def _check_entry(model: Model, entry: Entry) -> Iterator[Finding]:
+    seen = set()
+    for facts in model.differentiabilities(entry):
+        # what foreach operators may save has rules of its own
+        if not facts.is_inplace or facts.is_foreach or not facts.is_generated or not facts.requires_derivative:
+            continue
+        for derivative in facts.info.derivatives:
+            line = derivative.line
+            for saved in derivative.saved_outputs:
+                if line is None or saved.word is None or not saved.is_tensor or saved.name == "result":
+                    continue
+                if (line, saved.name) not in seen:
+                    seen.add((line, saved.name))
+                    yield Finding(
+                        line.span_of(saved.word),
+                        f"{quoted(saved.name)} cannot be saved: the formula also serves "
+                        f'{quoted(str(facts.function.name))}, whose output is called "result"',
+                        help="compute what the formula needs from the arguments",
+                        at=line,
+                    )

@@ -1,0 +1,73 @@
+"""The file is not UTF-8 text, or holds characters that YAML forbids.
+
+## What it detects
+
+Bytes that are no UTF-8, a NUL or another control character, a second byte order mark.
+
+## Why it is bad
+
+YAML is read as Unicode text without control characters. A file with others cannot be read at all, so nothing in it is
+checked.
+
+## Example
+
+    - name: abs(Tensor self) -> Tensor
+      self: grad * self.sgn() # saved as Latin-1: a byte 0xE9
+
+## Instead
+
+Save the file as UTF-8 and delete the character that the message points at.
+
+## Sources
+
+PyYAML's reader, which torchgen/packaged/autograd/load_derivatives.py loads the file with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
+from derivlint.model import Model
+
+META = RuleMeta(severity=Severity.ERROR, checks=("Y2",))
+
+VALID = (
+    """\
+- name: abs(Tensor self) -> Tensor
+  self: grad * self.sgn() # é, in UTF-8
+""",
+    "\ufeff"
+    """\
+- name: abs(Tensor self) -> Tensor
+  self: grad * self.sgn()
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: abs(Tensor self) -> Tensor
+  self: grad * self.sgn() # \udce9
+""",
+        at="2:29-30",
+        message="this is no UTF-8 text",
+        help="save the file as UTF-8",
+    ),
+    Invalid(
+        """\
+- name: abs(Tensor self) -> Tensor
+  self: grad * self\0.sgn()
+""",
+        at="2:20-21",
+        message="",
+    ),
+)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Report what the reader could not decode."""
+    for problem in model.document.problems:
+        if problem.kind == "encoding":
+            related = tuple(Related(text, span) for text, span in problem.related)
+            yield Finding(problem.span, problem.message, help=problem.help, related=related)

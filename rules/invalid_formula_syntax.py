@@ -1,0 +1,111 @@
+"""A formula is not a C++ expression
+
+## What it detects
+
+A formula, or a condition in ``output_differentiability``, that does not parse: brackets that do not match, a missing
+operand or operator, an unclosed string, a statement, a character that C++ does not know.
+
+## Why it is bad
+
+PyTorch's generator does not read formulas as C++ and copies them as they stand. The C++ compiler refuses the generated
+file, tens of minutes later and in a place that says nothing of derivatives.yaml.
+
+## Example
+
+    - name: abs(Tensor self) -> Tensor
+      self: grad * (self.sgn()
+
+## Instead
+
+    - name: abs(Tensor self) -> Tensor
+      self: grad * (self.sgn())
+
+## Sources
+
+torchgen/packaged/autograd/gen_autograd_functions.py, ``emit_derivative``; gen_variable_type.py,
+``emit_fw_derivatives`` and ``setup_derivative``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
+from derivlint.model import Entry
+from derivlint.model.keywords import near_keyword
+
+META = RuleMeta(severity=Severity.ERROR, checks=("X2",))
+
+VALID = (
+    """\
+- name: abs(Tensor self) -> Tensor
+  self: grad * self.sgn()
+  result: handle_r_to_c(result.scalar_type(), self_t.conj() * self_p.sgn())
+""",
+    """\
+- name: native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)
+  input: "GradMode::is_enabled() ? infinitely_differentiable_native_dropout_backward(grad, result1, (!train.has_value() || !train.value() ? 1 : (p == 1 ? 0.0 : 1.0 / (1.0 - p)))) : native_dropout_backward(grad, result1, 1)"
+""",
+    """\
+- name: to_dense(Tensor self, ScalarType? dtype=None, *, bool? masked_grad=None) -> Tensor
+  output_differentiability: ["dtype.has_value()"]
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: abs(Tensor self) -> Tensor
+  self: grad * (self.sgn()
+""",
+        at="2:16-17",
+        message='"(" is never closed',
+    ),
+    Invalid(
+        """\
+- name: mul.Tensor(Tensor self, Tensor other) -> Tensor
+  self: mul_tensor_backward(grad, other self.scalar_type())
+  other: mul_tensor_backward(grad, self, other.scalar_type())
+""",
+        at="2:41-45",
+        message='missing operator or comma between "other" and "self"',
+    ),
+    Invalid(
+        """\
+- name: abs(Tensor self) -> Tensor
+  self: return grad * self.sgn()
+""",
+        at="2:9-15",
+        message='"return" begins a statement, a formula is a single expression',
+        help='keep only the expression behind "return"',
+    ),
+    Invalid(
+        """\
+- name: to_mkldnn(Tensor self, ScalarType? dtype=None) -> Tensor
+  output_differentiability: ["!dtype.has_value("]
+  self: to_mkldnn_backward(grad, self)
+""",
+        at="2:47-48",
+        message='"(" is never closed',
+    ),
+)
+
+
+def check(entry: Entry) -> Iterator[Finding]:
+    """Judge the syntax of every formula of one entry."""
+    for expression in entry.expressions:
+        for problem in expression.formula.problems:
+            if problem.kind == "trailing-semicolon":
+                continue
+            # "auto linear" is a keyword that is misspelt, not two operands without an operator
+            if expression.line is not None and near_keyword(expression.line) is not None:
+                continue
+            yield Finding(
+                expression.range(problem.start, problem.end),
+                problem.message,
+                help=problem.help,
+                related=tuple(
+                    Related(message, expression.range(start, end)) for message, start, end in problem.related
+                ),
+                at=expression.line,
+            )

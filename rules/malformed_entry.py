@@ -1,0 +1,159 @@
+"""An item of the list is no entry with a name.
+
+## What it detects
+
+A list item that is no mapping, one without the key ``name``, and a name that is no text.
+
+## Why it is bad
+
+The name says which operator the entry is about. Without it PyTorch's generator dies of a KeyError or an AttributeError.
+
+## Example
+
+    - func: abs(Tensor self) -> Tensor
+      self: grad * self.sgn()
+
+## Instead
+
+    - name: abs(Tensor self) -> Tensor
+      self: grad * self.sgn()
+
+## Sources
+
+torchgen/packaged/autograd/load_derivatives.py, ``load_derivatives``; torchgen/packaged/autograd/../../utils.py,
+``split_name_params``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
+from derivlint.lint.wording import closest, quoted
+from derivlint.model import Entry, Model, ShapeProblem
+from derivlint.yaml_reader import Mapping, Node, Scalar, Sequence
+
+META = RuleMeta(severity=Severity.ERROR, checks=("Y3", "Y8"))
+
+KINDS = ("entry-type", "no-name", "name-type")
+SHAPE = 'an entry begins with "name: " and the schema of its operator'
+
+VALID = (
+    """\
+- name: abs(Tensor self) -> Tensor
+  self: grad * self.sgn()
+""",
+    """\
+- self: grad * self.sgn()
+  name: 'abs(Tensor self) -> Tensor'
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- abs(Tensor self) -> Tensor
+""",
+        at="1:3-29",
+        message="this list item is a text, not an entry with a name",
+        help=SHAPE,
+    ),
+    Invalid(
+        """\
+- nmae: abs(Tensor self) -> Tensor
+  self: grad * self.sgn()
+""",
+        at="1:3-7",
+        message='the entry has no "name"',
+        help='did you mean "name" by "nmae"?',
+        fixed="""\
+- name: abs(Tensor self) -> Tensor
+  self: grad * self.sgn()
+""",
+    ),
+    Invalid(
+        """\
+- func: abs(Tensor self) -> Tensor
+  self: grad * self.sgn()
+""",
+        at="1:3-7",
+        message='the entry has no "name"',
+        help='"func" is the key of native_functions.yaml; here it is "name"',
+        fixed="""\
+- name: abs(Tensor self) -> Tensor
+  self: grad * self.sgn()
+""",
+    ),
+    Invalid(
+        """\
+- self: grad * self.sgn()
+  result: auto_element_wise
+""",
+        at="1:3-7",
+        message='the entry has no "name"',
+        help=SHAPE,
+    ),
+    Invalid(
+        """\
+- name:
+  self: grad * self.sgn()
+""",
+        at="1:3-7",
+        message="the name of the entry is empty",
+        help=SHAPE,
+    ),
+    Invalid(
+        """\
+- name: [abs(Tensor self) -> Tensor]
+  self: grad * self.sgn()
+""",
+        at="1:9-37",
+        message="the name of the entry is a list, not a schema",
+        help=SHAPE,
+    ),
+)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Report items that cannot be read as entries."""
+    for entry in model.entries:
+        for problem in entry.problems:
+            if problem.kind in KINDS and not model.is_explained(problem.node):
+                yield _finding(entry, problem)
+
+
+def _finding(entry: Entry, problem: ShapeProblem) -> Finding:
+    node = problem.node
+    if problem.kind == "entry-type":
+        if isinstance(node, Scalar) and node.kind == "null":
+            return Finding(node.span, "this list item is empty", help=SHAPE, at=entry)
+        return Finding(node.span, f"this list item is {_what(node)}, not an entry with a name", help=SHAPE, at=entry)
+    if problem.kind == "name-type":
+        if isinstance(node, Scalar) and node.kind == "null":
+            pair = entry.mapping.find("name") if entry.mapping is not None else None
+            where = pair.key.span if pair is not None and not node.value else node.span
+            return Finding(where, "the name of the entry is empty", help=SHAPE, at=entry)
+        return Finding(node.span, f"the name of the entry is {_what(node)}, not a schema", help=SHAPE, at=entry)
+    return _without_name(entry, node)
+
+
+def _without_name(entry: Entry, node: Node) -> Finding:
+    message = 'the entry has no "name"'
+    keys = [key for key, _ in node.scalars()] if isinstance(node, Mapping) else []
+    for key in keys:
+        is_func = key.value == "func"
+        if is_func or closest(key.value, ("name",)) is not None:
+            help_text = f'did you mean "name" by {quoted(key.value)}?'
+            if is_func:
+                help_text = '"func" is the key of native_functions.yaml; here it is "name"'
+            fix = Fix(f'replace {quoted(key.value)} by "name"', (TextEdit(key.span, "name"),))
+            return Finding(key.span, message, help=help_text, fix=fix, at=entry)
+    return Finding(keys[0].span if keys else node.span, message, help=SHAPE, at=entry)
+
+
+def _what(node: Node) -> str:
+    if isinstance(node, Sequence):
+        return "a list"
+    if isinstance(node, Scalar):
+        return "a text" if node.kind == "str" else f"a value of type {node.kind}"
+    return "a mapping"

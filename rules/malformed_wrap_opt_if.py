@@ -1,0 +1,105 @@
+"""wrap_opt_if is not called with a variable and a condition
+
+## What it detects
+
+``wrap_opt_if`` with another number of arguments than two, or, in a formula for several arguments, with a blank
+between its first argument and the comma.
+
+## Why it is bad
+
+``wrap_opt_if(input, condition)`` says when ``input`` need not be saved. PyTorch's generator reads the condition out of
+the text ``wrap_opt_if(input,`` and stops with an assertion where the comma is missing or comes later. Elsewhere the C++
+compiler finds no function with that number of parameters.
+
+## Example
+
+    - name: atan2(Tensor self, Tensor other) -> Tensor
+      self, other: f(grad, wrap_opt_if(self), other, grad_input_mask)
+
+## Instead
+
+    - name: atan2(Tensor self, Tensor other) -> Tensor
+      self, other: f(grad, wrap_opt_if(self, grad_input_mask[1]), other, grad_input_mask)
+
+## Fix safety
+
+Removing the blank does not change the C++ expression.
+
+## Sources
+
+torchgen/packaged/autograd/gen_variable_type.py, ``guard_for``; torch/csrc/autograd/saved_variable.h and
+FunctionsManual.h, ``wrap_opt_if``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
+from derivlint.lint.wording import quoted
+from derivlint.model import KeyedFormula, Role
+from derivlint.model.guards import wrap_opt_if_calls
+
+META = RuleMeta(severity=Severity.ERROR, checks=("G11",))
+
+VALID = (
+    """\
+- name: atan2(Tensor self, Tensor other) -> Tensor
+  self, other: f(grad, wrap_opt_if(self, grad_input_mask[1]), other, grad_input_mask)
+""",
+    # in a formula for one argument the condition is not read
+    """\
+- name: mul.Tensor(Tensor self, Tensor other) -> Tensor
+  self: f(grad, wrap_opt_if(other , true))
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: atan2(Tensor self, Tensor other) -> Tensor
+  self, other: f(grad, wrap_opt_if(self), other, grad_input_mask)
+""",
+        at="2:24-41",
+        message='"wrap_opt_if" takes 2 arguments, not 1',
+        help="the second argument is the condition under which the variable is needed",
+    ),
+    Invalid(
+        """\
+- name: atan2(Tensor self, Tensor other) -> Tensor
+  self, other: f(grad, wrap_opt_if(self , grad_input_mask[1]), other, grad_input_mask)
+""",
+        at="2:36-40",
+        message='there is a blank between "self" and the comma, so that the condition is not found',
+        fixed="""\
+- name: atan2(Tensor self, Tensor other) -> Tensor
+  self, other: f(grad, wrap_opt_if(self, grad_input_mask[1]), other, grad_input_mask)
+""",
+    ),
+)
+
+
+def check(line: KeyedFormula) -> Iterator[Finding]:
+    """Judge the calls of ``wrap_opt_if`` in one backward formula."""
+    info = line.body.info
+    if info is None or line.role is not Role.BACKWARD or line.text is None:
+        return
+    for found in wrap_opt_if_calls(line, info):
+        args = found.call.args
+        if len(args) != 2:
+            yield Finding(
+                line.span_of(found.call),
+                f'"wrap_opt_if" takes 2 arguments, not {len(args)}',
+                help="the second argument is the condition under which the variable is needed",
+            )
+        elif found.is_hidden:
+            fix = None
+            if line.is_exact() and found.comma is not None:
+                fix = Fix("remove the blank", (TextEdit(line.range(args[0].end, found.comma), ""),))
+            yield Finding(
+                line.span_of(args[0]),
+                f"there is a blank between {quoted(found.variable or '')} and the comma, "
+                "so that the condition is not found",
+                help=f"write {quoted(f'wrap_opt_if({found.variable}, ...)')}",
+                fix=fix,
+            )

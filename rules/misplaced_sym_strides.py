@@ -1,0 +1,98 @@
+"""A formula asks for the strides of an argument that it is not for
+
+## What it detects
+
+``x.sym_strides()`` in a formula whose key is not exactly ``x``: in another argument's formula, in a formula for several
+arguments, or on an output.
+
+## Why it is bad
+
+Strides are saved together with a check that the argument has strides at all, which is only made for the argument that
+the formula is for. PyTorch's generator stops with an assertion.
+
+## Example
+
+    - name: mm(Tensor self, Tensor mat2) -> Tensor
+      self: mm_mat1_backward(grad, mat2, self.sym_sizes(), mat2.sym_strides(), self.layout(), 1)
+
+## Instead
+
+    - name: mm(Tensor self, Tensor mat2) -> Tensor
+      self: mm_mat1_backward(grad, mat2, self.sym_sizes(), self.sym_strides(), self.layout(), 1)
+
+## Sources
+
+torchgen/packaged/autograd/load_derivatives.py, ``saved_variables`` (``stride_expr``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.wording import quoted, quoted_list
+from derivlint.model import KeyedFormula
+
+META = RuleMeta(severity=Severity.ERROR, checks=("L16",))
+
+VALID = (
+    """\
+- name: mm(Tensor self, Tensor mat2) -> Tensor
+  self: mm_mat1_backward(grad, mat2, self.sym_sizes(), self.sym_strides(), self.layout(), 1)
+  mat2: mm_mat2_backward(grad, self, mat2.sym_sizes(), mat2.sym_strides(), mat2.layout(), 1)
+""",
+    """\
+- name: mm(Tensor self, Tensor mat2) -> Tensor
+  self: f(grad.sym_strides(), mat2)
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: mm(Tensor self, Tensor mat2) -> Tensor
+  self: mm_mat1_backward(grad, mat2, self.sym_sizes(), mat2.sym_strides(), self.layout(), 1)
+""",
+        at="2:56-60",
+        message='the strides of "mat2" cannot be used in the formula for "self"',
+        help='only a formula for "mat2" alone can use them',
+    ),
+    Invalid(
+        """\
+- name: atan2(Tensor self, Tensor other) -> Tensor
+  self, other: f(grad, self.sym_strides(), grad_input_mask)
+""",
+        at="2:24-28",
+        message='the strides of "self" cannot be used in the formula for "self" and "other"',
+        help='only a formula for "self" alone can use them',
+    ),
+    Invalid(
+        """\
+- name: cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor
+  self: f(grad, result.sym_strides())
+""",
+        at="2:17-23",
+        message='the strides of the output "result" cannot be used in a formula',
+    ),
+)
+
+
+def check(line: KeyedFormula) -> Iterator[Finding]:
+    """Judge whose strides one backward formula asks for."""
+    derivative, function = line.derivative, line.entry.function
+    if derivative is None or function is None:
+        return
+    seen = set()
+    for name, word in derivative.strides_of:
+        if derivative.var_names == (name,) or name in seen:
+            continue
+        seen.add(name)
+        if function.argument(name) is None:
+            yield Finding(line.span_of(word), f"the strides of the output {quoted(name)} cannot be used in a formula")
+            continue
+        whose = quoted_list(list(derivative.var_names))
+        yield Finding(
+            line.span_of(word),
+            f"the strides of {quoted(name)} cannot be used in the formula for {whose}",
+            help=f"only a formula for {quoted(name)} alone can use them",
+        )

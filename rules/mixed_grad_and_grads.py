@@ -1,0 +1,127 @@
+"""One entry uses both grad and grads
+
+## What it detects
+
+The backward formulas of one dispatch key use ``grad`` in one place and ``grads`` in another.
+
+## Why it is bad
+
+``grad`` is the gradient of the first output and says that only this output is differentiable; ``grads`` is the list of
+the gradients of all differentiable outputs. The generated node declares one of the two. PyTorch's generator refuses the
+entry.
+
+## Example
+
+    - name: mul.Tensor(Tensor self, Tensor other) -> Tensor
+      self: mul_tensor_backward(grad, other, self.scalar_type())
+      other: mul_tensor_backward(grads[0], self, other.scalar_type())
+
+## Instead
+
+    - name: mul.Tensor(Tensor self, Tensor other) -> Tensor
+      self: mul_tensor_backward(grad, other, self.scalar_type())
+      other: mul_tensor_backward(grad, self, other.scalar_type())
+
+## Fix safety
+
+The fix writes every use alike. It is never applied unasked, as it decides which outputs are differentiable.
+
+## Sources
+
+torchgen/packaged/autograd/load_derivatives.py, ``check_grad_usage``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.formula import Word
+from derivlint.lint import Finding, Fix, Invalid, Related, RuleMeta, Severity, TextEdit
+from derivlint.model import DispatchBody, KeyedFormula
+from derivlint.model.gradients import MIXED, BodyGradients, gradients_of
+
+META = RuleMeta(severity=Severity.ERROR, checks=("L18",))
+
+VALID = (
+    """\
+- name: mul.Tensor(Tensor self, Tensor other) -> Tensor
+  self: mul_tensor_backward(grad, other, self.scalar_type())
+  other: mul_tensor_backward(grad, self, other.scalar_type())
+""",
+    """\
+- name: frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)
+  self: f(grads, grads[1])
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor
+  self: maybe_multiply(grad, beta.conj())
+  mat: maybe_multiply(grad.ger(vec.conj()), alpha.conj())
+  vec: maybe_multiply(mat.t().conj().mv(grads[0]), alpha.conj())
+""",
+        at="4:41-46",
+        message='"grads" is used beside "grad"',
+        help='use "grad" for the only differentiable output, or "grads" for all of them',
+        fixed="""\
+- name: addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor
+  self: maybe_multiply(grad, beta.conj())
+  mat: maybe_multiply(grad.ger(vec.conj()), alpha.conj())
+  vec: maybe_multiply(mat.t().conj().mv(grad), alpha.conj())
+""",
+    ),
+    Invalid(
+        """\
+- name: _linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet, Tensor LU, Tensor pivots)
+  A: slogdet_backward(grad, grads[1], A, sign, LU, pivots, grads[1])
+  output_differentiability: [True, True, False, False]
+""",
+        at="2:23-27",
+        message='"grad" is used beside "grads"',
+        fixed="""\
+- name: _linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet, Tensor LU, Tensor pivots)
+  A: slogdet_backward(grads[0], grads[1], A, sign, LU, pivots, grads[1])
+  output_differentiability: [True, True, False, False]
+""",
+    ),
+)
+
+
+def check(body: DispatchBody) -> Iterator[Finding]:
+    """Judge the gradients that the formulas of one dispatch key use."""
+    gradients = gradients_of(body)
+    if gradients.conflict != MIXED:
+        return
+    grad, grads = gradients.grad, gradients.grads
+    # the rarer spelling is the slip; of equally rare ones the later
+    is_grad = len(grad) < len(grads) or (len(grad) == len(grads) and _place(grad[0]) > _place(grads[0]))
+    (line, word), (other_line, other) = (grad[0], grads[0]) if is_grad else (grads[0], grad[0])
+    yield Finding(
+        line.span_of(word),
+        f'"{word.text}" is used beside "{other.text}"',
+        help='use "grad" for the only differentiable output, or "grads" for all of them',
+        related=(Related(f'"{other.text}" is used here', other_line.span_of(other)),),
+        fix=_fix(gradients, is_grad),
+        at=line,
+    )
+
+
+def _place(use: tuple[KeyedFormula, Word]) -> tuple[int, int]:
+    return use[0].index, use[1].start
+
+
+def _fix(gradients: BodyGradients, to_grads: bool) -> Fix | None:
+    if not all(item.line.is_exact() for item in gradients.uses):
+        return None
+    if to_grads:
+        edits = [TextEdit(line.span_of(word), "grads[0]") for line, word in gradients.grad]
+        return Fix('write "grads[0]"', tuple(edits), safe=False)
+    is_first_only = len(gradients.indexed) == len(gradients.grads) and all(
+        item.index == 0 for _, item in gradients.indexed
+    )
+    if not is_first_only:
+        return None
+    edits = [TextEdit(line.span_of(item.node), "grad") for line, item in gradients.indexed]
+    return Fix('write "grad"', tuple(edits), safe=False)

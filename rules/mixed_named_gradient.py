@@ -1,0 +1,125 @@
+"""A named gradient is used beside grad or grads
+
+## What it detects
+
+The backward formulas of one dispatch key use the gradient of an output by its name, ``grad_<output>``, and ``grad`` or
+``grads`` as well.
+
+## Why it is bad
+
+The generated node declares the gradients in one of the three forms. PyTorch's generator refuses the entry.
+
+## Example
+
+    - name: _linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)
+      A: svd_backward(grad_U, grads[1], grad_Vh, U, S, Vh)
+
+## Instead
+
+    - name: _linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)
+      A: svd_backward(grad_U, grad_S, grad_Vh, U, S, Vh)
+
+## Fix safety
+
+The output that ``grads[i]`` stands for is known; ``grad`` is taken to be the first output. The fix is never applied
+unasked.
+
+## Sources
+
+torchgen/packaged/autograd/load_derivatives.py, ``check_grad_usage``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Fix, Invalid, Related, RuleMeta, Severity, TextEdit
+from derivlint.lint.wording import quoted, quoted_list
+from derivlint.model import DispatchBody
+from derivlint.model.gradients import MIXED_NAMED, BodyGradients, gradients_of, named_gradient_of
+
+META = RuleMeta(severity=Severity.ERROR, checks=("L20",))
+
+VALID = (
+    """\
+- name: _linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)
+  A: svd_backward(grad_U, grad_S, grad_Vh, U, S, Vh)
+""",
+    """\
+- name: _linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)
+  A: svd_backward(grads[0], grads[1], grads[2], U, S, Vh)
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: _linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)
+  A: svd_backward(grad_U, grads[1], grad_Vh, U, S, Vh)
+""",
+        at="2:27-35",
+        message='"grads[1]" is used beside the named gradient "grad_U"',
+        help='use "grad_S"',
+        fixed="""\
+- name: _linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)
+  A: svd_backward(grad_U, grad_S, grad_Vh, U, S, Vh)
+""",
+    ),
+    Invalid(
+        """\
+- name: linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots, Tensor info)
+  A: lu_factor_ex_backward(grad, LU, pivots, grad_LU, pivot)
+  output_differentiability: [True, False, False]
+""",
+        at="2:28-32",
+        message='"grad" is used beside the named gradient "grad_LU"',
+        help='use "grad_LU"',
+        fixed="""\
+- name: linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots, Tensor info)
+  A: lu_factor_ex_backward(grad_LU, LU, pivots, grad_LU, pivot)
+  output_differentiability: [True, False, False]
+""",
+    ),
+)
+
+
+def check(body: DispatchBody) -> Iterator[Finding]:
+    """Judge the gradients that the formulas of one dispatch key use."""
+    gradients = gradients_of(body)
+    if gradients.conflict != MIXED_NAMED:
+        return
+    named_line, named = gradients.named[0]
+    names = list(dict.fromkeys(word.text for _, word in gradients.named))
+    if gradients.grad:
+        line, word = gradients.grad[0]
+        where, written, index = line.span_of(word), word.text, 0
+    else:
+        line, word = gradients.grads[0]
+        where, written, index = line.span_of(word), word.text, -1
+        first = next((item for at, item in gradients.indexed if at is line and item.node.start == word.start), None)
+        if first is not None:
+            where, written, index = line.span_of(first.node), f"grads[{first.index}]", first.index
+    cure = named_gradient_of(body, index)
+    yield Finding(
+        where,
+        f"{quoted(written)} is used beside the named gradient {quoted(named.text)}",
+        help=f"use {quoted(cure)}" if cure is not None else f"the formulas also use {quoted_list(names)}",
+        related=(Related(f"{quoted(named.text)} is used here", named_line.span_of(named)),),
+        fix=_fix(body, gradients),
+        at=line,
+    )
+
+
+def _fix(body: DispatchBody, gradients: BodyGradients) -> Fix | None:
+    """Every use by its output's name, where each stands for an output that has one."""
+    if len(gradients.indexed) != len(gradients.grads):
+        return None
+    uses = [(line, line.span_of(word), 0) for line, word in gradients.grad]
+    uses += [(line, line.span_of(item.node), item.index) for line, item in gradients.indexed]
+    edits = []
+    for line, where, index in uses:
+        name = named_gradient_of(body, index)
+        if name is None or not line.is_exact():
+            return None
+        edits.append(TextEdit(where, name))
+    return Fix("use the named gradients", tuple(edits), safe=False)

@@ -1,0 +1,170 @@
+"""A formula is not a text to YAML.
+
+## What it detects
+
+A formula that is empty, or that YAML reads as a number, a truth value, a list or a mapping. A formula that starts with
+``{`` or ``[`` is a mapping or a list.
+
+## Why it is bad
+
+Formulas are C++ in YAML strings. PyTorch's generator dies of an AttributeError on any other type.
+
+## Example
+
+    - name: expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)
+      self: {grad}
+
+## Instead
+
+    - name: expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)
+      self: "{grad}"
+
+## Fix safety
+
+Quoting a list or mapping in brackets is safe, since the text stays. Numbers and truth values are hardly gradients even
+in quotes, so that fix is unsafe.
+
+## Sources
+
+torchgen/packaged/autograd/load_derivatives.py, ``is_forward_derivative_definition`` and
+``create_differentiability_info``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
+from derivlint.lint.edits import quote_scalar, quote_text
+from derivlint.lint.wording import closest, quoted
+from derivlint.model import KeyedFormula, Model, NameKind
+from derivlint.yaml_reader import Scalar, Sequence
+
+META = RuleMeta(severity=Severity.ERROR, checks=("Y4",))
+
+KINDS = {"int": "an integer", "float": "a number", "bool": "a boolean", "timestamp": "a date", "binary": "binary data"}
+QUOTE = "put the formula in double quotes"
+
+VALID = (
+    """\
+- name: abs(Tensor self) -> Tensor
+  self: "grad * self.sgn()"
+""",
+    """\
+- name: max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
+  output_differentiability: [True, False]
+  self: value_selecting_reduction_backward_symint(grad, dim, indices, self.sym_sizes(), keepdim)
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: abs(Tensor self) -> Tensor
+  self:
+  result: auto_element_wise
+""",
+        at="2:3-7",
+        message='the formula of "self" is empty',
+        help="write a formula, or leave the key out",
+    ),
+    Invalid(
+        """\
+- name: round(Tensor self) -> Tensor
+  self: 0
+""",
+        at="2:9-10",
+        message='the formula "0" of "self" is an integer to YAML, not a text',
+        help='put the formula in double quotes; a gradient that is zero is "zeros_like(grad)"',
+        fixed="""\
+- name: round(Tensor self) -> Tensor
+  self: "0"
+""",
+    ),
+    Invalid(
+        """\
+- name: expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)
+  self: {grad}
+""",
+        at="2:9-15",
+        message='the formula of "self" starts with "{", which makes it a mapping to YAML',
+        help="put the formula in double quotes",
+        fixed="""\
+- name: expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)
+  self: "{grad}"
+""",
+    ),
+    Invalid(
+        """\
+- name: abs(Tensor self) -> Tensor
+  self: ["grad * self.sgn()"]
+""",
+        at="2:9-30",
+        message='the formula of "self" starts with "[", which makes it a list to YAML',
+        help="put the formula in double quotes",
+        fixed="""\
+- name: abs(Tensor self) -> Tensor
+  self: '["grad * self.sgn()"]'
+""",
+    ),
+    Invalid(
+        """\
+- name: abs(Tensor self) -> Tensor
+  self:
+    - grad * self.sgn()
+""",
+        at="3:5-24",
+        message='the formula of "self" is a list, not a text',
+        help="write one formula behind the key",
+    ),
+)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Report formulas that are no strings."""
+    for entry in model.entries:
+        for line in entry.lines:
+            if line.text is None and not _is_other_slip(line) and not model.is_explained(line.value):
+                yield _finding(line)
+
+
+def _is_other_slip(line: KeyedFormula) -> bool:
+    """Whether the key is no key of a formula, such as a misspelt ``output_differentiability``."""
+    if line.resolved_names:
+        return line.resolved_names[0][1].kind is NameKind.UNKNOWN
+    return closest(line.key_text, ("output_differentiability",)) is not None
+
+
+def _finding(line: KeyedFormula) -> Finding:
+    node, key = line.value, quoted(line.key_text)
+    if isinstance(node, Scalar):
+        if node.kind == "null":
+            where = node.span if node.value else line.key.span
+            return Finding(
+                where, f"the formula of {key} is empty", help="write a formula, or leave the key out", at=line
+            )
+        what = KINDS.get(node.kind, "a special value")
+        help_text = QUOTE
+        if node.kind in ("int", "float") and not node.value.strip("+-0."):
+            help_text += '; a gradient that is zero is "zeros_like(grad)"'
+        return Finding(
+            node.span,
+            f"the formula {quoted(node.value)} of {key} is {what} to YAML, not a text",
+            help=help_text,
+            fix=quote_scalar(node, QUOTE, safe=False),
+            at=line,
+        )
+    bracket, what = ("[", "list") if isinstance(node, Sequence) else ("{", "mapping")
+    if getattr(node, "flow", False):
+        message = f'the formula of {key} starts with "{bracket}", which makes it a {what} to YAML'
+        return Finding(node.span, message, help=QUOTE, fix=_quoted(line), at=line)
+    return Finding(
+        node.span, f"the formula of {key} is a {what}, not a text", help="write one formula behind the key", at=line
+    )
+
+
+def _quoted(line: KeyedFormula) -> Fix | None:
+    text = line.source_text
+    if text is None or "\n" in text or "\r" in text:
+        return None
+    return Fix(QUOTE, (TextEdit(line.value.span, quote_text(text)),))

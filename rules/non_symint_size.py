@@ -1,0 +1,126 @@
+"""A backward formula asks for sizes or strides as plain integers
+
+## What it detects
+
+``sizes()``, ``size(<number>)`` or ``strides()`` in a backward formula, on whatever object.
+
+## Why it is bad
+
+Under symbolic tracing the sizes of a tensor are expressions; asking for plain integers fixes them to those of one
+example, or throws. PyTorch's generator refuses such a formula.
+
+## Example
+
+    - name: expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)
+      self: at::sum_to(grad, self.sizes())
+
+## Instead
+
+    - name: expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)
+      self: at::sum_to(grad, self.sym_sizes())
+
+## Fix safety
+
+The symbolic method gives the same sizes. The function that receives them must accept symbolic integers; most have a
+form whose name ends in ``_symint``.
+
+## Sources
+
+torchgen/packaged/autograd/load_derivatives.py, ``saved_variables``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
+from derivlint.lint.wording import quoted
+from derivlint.model import KeyedFormula, Role
+from derivlint.model.sizes import SYMBOLIC, PlainSize, plain_sizes
+
+META = RuleMeta(severity=Severity.ERROR, checks=("L13", "L14", "L15"))
+
+VALID = (
+    """\
+- name: expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)
+  self: at::sum_to(grad, self.sym_sizes())
+  result: auto_linear
+""",
+    # the size of a dimension that an argument gives is let pass, and so are forward formulas
+    """\
+- name: cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor
+  self: f(grad, self.size(dim))
+  result: f(self_t, self_p.sizes())
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)
+  self: at::sum_to(grad, self.sizes())
+  result: auto_linear
+""",
+        at="2:31-36",
+        message='"sizes()" gives plain integers, a backward formula needs symbolic ones',
+        help='use "sym_sizes()"',
+        fixed="""\
+- name: expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)
+  self: at::sum_to(grad, self.sym_sizes())
+  result: auto_linear
+""",
+    ),
+    Invalid(
+        """\
+- name: cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor
+  self: f(grad, self.size(-1))
+""",
+        at="2:22-26",
+        message='"size(-1)" gives plain integers, a backward formula needs symbolic ones',
+        help='use "sym_size(-1)"',
+        fixed="""\
+- name: cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor
+  self: f(grad, self.sym_size(-1))
+""",
+    ),
+    # the strides of another argument cannot be saved, so that the symbolic form would be refused as well
+    Invalid(
+        """\
+- name: mm(Tensor self, Tensor mat2) -> Tensor
+  self: mm_mat1_backward(grad, mat2, self.sym_sizes(), mat2.strides(), self.layout(), 1)
+""",
+        at="2:61-68",
+        message='"strides()" gives plain integers, a backward formula needs symbolic ones',
+    ),
+)
+
+
+def check(line: KeyedFormula) -> Iterator[Finding]:
+    """Judge the calls of one backward formula."""
+    if line.role is not Role.BACKWARD or line.text is None:
+        return
+    text = line.formula.text
+    for found in plain_sizes(line.formula):
+        old = found.method.text
+        arguments = text[found.method.end : found.call.end]
+        where = line.span_of(found.method)
+        fix = None
+        if line.is_exact() and _can_be_symbolic(line, found):
+            fix = Fix(f'use "{SYMBOLIC[old]}"', (TextEdit(where, SYMBOLIC[old]),))
+        yield Finding(
+            where,
+            f"{quoted(old + arguments)} gives plain integers, a backward formula needs symbolic ones",
+            help=f"use {quoted(SYMBOLIC[old] + arguments)}",
+            fix=fix,
+        )
+
+
+def _can_be_symbolic(line: KeyedFormula, found: PlainSize) -> bool:
+    """Whether the symbolic form would be accepted: strides only of the argument that the formula is for."""
+    function = line.entry.function
+    if found.method.text != "strides" or function is None or found.receiver is None:
+        return True
+    if found.receiver in [name.text for name in line.names]:
+        return len(line.names) == 1
+    saved = [binding.name for binding in function.arguments] + [output.name for output in function.outputs]
+    return found.receiver not in saved

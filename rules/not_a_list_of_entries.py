@@ -1,0 +1,88 @@
+"""The file is empty, or its top level is no list.
+
+## What it detects
+
+A file without any YAML content, and one whose top level is a mapping or a single value.
+
+## Why it is bad
+
+A file of derivatives is one list of entries. PyTorch's generator dies of a TypeError on anything else.
+
+## Example
+
+    name: abs(Tensor self) -> Tensor
+    self: grad * self.sgn()
+
+## Instead
+
+    - name: abs(Tensor self) -> Tensor
+      self: grad * self.sgn()
+
+## Sources
+
+torchgen/packaged/autograd/load_derivatives.py, ``load_derivatives``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.model import Model
+from derivlint.source import Span
+from derivlint.yaml_reader import Mapping, Scalar, Sequence
+
+META = RuleMeta(severity=Severity.ERROR, checks=("Y8",))
+
+SHAPE = 'a file of derivatives is a list whose entries begin with "- name: "'
+
+VALID = (
+    """\
+- name: abs(Tensor self) -> Tensor
+  self: grad * self.sgn()
+""",
+    """\
+# Entries of a backend of its own.
+---
+- name: neg(Tensor self) -> Tensor
+  self: grad.neg()
+  result: auto_element_wise
+""",
+)
+
+INVALID = (
+    Invalid("", at="1:1-1", message="the file has no entries", help=SHAPE),
+    Invalid("# nothing but a comment\n", at="1:1-1", message="the file has no entries", help=SHAPE),
+    Invalid(
+        """\
+name: abs(Tensor self) -> Tensor
+self: grad * self.sgn()
+""",
+        at="1:1-5",
+        message="the top level of the file is a mapping, not a list of entries",
+        help=SHAPE,
+    ),
+    Invalid(
+        """\
+abs(Tensor self) -> Tensor
+""",
+        at="1:1-27",
+        message="the top level of the file is a single value, not a list of entries",
+        help=SHAPE,
+    ),
+)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Look at the root of the document."""
+    root = model.document.root
+    if isinstance(root, Sequence) or model.document.problems:
+        return
+    if root is None or (isinstance(root, Scalar) and root.kind == "null"):
+        yield Finding(Span(0, 0) if root is None else root.span, "the file has no entries", help=SHAPE)
+        return
+    if isinstance(root, Mapping):
+        where = root.pairs[0].key.span if root.pairs else root.span
+        yield Finding(where, "the top level of the file is a mapping, not a list of entries", help=SHAPE)
+        return
+    yield Finding(root.span, "the top level of the file is a single value, not a list of entries", help=SHAPE)

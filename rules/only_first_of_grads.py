@@ -1,0 +1,100 @@
+"""Only the first of grads is used, which is called grad
+
+## What it detects
+
+The backward formulas of one dispatch key use ``grads``, and always as ``grads[0]``.
+
+## Why it is bad
+
+``grad`` says the same and says more: that only the first output is differentiable. With ``grads`` the other outputs
+would count as differentiable although their gradients are dropped. PyTorch's generator refuses the entry.
+
+## Example
+
+    - name: abs(Tensor self) -> Tensor
+      self: grads[0] * self.sgn()
+
+## Instead
+
+    - name: abs(Tensor self) -> Tensor
+      self: grad * self.sgn()
+
+## Fix safety
+
+``grad`` is the same tensor as ``grads[0]``.
+
+## Sources
+
+torchgen/packaged/autograd/load_derivatives.py, ``check_grad_usage``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
+from derivlint.model import DispatchBody
+from derivlint.model.gradients import ONLY_FIRST, gradients_of
+
+META = RuleMeta(severity=Severity.ERROR, checks=("L19",))
+
+VALID = (
+    """\
+- name: abs(Tensor self) -> Tensor
+  self: grad * self.sgn()
+""",
+    # the whole list is passed on as well
+    """\
+- name: frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)
+  self: f(grads, grads[0])
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: abs(Tensor self) -> Tensor
+  self: grads[0] * self.sgn()
+""",
+        at="2:9-17",
+        message='"grads[0]" is the only gradient that is used, it is called "grad"',
+        help='use "grad"',
+        fixed="""\
+- name: abs(Tensor self) -> Tensor
+  self: grad * self.sgn()
+""",
+    ),
+    Invalid(
+        """\
+- name: mul.Tensor(Tensor self, Tensor other) -> Tensor
+  self: mul_tensor_backward(grads[0], other, self.scalar_type())
+  other: mul_tensor_backward(grads[0], self, other.scalar_type())
+""",
+        at="2:29-37",
+        message='"grads[0]" is the only gradient that is used, it is called "grad"',
+        fixed="""\
+- name: mul.Tensor(Tensor self, Tensor other) -> Tensor
+  self: mul_tensor_backward(grad, other, self.scalar_type())
+  other: mul_tensor_backward(grad, self, other.scalar_type())
+""",
+    ),
+)
+
+
+def check(body: DispatchBody) -> Iterator[Finding]:
+    """Judge the gradients that the formulas of one dispatch key use."""
+    gradients = gradients_of(body)
+    if gradients.conflict != ONLY_FIRST:
+        return
+    first_line, first = gradients.indexed[0]
+    fix = None
+    if all(line.is_exact() for line, _ in gradients.indexed):
+        edits = tuple(TextEdit(line.span_of(item.node), "grad") for line, item in gradients.indexed)
+        fix = Fix('write "grad"', edits)
+    yield Finding(
+        first_line.span_of(first.node),
+        '"grads[0]" is the only gradient that is used, it is called "grad"',
+        help='use "grad"',
+        fix=fix,
+        at=first_line,
+    )

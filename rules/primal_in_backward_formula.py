@@ -1,0 +1,102 @@
+"""A backward formula uses a primal or tangent
+
+## What it detects
+
+``x_p``, ``x_t`` or ``original_self_p`` in the formula of an argument.
+
+## Why it is bad
+
+Primals and tangents exist only where forward formulas are evaluated. A backward formula uses the saved argument under
+its own name. PyTorch's generator copies the name, and the C++ compiler finds it undeclared.
+
+## Example
+
+    - name: abs(Tensor self) -> Tensor
+      self: grad * self_p.sgn()
+
+## Instead
+
+    - name: abs(Tensor self) -> Tensor
+      self: grad * self.sgn()
+
+## Fix safety
+
+The fix drops the suffix of a primal. It is never applied unasked, as the formula may belong to another key.
+
+## Sources
+
+torchgen/packaged/autograd/gen_autograd_functions.py, ``process_function``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
+from derivlint.lint.wording import quoted
+from derivlint.model import KeyedFormula
+from derivlint.model.forward import TANGENT
+from derivlint.model.scope import NotDeclared, UndeclaredName, first_undeclared, undeclared_names
+
+META = RuleMeta(severity=Severity.ERROR, checks=("X2",))
+
+VALID = (
+    """\
+- name: abs(Tensor self) -> Tensor
+  self: grad * self.sgn()
+  result: self_t * self_p.sgn()
+""",
+    """\
+- name: atan2(Tensor self, Tensor other) -> Tensor
+  self, other: atan2_backward(grad, self, other, grad_input_mask)
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: abs(Tensor self) -> Tensor
+  self: grad * self_p.sgn() + 0 * self_p
+""",
+        at="2:16-22",
+        message='"self_p" is a primal, which only forward formulas have',
+        help='use "self"',
+        fixed="""\
+- name: abs(Tensor self) -> Tensor
+  self: grad * self.sgn() + 0 * self
+""",
+    ),
+    Invalid(
+        """\
+- name: mul.Tensor(Tensor self, Tensor other) -> Tensor
+  self: mul_tensor_backward(self_t, other, self.scalar_type())
+""",
+        at="2:29-35",
+        message='"self_t" is a tangent, which only forward formulas have',
+        help='a backward formula has the gradient of the output, "grad"',
+    ),
+)
+
+
+def check(line: KeyedFormula) -> Iterator[Finding]:
+    """Judge the primals and tangents of one backward formula."""
+    for name in first_undeclared(line, NotDeclared.PRIMAL_IN_BACKWARD):
+        is_tangent = name.word.text.endswith(TANGENT)
+        what = "a tangent" if is_tangent else "a primal"
+        subject = name.subject or ""
+        yield Finding(
+            line.span_of(name.word),
+            f"{quoted(name.word.text)} is {what}, which only forward formulas have",
+            help='a backward formula has the gradient of the output, "grad"'
+            if is_tangent
+            else f"use {quoted(subject)}",
+            fix=None if is_tangent else _fix(line, name, subject),
+        )
+
+
+def _fix(line: KeyedFormula, name: UndeclaredName, subject: str) -> Fix | None:
+    if not line.is_exact():
+        return None
+    uses = [other.word for other in undeclared_names(line) if other.word.text == name.word.text]
+    edits = tuple(TextEdit(line.span_of(word), subject) for word in uses)
+    return Fix(f"replace it by {quoted(subject)}", edits, safe=False)

@@ -1,0 +1,142 @@
+'''PyTorch's generator misreads a formula that is right
+
+## What it detects
+
+A formula that keeps the rules, but whose text PyTorch's generator takes for a breach of them: the word ``grads`` in a
+string beside ``grad``, ``.sizes()`` in a string, ``f(grads,grads[0])`` without a blank, or a primal that
+``auto_element_wise`` cannot put in because the formula reads ``self*self``.
+
+## Why it is bad
+
+The generator matches text with patterns that take one character on each side of a name. It refuses the entry with a
+message that does not fit.
+
+## Example
+
+    - name: frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)
+      self: f(grads,grads[0])
+
+## Instead
+
+    - name: frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)
+      self: f(grads, grads[0])
+
+## Sources
+
+torchgen/packaged/autograd/load_derivatives.py, ``check_grad_usage``, ``saved_variables`` and
+``postprocess_forward_derivatives``; torchgen/api/types/signatures and ``IDENT_REGEX``.
+'''
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.wording import quoted
+from derivlint.model import DispatchBody, KeyedFormula, Role
+from derivlint.model.forward import misread_base_name
+from derivlint.model.gradients import MIXED, MIXED_NAMED, misread_gradients
+from derivlint.model.sizes import sizes_in_text
+
+META = RuleMeta(severity=Severity.INFO, checks=("L13", "L14", "L15", "L18", "L19", "L20", "L21"))
+
+VALID = (
+    """\
+- name: frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)
+  self: f(grads, grads[0])
+""",
+    """\
+- name: mm(Tensor self, Tensor mat2) -> Tensor
+  self: 'checked(grad, mat2, "the sizes of mat2")'
+""",
+    """\
+- name: sin(Tensor self) -> Tensor
+  self: grad * self * self
+  result: auto_element_wise
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)
+  self: f(grads,grads[0])
+""",
+        at="2:11-16",
+        message='torchgen counts one "grads" too few and takes "grads[0]" for the only one',
+        help="put a blank between the two",
+    ),
+    Invalid(
+        """\
+- name: abs(Tensor self) -> Tensor
+  self: 'grad * checked(self, "see grads")'
+""",
+        at="2:36-41",
+        message='torchgen takes "grads" in a string for a gradient beside "grad"',
+        help="use another word",
+    ),
+    Invalid(
+        """\
+- name: mm(Tensor self, Tensor mat2) -> Tensor
+  self: 'checked(grad, mat2, "needs mat2.sizes()")'
+""",
+        at="2:42-47",
+        message='torchgen takes "sizes()" in a string for a call and refuses it',
+        help="use another word",
+    ),
+    Invalid(
+        """\
+- name: sin(Tensor self) -> Tensor
+  self: grad * (self*self)
+  result: auto_element_wise
+""",
+        at="3:11-28",
+        message='torchgen does not replace every "self" by its primal and refuses those that are left',
+        help='put blanks around the operators in the formula of "self"',
+    ),
+)
+
+
+def check(body: DispatchBody) -> Iterator[Finding]:
+    """Judge the formulas of one dispatch key as torchgen reads them."""
+    misread = misread_gradients(body)
+    if misread is not None:
+        refusal, line, word = misread
+        where = line.span_of(word)
+        if word.role in PLACES:
+            other = "a named gradient" if refusal == MIXED_NAMED else '"grad"' if word.text != "grad" else '"grads"'
+            beside = f"a gradient beside {other}" if refusal in (MIXED, MIXED_NAMED) else "the only gradient"
+            message = f"torchgen takes {quoted(word.text)} {PLACES[word.role]} for {beside}"
+            yield Finding(where, message, help="use another word", at=line)
+        else:
+            message = 'torchgen counts one "grads" too few and takes "grads[0]" for the only one'
+            yield Finding(where, message, help="put a blank between the two", at=line)
+    for line in body.lines:
+        if line.role is Role.BACKWARD and line.text is not None:
+            yield from _sizes(line)
+        elif line.role is Role.FORWARD:
+            yield from _base_names(line)
+
+
+PLACES = {"string": "in a string", "comment": "in a comment", "member": "as a member", "qualified": "in a qualified name"}
+
+
+def _sizes(line: KeyedFormula) -> Iterator[Finding]:
+    for word in sizes_in_text(line.formula):
+        message = f"torchgen takes {quoted(word.text + '()')} {PLACES[word.role]} for a call and refuses it"
+        yield Finding(line.span_of(word), message, help="use another word", at=line)
+
+
+def _base_names(line: KeyedFormula) -> Iterator[Finding]:
+    for name, word in misread_base_name(line):
+        if word is None:
+            yield Finding(
+                line.value.span,
+                f"torchgen does not replace every {quoted(name)} by its primal and refuses those that are left",
+                help=f"put blanks around the operators in the formula of {quoted(name)}",
+                at=line,
+            )
+        else:
+            place = PLACES.get(word.role, "")
+            message = f"torchgen takes {quoted(name)} {place} for the argument without its suffix and refuses it"
+            yield Finding(line.span_of(word), message, help="use another word", at=line)

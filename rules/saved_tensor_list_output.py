@@ -1,0 +1,80 @@
+"""A backward formula uses a list of tensors that the operator returns
+
+## What it detects
+
+A backward formula that uses an output of type ``Tensor[]``, where the operator is no foreach operator.
+
+## Why it is bad
+
+The generated node cannot save such an output. PyTorch's generator stops with an assertion.
+
+## Example
+
+    - name: unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]
+      self: f(grads, result)
+
+## Instead
+
+    - name: unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]
+      self: split_backward(grads, split_size, dim, self.sym_sizes(), self.options())
+
+## Sources
+
+torchgen/packaged/autograd/gen_variable_type.py, ``save_variables``; gen_autograd_functions.py, ``process_function``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.wording import quoted
+from derivlint.model import KeyedFormula
+from derivlint.model.foreach import is_foreach
+
+META = RuleMeta(severity=Severity.ERROR, checks=("G10", "F1"))
+
+VALID = (
+    """\
+- name: unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]
+  self: split_backward(grads, split_size, dim, self.sym_sizes(), self.options())
+""",
+    """\
+- name: exp(Tensor self) -> Tensor
+  self: grad * result.conj()
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]
+  self: f(grads, result)
+""",
+        at="2:18-24",
+        message='"result" cannot be saved: "unsafe_split.Tensor" returns it as a list of tensors',
+        help="compute what the formula needs from the arguments",
+    ),
+    Invalid(
+        """\
+- name: unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]
+  self: unbind_backward(grads, result.size(), dim)
+""",
+        at="2:32-38",
+        message='"result" cannot be saved: "unbind.int" returns it as a list of tensors',
+    ),
+)
+
+
+def check(line: KeyedFormula) -> Iterator[Finding]:
+    """Judge the outputs that one backward formula saves."""
+    derivative, function = line.derivative, line.entry.function
+    if derivative is None or function is None or is_foreach(function.canonical):
+        return
+    for saved in derivative.saved_outputs:
+        if saved.is_tensor_vector and saved.word is not None:
+            yield Finding(
+                line.span_of(saved.word),
+                f'{quoted(saved.name)} cannot be saved: "{line.entry.operator}" returns it as a list of tensors',
+                help="compute what the formula needs from the arguments",
+            )

@@ -1,0 +1,98 @@
+"""A formula ends with a semicolon
+
+## What it detects
+
+A ``;`` behind a formula, or behind the condition in ``output_differentiability``.
+
+## Why it is bad
+
+A formula is an expression. PyTorch's generator pastes it into ``copy_range(grad_inputs, ix, <formula>)`` or an
+assignment, where a semicolon ends the statement too early; the file loads, and the C++ compiler refuses the result.
+
+## Example
+
+    - name: abs(Tensor self) -> Tensor
+      self: grad * self.sgn();
+
+## Instead
+
+    - name: abs(Tensor self) -> Tensor
+      self: grad * self.sgn()
+
+## Fix safety
+
+Removing the semicolon keeps the expression as it is.
+
+## Sources
+
+torchgen/packaged/autograd/gen_autograd_functions.py, ``emit_derivative``; gen_variable_type.py,
+``emit_fw_derivatives``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
+from derivlint.model import Entry
+
+META = RuleMeta(severity=Severity.ERROR, checks=("X2",))
+
+VALID = (
+    """\
+- name: abs(Tensor self) -> Tensor
+  self: grad * self.sgn()
+  result: handle_r_to_c(result.scalar_type(), self_t.conj() * self_p.sgn())
+""",
+    # a semicolon inside a string is text
+    """\
+- name: mm(Tensor self, Tensor mat2) -> Tensor
+  self: 'not_implemented("mm: self; see the notes")'
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: abs(Tensor self) -> Tensor
+  self: grad * self.sgn();
+""",
+        at="2:26-27",
+        message='the formula ends with ";"',
+        fixed="""\
+- name: abs(Tensor self) -> Tensor
+  self: grad * self.sgn()
+""",
+    ),
+    Invalid(
+        """\
+- name: mm(Tensor self, Tensor mat2) -> Tensor
+  self: "mm_mat1_backward(grad, mat2, self.sym_sizes(), self.sym_strides(), self.layout(), 1) ;"
+""",
+        at="2:95-96",
+        message='the formula ends with ";"',
+        fixed="""\
+- name: mm(Tensor self, Tensor mat2) -> Tensor
+  self: "mm_mat1_backward(grad, mat2, self.sym_sizes(), self.sym_strides(), self.layout(), 1) "
+""",
+    ),
+)
+
+KIND = "trailing-semicolon"
+
+
+def check(entry: Entry) -> Iterator[Finding]:
+    """Judge the end of every formula of one entry."""
+    for expression in entry.expressions:
+        for problem in expression.formula.problems:
+            if problem.kind == KIND:
+                where = expression.range(problem.start, problem.end)
+                fix = Fix('remove the ";"', (TextEdit(where, ""),)) if expression.is_exact() else None
+                what = "formula" if expression.line is not None else "condition"
+                yield Finding(
+                    where,
+                    f'the {what} ends with ";"',
+                    help="remove it, a formula is an expression" if what == "formula" else "remove it",
+                    fix=fix,
+                    at=expression.line,
+                )

@@ -1,0 +1,223 @@
+"""A formula uses a variable that nothing declares
+
+## What it detects
+
+A variable in a formula that is no argument, no output, no gradient, primal or tangent there, and no parameter of a
+lambda. Names that are called and constants such as ``M_PI`` are declared in headers and not judged here.
+
+## Why it is bad
+
+PyTorch's generator looks for the names it knows and ignores the rest, so a misspelt argument is not saved and not
+reported. The C++ compiler stops at the undeclared identifier in the generated file.
+
+## Example
+
+    - name: atan2(Tensor self, Tensor other) -> Tensor
+      self, other: atan2_backward(grad, self, othr, grad_input_mask)
+
+## Instead
+
+    - name: atan2(Tensor self, Tensor other) -> Tensor
+      self, other: atan2_backward(grad, self, other, grad_input_mask)
+
+## Fix safety
+
+The replacement by the nearest name is a guess and never applied unasked.
+
+## Sources
+
+torchgen/packaged/autograd/load_derivatives.py, ``saved_variables``; gen_autograd_functions.py, ``process_function``;
+gen_variable_type.py, ``emit_fw_derivatives``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.formula import Word
+from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
+from derivlint.lint.wording import closest, listed, quoted, quoted_list
+from derivlint.model import Entry, KeyedFormula, Role
+from derivlint.model.entry import Expression
+from derivlint.model.keywords import near_keyword
+from derivlint.model.scope import (
+    NotDeclared,
+    UndeclaredName,
+    is_internal,
+    undeclared_in_condition,
+    undeclared_names,
+    visible_names,
+)
+
+META = RuleMeta(severity=Severity.ERROR, checks=("X2",))
+
+VALID = (
+    """\
+- name: atan2(Tensor self, Tensor other) -> Tensor
+  self, other: atan2_backward(grad, self, other, grad_input_mask)
+  result: (-self_p * other_t + other_p * self_t) / (self_p.pow(2) + other_p.pow(2))
+""",
+    # constants and functions are declared in headers, parameters of a lambda in the formula
+    """\
+- name: erf(Tensor self) -> Tensor
+  self: 2.0 / sqrt(M_PI) * exp(-(self.pow(2))) * grad * at::ones_like(self)
+""",
+    # nothing is known of the names of an operator that is not known
+    """\
+- name: no_such_operator(Tensor self) -> Tensor
+  self: grad * slef
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: atan2(Tensor self, Tensor other) -> Tensor
+  self, other: atan2_backward(grad, self, othr, grad_input_mask)
+""",
+        at="2:43-47",
+        message='"othr" is not declared in a backward formula of "atan2"',
+        help='did you mean "other"?',
+        fixed="""\
+- name: atan2(Tensor self, Tensor other) -> Tensor
+  self, other: atan2_backward(grad, self, other, grad_input_mask)
+""",
+    ),
+    Invalid(
+        """\
+- name: abs(Tensor self) -> Tensor
+  self: grad * self.sgn()
+  result: handle_r_to_c(result.scalar_type(), self_t.conj() * input_primal.sgn())
+""",
+        at="3:63-75",
+        message='"input_primal" is not declared in a forward formula of "abs"',
+        help='the formula can use "result", "self", "self_p" and "self_t"',
+    ),
+    Invalid(
+        """\
+- name: max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
+  output_differentiability: [True, False]
+  self: value_selecting_reduction_backward_symint(grad, dim, result1, self.sym_sizes(), keepdim)
+""",
+        at="3:62-69",
+        message='"result1" is not declared: the second output of "max.dim" is called "indices"',
+        help='did you mean "indices"?',
+        fixed="""\
+- name: max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
+  output_differentiability: [True, False]
+  self: value_selecting_reduction_backward_symint(grad, dim, indices, self.sym_sizes(), keepdim)
+""",
+    ),
+    Invalid(
+        """\
+- name: _to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor
+  self: f(grad, dtype)
+""",
+        at="2:17-22",
+        message='"dtype" is not declared: the tensor options of "_to_copy" are one variable "options" in C++',
+        help='use "options"',
+    ),
+    Invalid(
+        """\
+- name: to_mkldnn(Tensor self, ScalarType? dtype=None) -> Tensor
+  output_differentiability: ["!dtpye.has_value()"]
+  self: to_mkldnn_backward(grad, self)
+""",
+        at="2:32-37",
+        message='"dtpye" is not declared in a condition of "to_mkldnn"',
+        help='did you mean "dtype"?',
+        fixed="""\
+- name: to_mkldnn(Tensor self, ScalarType? dtype=None) -> Tensor
+  output_differentiability: ["!dtype.has_value()"]
+  self: to_mkldnn_backward(grad, self)
+""",
+    ),
+)
+
+REASONS = (NotDeclared.UNKNOWN, NotDeclared.TENSOR_OPTION, NotDeclared.OTHER_OUTPUT_NAME)
+ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
+#: More names than this are no help.
+MANY = 8
+
+
+def check(entry: Entry) -> Iterator[Finding]:
+    """Judge the variables of every formula of one entry."""
+    function = entry.function
+    if function is None:
+        return
+    for expression in entry.expressions:
+        line = expression.line
+        if line is None:
+            condition = expression.scalar.value
+            names = [argument.name for argument in function.schema.arguments.flat_all]
+            for word in _first_of_each(undeclared_in_condition(condition, function)):
+                yield _unknown(expression, word, names, f'in a condition of "{entry.operator}"')
+        elif not line.says_non_differentiable and near_keyword(line) is None:
+            found = {item.word: item for item in undeclared_names(line) if item.reason in REASONS}
+            for word in _first_of_each(list(found)):
+                yield _in_line(expression, line, found[word])
+
+
+def _first_of_each(words: list[Word]) -> list[Word]:
+    first: dict[str, Word] = {}
+    for word in words:
+        first.setdefault(word.text, word)
+    return list(first.values())
+
+
+def _in_line(expression: Expression, line: KeyedFormula, name: UndeclaredName) -> Finding:
+    where = line.span_of(name.word)
+    written = quoted(name.word.text)
+    operator = line.entry.operator
+    if name.reason is NotDeclared.TENSOR_OPTION:
+        message = f'{written} is not declared: the tensor options of "{operator}" are one variable "options" in C++'
+        return Finding(where, message, help='use "options"', at=line)
+    if name.reason is NotDeclared.OTHER_OUTPUT_NAME:
+        return _other_output(expression, line, name)
+    kind = "backward" if line.role is Role.BACKWARD else "forward"
+    return _unknown(expression, name.word, visible_names(line), f'in a {kind} formula of "{operator}"')
+
+
+def _other_output(expression: Expression, line: KeyedFormula, name: UndeclaredName) -> Finding:
+    function = line.entry.function
+    outputs = [output.name for output in function.outputs] if function is not None else []
+    where = line.span_of(name.word)
+    fact = f"{quoted(name.word.text)} is not declared"
+    operator = f'"{line.entry.operator}"'
+    if name.subject is None:
+        return Finding(where, f"{fact}: {operator} has no such output", help=listed("output", outputs), at=line)
+    index = outputs.index(name.subject)
+    which = f"{ORDINALS[index]} output" if len(outputs) > 1 and index < len(ORDINALS) else "output"
+    return Finding(
+        where,
+        f"{fact}: the {which} of {operator} is called {quoted(name.subject)}",
+        help=f"did you mean {quoted(name.subject)}?",
+        fix=_replacement(expression, name.word, name.subject),
+        at=line,
+    )
+
+
+def _unknown(expression: Expression, word: Word, visible: list[str], where: str) -> Finding:
+    near = closest(word.text, visible)
+    if near is not None:
+        cure, fix = f"did you mean {quoted(near)}?", _replacement(expression, word, near)
+    else:
+        names = sorted({name for name in visible if not is_internal(name)})
+        fix = None
+        few = 0 < len(names) <= MANY
+        cure = f"the formula can use {quoted_list(names)}" if few else None
+    return Finding(
+        expression.range(word.start, word.end),
+        f"{quoted(word.text)} is not declared {where}",
+        help=cure,
+        fix=fix,
+        at=expression.line,
+    )
+
+
+def _replacement(expression: Expression, word: Word, name: str) -> Fix | None:
+    if not expression.is_exact():
+        return None
+    uses = [other for other in expression.formula.words if other.text == word.text and other.role == word.role]
+    edits = tuple(TextEdit(expression.range(use.start, use.end), name) for use in uses)
+    return Fix(f"replace it by {quoted(name)}", edits, safe=False)

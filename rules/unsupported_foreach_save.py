@@ -1,0 +1,131 @@
+"""A formula uses what the foreach variant of the operator cannot save
+
+## What it detects
+
+The reference formula of a foreach operator that uses a property of an output (only ``result`` itself can be saved),
+an argument that the foreach operator does not have, or a function of an argument such as ``TensorGeometry(self)``.
+
+## Why it is bad
+
+PyTorch makes the formulas of ``_foreach_abs`` out of those of ``abs`` by replacing names in their text. Its generator
+fails, with an empty message or a ``KeyError``, where the text does not fit.
+
+## Example
+
+    - name: abs(Tensor self) -> Tensor
+      self: f(grad, result.scalar_type())
+
+## Instead
+
+    - name: abs(Tensor self) -> Tensor
+      self: f(grad, self.scalar_type())
+
+## Sources
+
+torchgen/api/autograd.py, ``gen_foreach_derivativeinfo``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.wording import quoted
+from derivlint.model import Derivative, Entry, KeyedFormula, MatchProblem, Model
+from derivlint.model.foreach import ForeachProblem
+
+META = RuleMeta(severity=Severity.ERROR, checks=("M5", "M6"))
+
+VALID = (
+    """\
+- name: abs(Tensor self) -> Tensor
+  self: grad * self.sgn()
+""",
+    """\
+- name: exp(Tensor self) -> Tensor
+  self: grad * result.conj()
+""",
+    # atan2 has no foreach variant
+    """\
+- name: atan2(Tensor self, Tensor other) -> Tensor
+  self, other: f(grad, result.scalar_type(), TensorGeometry(self))
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: abs(Tensor self) -> Tensor
+  self: f(grad, result.scalar_type())
+""",
+        at="2:17-23",
+        message='"_foreach_abs" shares this formula and can save "result" itself, not "result_scalar_type"',
+        help='use "result" as a whole, or an argument',
+    ),
+    Invalid(
+        """\
+- name: abs(Tensor self) -> Tensor
+  self: f(grad, TensorGeometry(self))
+""",
+        at="2:32-36",
+        message='"_foreach_abs" shares this formula and cannot save "TensorGeometry(self)"',
+        help="what is saved must begin with an argument of the foreach operator",
+    ),
+    Invalid(
+        """\
+- name: add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
+  self: handle_r_to_c(self.scalar_type(), f(grad, alpha))
+""",
+        at="2:51-56",
+        message='"_foreach_add.Scalar" shares this formula and has no argument "alpha"',
+        help="what is saved must begin with an argument of the foreach operator",
+    ),
+)
+
+KINDS = ("saved-output", "saved-input")
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Judge what reference formulas of foreach operators save."""
+    for entry in model.entries:
+        problems = list(model.match_problems(entry))
+        if any(problem.kind in KINDS for problem in problems):
+            yield from _check_entry(entry, problems)
+
+
+def _check_entry(entry: Entry, problems: list[MatchProblem]) -> Iterator[Finding]:
+    # strides cannot be saved by the in-place variant either, which has a rule of its own
+    seen: set[tuple[KeyedFormula, str]] = set()
+    for problem in problems:
+        detail = problem.detail
+        if problem.kind not in KINDS or not isinstance(detail, ForeachProblem):
+            continue
+        derivative, word = detail.derivative, detail.word
+        line = derivative.line
+        if line is None or word is None or not isinstance(derivative, Derivative):
+            continue
+        if any(strides == word for _, strides in derivative.strides_of) or (line, detail.name) in seen:
+            continue
+        seen.add((line, detail.name))
+        yield _finding(entry, line, problem, detail)
+
+
+def _finding(entry: Entry, line: KeyedFormula, problem: MatchProblem, detail: ForeachProblem) -> Finding:
+    foreach = quoted(str(problem.function.name))
+    word = detail.word
+    assert word is not None
+    where = line.span_of(word)
+    shares = f"{foreach} shares this formula and"
+    if problem.kind == "saved-output":
+        if word.text == "result":
+            message = f'{shares} can save "result" itself, not {quoted(detail.name)}'
+            return Finding(where, message, help='use "result" as a whole, or an argument', at=line)
+        message = f"{shares} cannot save the output {quoted(word.text)}"
+        return Finding(where, message, help='only an output called "result" can be saved', at=line)
+    cure = "what is saved must begin with an argument of the foreach operator"
+    arguments = [argument.name for argument in problem.function.schema.arguments.flat_all]
+    function = entry.function
+    missing = function is not None and function.argument(word.text) is not None and word.text not in arguments
+    if missing and detail.name == word.text:
+        return Finding(where, f"{shares} has no argument {quoted(word.text)}", help=cure, at=line)
+    return Finding(where, f"{shares} cannot save {quoted(detail.name)}", help=cure, at=line)

@@ -1,0 +1,73 @@
+"""The file is nested too deep or too large to be a file of derivatives.
+
+## What it detects
+
+Nesting of more than 64 levels, more nodes than any file of this kind has, and aliases that multiply into as many.
+
+## Why it is bad
+
+An entry nests 4 levels deep at most. What goes beyond the limits is no file of derivatives or an accident, and reading it
+could take all memory there is; nothing in it is checked.
+
+## Example
+
+    - name: abs(Tensor self) -> Tensor
+      self: [[[[[[[[ ... ]]]]]]]]
+
+## Instead
+
+    - name: abs(Tensor self) -> Tensor
+      self: grad * self.sgn()
+
+## Sources
+
+derivlint's own limits; PyYAML has none and fails with a RecursionError.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
+from derivlint.model import Model
+
+META = RuleMeta(severity=Severity.ERROR)
+
+VALID = (
+    """\
+- name: abs(Tensor self) -> Tensor
+  dispatch:
+    Default:
+      self: grad * self.sgn()
+""",
+    """\
+- name: mm(Tensor self, Tensor mat2) -> Tensor
+  self: mm_mat1_backward(grad, mat2, self.sym_sizes(), self.sym_strides(), self.layout(), 1)
+""",
+)
+
+INVALID = (
+    Invalid(
+        f"""\
+- name: abs(Tensor self) -> Tensor
+  self: {"[" * 70}{"]" * 70}
+""",
+        at="2:71-72",
+        message="nested more than 64 levels deep",
+    ),
+    Invalid(
+        f"""\
+- {"{a: " * 64}b{"}" * 64}
+""",
+        at="1:255-256",
+        message="nested more than 64 levels deep",
+    ),
+)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Report what the reader refused to go on with."""
+    for problem in model.document.problems:
+        if problem.kind == "limit":
+            related = tuple(Related(text, span) for text, span in problem.related)
+            yield Finding(problem.span, problem.message, help=problem.help, related=related)

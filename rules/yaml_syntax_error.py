@@ -1,0 +1,100 @@
+"""The file is not valid YAML.
+
+## What it detects
+
+Everything that YAML's grammar refuses, unknown tags, aliases without an anchor and a second document. Mostly a formula
+is the cause: one that starts with a character that YAML takes for itself, or one with ``: `` inside.
+
+## Why it is bad
+
+PyTorch's generator loads the whole file at once and stops. The other entries are checked all the same, the broken ones
+are not.
+
+## Example
+
+    - name: abs(Tensor self) -> Tensor
+      self: at::GradMode::is_enabled() ? grad : grad * self.sgn()
+
+## Instead
+
+    - name: abs(Tensor self) -> Tensor
+      self: "at::GradMode::is_enabled() ? grad : grad * self.sgn()"
+
+## Sources
+
+PyYAML, which torchgen/packaged/autograd/load_derivatives.py loads the file with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
+from derivlint.model import Model
+
+META = RuleMeta(severity=Severity.ERROR, checks=("Y2",))
+
+KINDS = ("syntax", "tag", "several-documents")
+
+VALID = (
+    """\
+- name: abs(Tensor self) -> Tensor
+  self: "at::GradMode::is_enabled() ? grad : grad * self.sgn()"
+""",
+    """\
+- name: div.Tensor(Tensor self, Tensor other) -> Tensor
+  self: div_tensor_self_backward(grad, other, self.scalar_type())
+  other: div_tensor_other_backward(grad, self, other)
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: abs(Tensor self) -> Tensor
+  self: at::GradMode::is_enabled() ? grad : grad * self.sgn()
+
+- name: neg(Tensor self) -> Tensor
+  self: grad.neg()
+""",
+        at="2:43-44",
+        message='": " inside an unquoted value starts a mapping',
+        help="put the formula in double quotes",
+    ),
+    Invalid(
+        """\
+- name: abs(Tensor self) -> Tensor
+  self: *grad
+""",
+        at="2:9-14",
+        message='alias "*grad" has no anchor "&grad" before it',
+    ),
+    Invalid(
+        """\
+- name: logical_not(Tensor self) -> Tensor
+  self: !self.defined()
+""",
+        at="2:9-24",
+        message='unknown tag "!self.defined()"',
+    ),
+    Invalid(
+        """\
+- name: abs(Tensor self) -> Tensor
+  self: grad * self.sgn()
+---
+- name: neg(Tensor self) -> Tensor
+  self: grad.neg()
+""",
+        at="3:1-4",
+        message="a second YAML document starts here",
+        help="keep one document per file",
+    ),
+)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Report what the reader could not parse or build."""
+    for problem in model.document.problems:
+        if problem.kind in KINDS:
+            related = tuple(Related(text, span) for text, span in problem.related)
+            yield Finding(problem.span, problem.message, help=problem.help, related=related)
