@@ -1,4 +1,4 @@
-"""A tensor is saved although no formula uses it
+"""A tensor is saved although no formula uses it.
 
 ## What it detects
 
@@ -85,7 +85,7 @@ def check(body: DispatchBody) -> Iterator[Finding]:
     for found in accidental_saves(body):
         place = PLACES.get(found.word.role)
         # of a value that is small it is of no interest; a word that merely ends in a name is undeclared anyway
-        if place is None or not found.saved.is_tensor:
+        if place is None or not found.saved.is_tensor or found.line.formula.tree is None:
             continue
         yield Finding(
             found.line.span_of(found.word),

@@ -1,4 +1,4 @@
-"""The foreach variant of a formula cuts an identifier in two
+"""The foreach variant of a formula cuts an identifier in two.
 
 ## What it detects
 
@@ -83,7 +83,9 @@ KIND = "broken-identifier"
 def check(model: Model) -> Iterator[Finding]:
     """Judge the names in reference formulas of foreach operators."""
     for entry in model.entries:
-        problems = [problem for problem in model.match_problems(entry) if problem.kind == KIND]
+        problems = [
+            problem for problem in model.match_problems(entry) if problem.kind == KIND and not problem.is_of_part
+        ]
         if problems:
             yield from _check_entry(entry, problems)
 
@@ -95,6 +97,8 @@ def _check_entry(entry: Entry, problems: list[MatchProblem]) -> Iterator[Finding
         if not isinstance(detail, ForeachProblem) or detail.derivative.line is None:
             continue
         line = detail.derivative.line
+        if line.formula.tree is None:
+            continue
         word = next((word for word in line.formula.words if word.text == detail.name), None)
         if word is None or (line, detail.name) in seen or _is_another_slip(line, detail.name):
             continue

@@ -1,4 +1,4 @@
-"""The foreach variant of a formula indexes an argument twice
+"""The foreach variant of a formula indexes an argument twice.
 
 ## What it detects
 
@@ -8,8 +8,8 @@ order in which PyTorch's replacements meet: ``f(tensor2.scalar_type(), tensor2)`
 ## Why it is bad
 
 PyTorch makes the formulas of ``_foreach_addcdiv`` out of those of ``addcdiv`` by replacing text: first
-``tensor2_scalar_type`` by ``tensor2[i].scalar_type()``, then ``tensor2`` by ``tensor2[i]``, in what the first step wrote
-as well. The result ``tensor2[i][i].scalar_type()`` compiles. It asks the ``i``-th row of the ``i``-th tensor, and the
+``tensor2_scalar_type`` by ``tensor2[i].scalar_type()``, then ``tensor2`` by ``tensor2[i]``, also in what the first step
+wrote. The result ``tensor2[i][i].scalar_type()`` compiles. It asks the ``i``-th row of the ``i``-th tensor, and the
 backward pass throws an ``IndexError`` for a tensor without dimensions or with too few rows.
 
 ## Example
@@ -78,9 +78,16 @@ def check(model: Model) -> Iterator[Finding]:
         seen: set[tuple[KeyedFormula, str]] = set()
         for problem in model.match_problems(entry):
             detail = problem.detail
-            if problem.kind != KIND or not isinstance(detail, ForeachProblem) or detail.derivative.line is None:
+            if (
+                problem.kind != KIND
+                or problem.is_of_part
+                or not isinstance(detail, ForeachProblem)
+                or detail.derivative.line is None
+            ):
                 continue
             line = detail.derivative.line
+            if line.formula.tree is None:
+                continue
             word = next((word for word in line.formula.words if word.text == detail.name), None)
             if word is None or (line, detail.name) in seen:
                 continue

@@ -1,4 +1,4 @@
-"""A formula of an in-place operator uses self, which its generated functional variant cannot save
+"""A formula of an in-place operator uses self, which its generated functional variant cannot save.
 
 ## What it detects
 
@@ -75,7 +75,9 @@ KIND = "functional-needs-self"
 def check(model: Model) -> Iterator[Finding]:
     """Judge what formulas of in-place operators save."""
     for entry in model.entries:
-        problems = [problem for problem in model.match_problems(entry) if problem.kind == KIND]
+        problems = [
+            problem for problem in model.match_problems(entry) if problem.kind == KIND and not problem.is_of_part
+        ]
         yield from _check_entry(entry, problems)
 
 

@@ -1,4 +1,4 @@
-"""A formula for one argument uses grad_input_mask
+"""A formula for one argument uses grad_input_mask.
 
 ## What it detects
 

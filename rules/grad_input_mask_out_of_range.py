@@ -1,4 +1,4 @@
-"""grad_input_mask is indexed beyond the arguments of the key
+"""grad_input_mask is indexed beyond the arguments of the key.
 
 ## What it detects
 
@@ -28,6 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from derivlint.formula import Index
 from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
 from derivlint.lint.wording import counted
 from derivlint.model import KeyedFormula, Role
@@ -73,7 +74,10 @@ def check(line: KeyedFormula) -> Iterator[Finding]:
     # for a single argument there is no mask at all
     if line.role is not Role.BACKWARD or line.text is None or len(line.names) < 2:
         return
+    first: dict[int, Index] = {}
     for node, index in out_of_range_masks(line):
+        first.setdefault(index, node)
+    for index, node in first.items():
         yield Finding(
             line.span_of(node),
             f'"grad_input_mask[{index}]" does not exist: the key names {counted(len(line.names), "argument")}',

@@ -1,4 +1,4 @@
-"""A forward formula uses a gradient
+"""A forward formula uses a gradient.
 
 ## What it detects
 

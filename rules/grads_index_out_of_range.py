@@ -1,4 +1,4 @@
-"""grads is indexed beyond the gradients that there are
+"""grads is indexed beyond the gradients that there are.
 
 ## What it detects
 
@@ -33,7 +33,6 @@ from collections.abc import Iterator
 from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
 from derivlint.lint.wording import counted, quoted, quoted_list
 from derivlint.model import DispatchBody, Model
-from derivlint.model.differentiable import is_tensor_list
 from derivlint.model.gradients import MIXED, MIXED_NAMED, gradients_of
 
 META = RuleMeta(severity=Severity.ERROR, checks=("L17", "X3"))
@@ -95,13 +94,14 @@ def _check_body(model: Model, body: DispatchBody) -> Iterator[Finding]:
     if function is None or not gradients.indexed or gradients.conflict in (MIXED, MIXED_NAMED):
         return
     outputs = function.outputs
-    if not outputs or any(is_tensor_list(output.type) for output in outputs):
+    if not outputs or any(output.is_tensor_list for output in outputs):
         return
     facts = model.canonical_differentiability(body)
     differentiable = None
     if facts is not None and facts.outputs is not None and not facts.uses_single_grad:
         differentiable = [outputs[index].name for index in facts.output_indices or ()]
     operator = quoted(body.entry.operator or "")
+    seen: set[int] = set()
     for line, item in gradients.indexed:
         if item.index >= len(outputs):
             why = f"{operator} has {counted(len(outputs), 'output')}"
@@ -112,9 +112,12 @@ def _check_body(model: Model, body: DispatchBody) -> Iterator[Finding]:
             )
         else:
             continue
+        if item.index in seen:
+            continue
+        seen.add(item.index)
         names = differentiable if differentiable is not None else [output.name for output in outputs]
         declared = body.entry.output_differentiability
-        related = ()
+        related: tuple[Related, ...] = ()
         if item.index < len(outputs) and declared is not None:
             related = (Related("declared here", declared.node.span),)
         yield Finding(

@@ -1,4 +1,4 @@
-"""A formula that serves an in-place operator uses an output under another name than result
+"""A formula that serves an in-place operator uses an output under another name than result.
 
 ## What it detects
 
@@ -12,8 +12,8 @@ when the in-place variant would save an output of another name.
 
 ## Example
 
-    - name: _amp_update_scale(Tensor self, Tensor growth_tracker, Tensor found_inf, float scale_growth_factor, float scale_backoff_factor, int growth_interval) -> (Tensor, Tensor growth_tracker_out)
-      self: f(grads, growth_tracker_out)
+    - name: scale_shift(Tensor self) -> Tensor out
+      self: grad * out
 
 ## Instead
 

@@ -60,7 +60,8 @@ INVALID = (
   self: grad * self\0.sgn()
 """,
         at="2:20-21",
-        message="",
+        message="YAML does not allow the NUL",
+        help="delete it",
     ),
 )
 

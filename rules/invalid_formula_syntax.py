@@ -1,4 +1,4 @@
-"""A formula is not a C++ expression
+"""A formula is not a C++ expression.
 
 ## What it detects
 
@@ -44,7 +44,7 @@ VALID = (
 """,
     """\
 - name: native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)
-  input: "GradMode::is_enabled() ? infinitely_differentiable_native_dropout_backward(grad, result1, (!train.has_value() || !train.value() ? 1 : (p == 1 ? 0.0 : 1.0 / (1.0 - p)))) : native_dropout_backward(grad, result1, 1)"
+  input: "GradMode::is_enabled() ? f(grad, result1, p) : native_dropout_backward(grad, result1, 1.0 / (1.0 - p))"
 """,
     """\
 - name: to_dense(Tensor self, ScalarType? dtype=None, *, bool? masked_grad=None) -> Tensor
@@ -100,8 +100,9 @@ def check(entry: Entry) -> Iterator[Finding]:
             # "auto linear" is a keyword that is misspelt, not two operands without an operator
             if expression.line is not None and near_keyword(expression.line) is not None:
                 continue
+            where = expression.range(problem.start, problem.end)
             yield Finding(
-                expression.range(problem.start, problem.end),
+                where if where.start < where.end else expression.scalar.span,
                 problem.message,
                 help=problem.help,
                 related=tuple(

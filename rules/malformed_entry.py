@@ -20,8 +20,7 @@ The name says which operator the entry is about. Without it PyTorch's generator 
 
 ## Sources
 
-torchgen/packaged/autograd/load_derivatives.py, ``load_derivatives``; torchgen/packaged/autograd/../../utils.py,
-``split_name_params``.
+torchgen/packaged/autograd/load_derivatives.py, ``load_derivatives``; torchgen/utils.py, ``split_name_params``.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
-from derivlint.lint.wording import closest, quoted
+from derivlint.lint.wording import quoted
 from derivlint.model import Entry, Model, ShapeProblem
 from derivlint.yaml_reader import Mapping, Node, Scalar, Sequence
 
@@ -139,16 +138,15 @@ def _finding(entry: Entry, problem: ShapeProblem) -> Finding:
 
 def _without_name(entry: Entry, node: Node) -> Finding:
     message = 'the entry has no "name"'
-    keys = [key for key, _ in node.scalars()] if isinstance(node, Mapping) else []
-    for key in keys:
-        is_func = key.value == "func"
-        if is_func or closest(key.value, ("name",)) is not None:
-            help_text = f'did you mean "name" by {quoted(key.value)}?'
-            if is_func:
-                help_text = '"func" is the key of native_functions.yaml; here it is "name"'
-            fix = Fix(f'replace {quoted(key.value)} by "name"', (TextEdit(key.span, "name"),))
-            return Finding(key.span, message, help=help_text, fix=fix, at=entry)
-    return Finding(keys[0].span if keys else node.span, message, help=SHAPE, at=entry)
+    key = entry.misnamed
+    if key is not None:
+        help_text = f'did you mean "name" by {quoted(key.value)}?'
+        if key.value == "func":
+            help_text = '"func" is the key of native_functions.yaml; here it is "name"'
+        fix = Fix(f'replace {quoted(key.value)} by "name"', (TextEdit(key.span, "name"),))
+        return Finding(key.span, message, help=help_text, fix=fix, at=entry)
+    where = node.pairs[0].key.span if isinstance(node, Mapping) and node.pairs else node.span
+    return Finding(where, message, help=SHAPE, at=entry)
 
 
 def _what(node: Node) -> str:

@@ -1,4 +1,4 @@
-"""wrap_opt_if is not called with a variable and a condition
+"""wrap_opt_if is not called with a variable and a condition.
 
 ## What it detects
 
@@ -27,8 +27,8 @@ Removing the blank does not change the C++ expression.
 
 ## Sources
 
-torchgen/packaged/autograd/gen_variable_type.py, ``guard_for``; torch/csrc/autograd/saved_variable.h and
-FunctionsManual.h, ``wrap_opt_if``.
+torchgen/packaged/autograd/gen_variable_type.py, ``guard_for``; torch/csrc/autograd/FunctionsManual.h,
+``wrap_opt_if``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A formula asks for the strides of an argument that it is not for
+"""A formula asks for the strides of an argument that it is not for.
 
 ## What it detects
 
@@ -84,7 +84,8 @@ def check(line: KeyedFormula) -> Iterator[Finding]:
         return
     seen = set()
     for name, word in derivative.strides_of:
-        if derivative.var_names == (name,) or name in seen:
+        # a key that names it twice has a rule of its own
+        if set(derivative.var_names) == {name} or name in seen:
             continue
         seen.add(name)
         if function.argument(name) is None:

@@ -37,7 +37,8 @@ from collections.abc import Iterator
 from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
 from derivlint.lint.wording import counted, quoted, quoted_list
 from derivlint.model import Differentiability, DispatchBody, EntryFunction, Model, NameKind, Role
-from derivlint.model.gradients import counted_gradients
+from derivlint.model.gradients import body_gradients, counted_gradients
+from derivlint.model.scope import undeclared_names
 
 META = RuleMeta(severity=Severity.ERROR, checks=("G4", "X4"))
 
@@ -120,7 +121,7 @@ def check(model: Model) -> Iterator[Finding]:
         for body in entry.bodies:
             if body.with_role(Role.FORWARD) and _is_clear(body):
                 found = list(_judge(model, body)) or list(_judge_variants(model, body))
-                if found and _gradients_agree(body):
+                if found and _gradients_agree(model, body):
                     yield from found
 
 
@@ -139,9 +140,17 @@ def _is_clear(body: DispatchBody) -> bool:
     return len(resolved) == 1 or all(line.auto is None for line in lines)
 
 
-def _gradients_agree(body: DispatchBody) -> bool:
-    """Whether one notation is used for gradients; otherwise it is not known how many outputs are meant."""
-    return body.info is not None and counted_gradients(body.info.derivatives).refusal is None
+def _gradients_agree(model: Model, body: DispatchBody) -> bool:
+    """Whether the backward formulas use gradients rightly; otherwise it is not known how many outputs are meant."""
+    own = model.canonical_differentiability(body)
+    if body.info is None or own is None or own.output_indices is None:
+        return False
+    if counted_gradients(body.info.derivatives).refusal is not None:
+        return False
+    number = len(own.output_indices)
+    if any(use.index >= number for uses in body_gradients(body) for use in uses.indexed):
+        return False
+    return not any(undeclared_names(line) for line in body.with_role(Role.BACKWARD))
 
 
 def _is_checked(differentiability: Differentiability) -> bool:

@@ -1,4 +1,4 @@
-"""One entry uses both grad and grads
+"""One entry uses both grad and grads.
 
 ## What it detects
 

@@ -1,4 +1,4 @@
-"""A named gradient is used beside grad or grads
+"""A named gradient is used beside grad or grads.
 
 ## What it detects
 
@@ -11,13 +11,13 @@ The generated node declares the gradients in one of the three forms. PyTorch's g
 
 ## Example
 
-    - name: _linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)
-      A: svd_backward(grad_U, grads[1], grad_Vh, U, S, Vh)
+    - name: linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)
+      A: linalg_qr_backward(grad_Q, grads[1], Q, R, mode)
 
 ## Instead
 
-    - name: _linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)
-      A: svd_backward(grad_U, grad_S, grad_Vh, U, S, Vh)
+    - name: linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)
+      A: linalg_qr_backward(grad_Q, grad_R, Q, R, mode)
 
 ## Fix safety
 
@@ -42,42 +42,42 @@ META = RuleMeta(severity=Severity.ERROR, checks=("L20",))
 
 VALID = (
     """\
-- name: _linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)
-  A: svd_backward(grad_U, grad_S, grad_Vh, U, S, Vh)
+- name: linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)
+  A: linalg_qr_backward(grad_Q, grad_R, Q, R, mode)
 """,
     """\
-- name: _linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)
-  A: svd_backward(grads[0], grads[1], grads[2], U, S, Vh)
+- name: linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)
+  A: linalg_qr_backward(grads[0], grads[1], Q, R, mode)
 """,
 )
 
 INVALID = (
     Invalid(
         """\
-- name: _linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)
-  A: svd_backward(grad_U, grads[1], grad_Vh, U, S, Vh)
+- name: linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)
+  A: linalg_qr_backward(grad_Q, grads[1], Q, R, mode)
 """,
-        at="2:27-35",
-        message='"grads[1]" is used beside the named gradient "grad_U"',
-        help='use "grad_S"',
+        at="2:33-41",
+        message='"grads[1]" is used beside the named gradient "grad_Q"',
+        help='use "grad_R"',
         fixed="""\
-- name: _linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)
-  A: svd_backward(grad_U, grad_S, grad_Vh, U, S, Vh)
+- name: linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)
+  A: linalg_qr_backward(grad_Q, grad_R, Q, R, mode)
 """,
     ),
     Invalid(
         """\
-- name: linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots, Tensor info)
-  A: lu_factor_ex_backward(grad, LU, pivots, grad_LU, pivot)
-  output_differentiability: [True, False, False]
+- name: linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)
+  A: -at::matmul(inverse.mH(), at::matmul(grad_inverse, inverse_of(grad)))
+  output_differentiability: [True, False]
 """,
-        at="2:28-32",
-        message='"grad" is used beside the named gradient "grad_LU"',
-        help='use "grad_LU"',
+        at="2:68-72",
+        message='"grad" is used beside the named gradient "grad_inverse"',
+        help='use "grad_inverse"',
         fixed="""\
-- name: linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots, Tensor info)
-  A: lu_factor_ex_backward(grad_LU, LU, pivots, grad_LU, pivot)
-  output_differentiability: [True, False, False]
+- name: linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)
+  A: -at::matmul(inverse.mH(), at::matmul(grad_inverse, inverse_of(grad_inverse)))
+  output_differentiability: [True, False]
 """,
     ),
 )

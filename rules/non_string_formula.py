@@ -38,7 +38,7 @@ from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
 from derivlint.lint.edits import quote_scalar, quote_text
 from derivlint.lint.wording import closest, quoted
 from derivlint.model import KeyedFormula, Model, NameKind
-from derivlint.yaml_reader import Scalar, Sequence
+from derivlint.yaml_reader import Mapping, Scalar, Sequence
 
 META = RuleMeta(severity=Severity.ERROR, checks=("Y4",))
 
@@ -101,10 +101,10 @@ INVALID = (
 """,
         at="2:9-30",
         message='the formula of "self" starts with "[", which makes it a list to YAML',
-        help="put the formula in double quotes",
+        help="write the formula without brackets",
         fixed="""\
 - name: abs(Tensor self) -> Tensor
-  self: '["grad * self.sgn()"]'
+  self: "grad * self.sgn()"
 """,
     ),
     Invalid(
@@ -125,7 +125,7 @@ def check(model: Model) -> Iterator[Finding]:
     for entry in model.entries:
         for line in entry.lines:
             if line.text is None and not _is_other_slip(line) and not model.is_explained(line.value):
-                yield _finding(line)
+                yield _finding(model, line)
 
 
 def _is_other_slip(line: KeyedFormula) -> bool:
@@ -135,7 +135,7 @@ def _is_other_slip(line: KeyedFormula) -> bool:
     return closest(line.key_text, ("output_differentiability",)) is not None
 
 
-def _finding(line: KeyedFormula) -> Finding:
+def _finding(model: Model, line: KeyedFormula) -> Finding:
     node, key = line.value, quoted(line.key_text)
     if isinstance(node, Scalar):
         if node.kind == "null":
@@ -154,17 +154,19 @@ def _finding(line: KeyedFormula) -> Finding:
             fix=quote_scalar(node, QUOTE, safe=False),
             at=line,
         )
-    bracket, what = ("[", "list") if isinstance(node, Sequence) else ("{", "mapping")
-    if getattr(node, "flow", False):
-        message = f'the formula of {key} starts with "{bracket}", which makes it a {what} to YAML'
-        return Finding(node.span, message, help=QUOTE, fix=_quoted(line), at=line)
+    if isinstance(node, Sequence) and node.flow:
+        fix = None
+        if len(node.items) == 1 and isinstance(node.items[0], Scalar) and node.items[0].kind == "str":
+            edits = (TextEdit(node.span, model.source.slice(node.items[0].span)),)
+            fix = Fix("remove the brackets", edits)
+        message = f'the formula of {key} starts with "[", which makes it a list to YAML'
+        return Finding(node.span, message, help="write the formula without brackets", fix=fix, at=line)
+    if isinstance(node, Mapping) and node.flow:
+        text = model.source.slice(node.span)
+        fix = Fix(QUOTE, (TextEdit(node.span, quote_text(text)),)) if text.isprintable() else None
+        message = f'the formula of {key} starts with "{{", which makes it a mapping to YAML'
+        return Finding(node.span, message, help=QUOTE, fix=fix, at=line)
+    what = "list" if isinstance(node, Sequence) else "mapping"
     return Finding(
         node.span, f"the formula of {key} is a {what}, not a text", help="write one formula behind the key", at=line
     )
-
-
-def _quoted(line: KeyedFormula) -> Fix | None:
-    text = line.source_text
-    if text is None or "\n" in text or "\r" in text:
-        return None
-    return Fix(QUOTE, (TextEdit(line.value.span, quote_text(text)),))

@@ -1,4 +1,4 @@
-"""A backward formula asks for sizes or strides as plain integers
+"""A backward formula asks for sizes or strides as plain integers.
 
 ## What it detects
 

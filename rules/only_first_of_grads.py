@@ -1,4 +1,4 @@
-"""Only the first of grads is used, which is called grad
+"""Only the first of grads is used, which is called grad.
 
 ## What it detects
 

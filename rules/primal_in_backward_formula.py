@@ -1,4 +1,4 @@
-"""A backward formula uses a primal or tangent
+"""A backward formula uses a primal or tangent.
 
 ## What it detects
 

@@ -1,4 +1,4 @@
-'''PyTorch's generator misreads a formula that is right
+"""PyTorch's generator misreads a formula that is right.
 
 ## What it detects
 
@@ -24,8 +24,8 @@ message that does not fit.
 ## Sources
 
 torchgen/packaged/autograd/load_derivatives.py, ``check_grad_usage``, ``saved_variables`` and
-``postprocess_forward_derivatives``; torchgen/api/types/signatures and ``IDENT_REGEX``.
-'''
+``postprocess_forward_derivatives``; torchgen/api/autograd.py, ``IDENT_REGEX``.
+"""
 
 from __future__ import annotations
 
@@ -118,7 +118,12 @@ def check(body: DispatchBody) -> Iterator[Finding]:
             yield from _base_names(line)
 
 
-PLACES = {"string": "in a string", "comment": "in a comment", "member": "as a member", "qualified": "in a qualified name"}
+PLACES = {
+    "string": "in a string",
+    "comment": "in a comment",
+    "member": "as a member",
+    "qualified": "in a qualified name",
+}
 
 
 def _sizes(line: KeyedFormula) -> Iterator[Finding]:

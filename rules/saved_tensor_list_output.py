@@ -1,4 +1,4 @@
-"""A backward formula uses a list of tensors that the operator returns
+"""A backward formula uses a list of tensors that the operator returns.
 
 ## What it detects
 

@@ -1,4 +1,4 @@
-"""A formula asks for the strides of an argument that is modified in place
+"""A formula asks for the strides of an argument that is modified in place.
 
 ## What it detects
 

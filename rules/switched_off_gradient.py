@@ -1,4 +1,4 @@
-"""A formula uses the gradient of an output that is not differentiable
+"""A formula uses the gradient of an output that is not differentiable.
 
 ## What it detects
 
@@ -45,8 +45,8 @@ VALID = (
   self: f(grad_values, indices)
 """,
     """\
-- name: _linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)
-  A: svd_backward(grad_U, grad_S, grad_Vh, U, S, Vh)
+- name: linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)
+  A: linalg_qr_backward(grad_Q, grad_R, Q, R, mode)
 """,
 )
 

@@ -1,4 +1,4 @@
-"""A formula ends with a semicolon
+"""A formula ends with a semicolon.
 
 ## What it detects
 
@@ -6,8 +6,9 @@ A ``;`` behind a formula, or behind the condition in ``output_differentiability`
 
 ## Why it is bad
 
-A formula is an expression. PyTorch's generator pastes it into ``copy_range(grad_inputs, ix, <formula>)`` or an
-assignment, where a semicolon ends the statement too early; the file loads, and the C++ compiler refuses the result.
+A formula is an expression. PyTorch's generator pastes it into ``any_grad_defined ? (<formula>) : Tensor()``, where a
+semicolon ends the statement too early; the file loads, and the C++ compiler refuses the result. In the few places where
+the formula stands alone in an assignment the semicolon does no harm, by accident.
 
 ## Example
 

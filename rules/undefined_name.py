@@ -1,4 +1,4 @@
-"""A formula uses a variable that nothing declares
+"""A formula uses a variable that nothing declares.
 
 ## What it detects
 
@@ -34,11 +34,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from derivlint.formula import Word
+from derivlint.formula import Call, Name, Word, walk
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
 from derivlint.lint.wording import closest, listed, quoted, quoted_list
 from derivlint.model import Entry, KeyedFormula, Role
 from derivlint.model.entry import Expression
+from derivlint.model.gradients import GRADS
 from derivlint.model.keywords import near_keyword
 from derivlint.model.scope import (
     NotDeclared,
@@ -95,6 +96,15 @@ INVALID = (
     ),
     Invalid(
         """\
+- name: cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor
+  self: not_implemented(cumsum_self)
+""",
+        at="2:25-36",
+        message='"cumsum_self" is not declared in a backward formula of "cumsum"',
+        help="put the text in double quotes",
+    ),
+    Invalid(
+        """\
 - name: max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
   output_differentiability: [True, False]
   self: value_selecting_reduction_backward_symint(grad, dim, result1, self.sym_sizes(), keepdim)
@@ -112,7 +122,7 @@ INVALID = (
         """\
 - name: _to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor
   self: f(grad, dtype)
-""",
+""",  # noqa: E501
         at="2:17-22",
         message='"dtype" is not declared: the tensor options of "_to_copy" are one variable "options" in C++',
         help='use "options"',
@@ -199,19 +209,41 @@ def _other_output(expression: Expression, line: KeyedFormula, name: UndeclaredNa
 
 def _unknown(expression: Expression, word: Word, visible: list[str], where: str) -> Finding:
     near = closest(word.text, visible)
-    if near is not None:
-        cure, fix = f"did you mean {quoted(near)}?", _replacement(expression, word, near)
+    if near is not None and not _is_message(expression, word):
+        fix = _replacement(expression, word, near)
     else:
-        names = sorted({name for name in visible if not is_internal(name)})
-        fix = None
-        few = 0 < len(names) <= MANY
-        cure = f"the formula can use {quoted_list(names)}" if few else None
+        near, fix = None, None
     return Finding(
         expression.range(word.start, word.end),
         f"{quoted(word.text)} is not declared {where}",
-        help=cure,
+        help=f"did you mean {quoted(near)}?" if near is not None else _cure(expression, word, visible),
         fix=fix,
         at=expression.line,
+    )
+
+
+def _cure(expression: Expression, word: Word, visible: list[str]) -> str | None:
+    if expression.line is None and word.text in ("True", "False"):
+        return "write the value without quotes, a text is a C++ condition"
+    if _is_message(expression, word):
+        return "put the text in double quotes"
+    function = expression.line.entry.function if expression.line is not None else None
+    names = {name for name in visible if not is_internal(name)}
+    if function is not None and len(function.outputs) == 1:
+        # a single gradient is always called "grad"
+        names.discard(GRADS)
+    return f"the formula can use {quoted_list(sorted(names))}" if 0 < len(names) <= MANY else None
+
+
+def _is_message(expression: Expression, word: Word) -> bool:
+    """Whether a word stands where ``not_implemented`` takes its text."""
+    tree = expression.formula.tree
+    return tree is not None and any(
+        isinstance(node, Call)
+        and isinstance(node.callee, Name)
+        and node.callee.simple == "not_implemented"
+        and any(isinstance(argument, Name) and argument.start == word.start for argument in node.args)
+        for node in walk(tree)
     )
 
 

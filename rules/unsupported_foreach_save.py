@@ -1,4 +1,4 @@
-"""A formula uses what the foreach variant of the operator cannot save
+"""A formula uses what the foreach variant of the operator cannot save.
 
 ## What it detects
 
@@ -94,16 +94,16 @@ def check(model: Model) -> Iterator[Finding]:
 
 
 def _check_entry(entry: Entry, problems: list[MatchProblem]) -> Iterator[Finding]:
-    # strides cannot be saved by the in-place variant either, which has a rule of its own
     seen: set[tuple[KeyedFormula, str]] = set()
     for problem in problems:
         detail = problem.detail
-        if problem.kind not in KINDS or not isinstance(detail, ForeachProblem):
+        if problem.kind not in KINDS or problem.is_of_part or not isinstance(detail, ForeachProblem):
             continue
         derivative, word = detail.derivative, detail.word
         line = derivative.line
-        if line is None or word is None or not isinstance(derivative, Derivative):
+        if line is None or line.formula.tree is None or word is None or not isinstance(derivative, Derivative):
             continue
+        # strides cannot be saved by the in-place variant either, which has a rule of its own
         if any(strides == word for _, strides in derivative.strides_of) or (line, detail.name) in seen:
             continue
         seen.add((line, detail.name))

@@ -18,6 +18,7 @@ from derivlint.yaml_reader import Mapping, Node, Scalar, Sequence
 
 if TYPE_CHECKING:
     from derivlint.model.derivative import Derivative, DifferentiabilityInfo, ForwardDerivative
+    from derivlint.model.gradients import BodyGradients
     from derivlint.model.resolve import EntryFunction, ResolvedName
     from derivlint.model.scope import UndeclaredName
 
@@ -182,9 +183,10 @@ class DispatchBody:
         key_node: where the key is written, None for an entry without ``dispatch``.
         lines: the pairs of key and formula, in file order.
         info: what torchgen makes of them, as far as it could be built.
+        gradients: the gradients that they use, once :func:`gradients_of` was asked for them.
     """
 
-    __slots__ = ("entry", "info", "key", "key_node", "lines")
+    __slots__ = ("entry", "gradients", "info", "key", "key_node", "lines")
 
     def __init__(self, entry: Entry, key: str, key_node: Scalar | None) -> None:
         self.entry = entry
@@ -192,6 +194,7 @@ class DispatchBody:
         self.key_node = key_node
         self.lines: tuple[KeyedFormula, ...] = ()
         self.info: DifferentiabilityInfo | None = None
+        self.gradients: BodyGradients | None = None
 
     @property
     def sorted_lines(self) -> list[KeyedFormula]:
@@ -280,6 +283,7 @@ class Entry:
         beside_dispatch: the pairs beside ``dispatch`` that torchgen ignores.
         output_differentiability: its value, if the entry has that key.
         problems: what is wrong with its form.
+        misnamed: the key of the first value that is a schema, in an entry without ``name``.
         function: what its schema resolves to, once resolved.
     """
 
@@ -291,6 +295,7 @@ class Entry:
         "dispatch_key_node",
         "function",
         "index",
+        "misnamed",
         "name",
         "node",
         "output_differentiability",
@@ -307,6 +312,7 @@ class Entry:
         self.beside_dispatch: tuple[tuple[Scalar, Node], ...] = ()
         self.output_differentiability: OutputDifferentiability | None = None
         self.problems: list[ShapeProblem] = []
+        self.misnamed: Scalar | None = None
         self.function: EntryFunction | None = None
 
     @property
@@ -348,9 +354,7 @@ class Entry:
     def expressions(self) -> list[Expression]:
         """The C++ expressions of the entry: its formulas in file order, and the condition at the end."""
         found = [
-            Expression(line.value, line)
-            for line in self.lines
-            if line.is_expression and isinstance(line.value, Scalar)
+            Expression(line.value, line) for line in self.lines if line.is_expression and isinstance(line.value, Scalar)
         ]
         declared = self.output_differentiability
         condition = declared.condition if declared is not None else None

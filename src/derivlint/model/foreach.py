@@ -184,7 +184,7 @@ def _foreach_derivative(
             var_names.append(own_name)
     if not complete:
         return None
-    _find_double_index(text, derivative, problems)
+    _find_double_index(text, derivative, foreach_name, problems)
     return Derivative(
         formula=text,
         original_formula=derivative.formula,
@@ -196,12 +196,15 @@ def _foreach_derivative(
     )
 
 
-def _find_double_index(text: str, derivative: Derivative, problems: list[ForeachProblem]) -> None:
+def _find_double_index(
+    text: str, derivative: Derivative, foreach_name: dict[str, str], problems: list[ForeachProblem]
+) -> None:
     """A value indexed twice, ``self[i][i]``: a saved name was replaced inside an expression already replaced."""
     formula = parse_formula(text)
     for word in formula.words:
         if formula.text[word.end : word.end + 6] == "[i][i]":
-            problems.append(ForeachProblem("indexed-twice", derivative, word.text, f"{word.text}[i][i]"))
+            written = next((name for name, own in foreach_name.items() if own == word.text), word.text)
+            problems.append(ForeachProblem("indexed-twice", derivative, written, f"{word.text}[i][i]"))
             return
 
 

@@ -194,6 +194,12 @@ class BodyGradients:
 
 def gradients_of(body: DispatchBody) -> BodyGradients:
     """The gradient uses of every backward formula of one dispatch key, put together."""
+    if body.gradients is None:
+        body.gradients = _gradients_of(body)
+    return body.gradients
+
+
+def _gradients_of(body: DispatchBody) -> BodyGradients:
     uses = tuple(sorted(body_gradients(body), key=lambda item: item.line.index))
     return BodyGradients(
         uses,
@@ -235,9 +241,9 @@ def out_of_range_masks(line: KeyedFormula) -> list[tuple[Index, int]]:
         if isinstance(node, Index) and len(node.args) == 1 and isinstance(node.args[0], Number):
             base = node.object
             value = integer(node.args[0].text)
-            if isinstance(base, Name) and base.simple == GRAD_INPUT_MASK and value is not None:
-                if value >= len(line.names):
-                    found.append((node, value))
+            is_mask = isinstance(base, Name) and base.simple == GRAD_INPUT_MASK
+            if is_mask and value is not None and value >= len(line.names):
+                found.append((node, value))
     return found
 
 

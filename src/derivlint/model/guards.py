@@ -77,4 +77,3 @@ def _is_guarded(name: str, line: KeyedFormula, info: DifferentiabilityInfo) -> b
         if any(saved.name == name and saved.type == TENSOR for saved in derivative.saved_inputs)
     ]
     return len(savers) == 1 and savers[0].line is line
-

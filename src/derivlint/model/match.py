@@ -15,6 +15,7 @@ from derivlint.model.derivative import DifferentiabilityInfo, ForwardDerivative,
 from derivlint.model.foreach import WITH_INPLACE_REFERENCE, ForeachProblem, foreach_info, is_foreach, is_reference
 from derivlint.model.inplace import InplaceProblem, inplace_forwards
 from derivlint.model.read import DEFAULT
+from derivlint.model.torch_lists import WITH_OWN_ENTRY
 from derivlint.schema import FunctionSchema, NativeFunction, NativeFunctions, SchemaKind
 
 #: The infos of one function by dispatch key.
@@ -48,6 +49,11 @@ class MatchProblem:
     function: NativeFunction
     info: DifferentiabilityInfo
     detail: InplaceProblem | ForeachProblem | None = None
+
+    @property
+    def is_of_part(self) -> bool:
+        """Whether PyTorch gives the function an entry of its own, so that a file without it is a part of one."""
+        return str(self.function.name) in WITH_OWN_ENTRY
 
 
 @dataclass(slots=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.model.entry import DispatchBody, Entry, KeyedFormula, KeyName, OutputDifferentiability, ShapeProblem
+from derivlint.schema import SchemaError, parse_schema
 from derivlint.yaml_reader import Mapping, Node, Pair, Scalar, Sequence
 
 NAME = "name"
@@ -30,10 +31,13 @@ def read_entry(index: int, node: Node) -> Entry:
     if not isinstance(node, Mapping):
         entry.problems.append(ShapeProblem("entry-type", node))
         return entry
-    pairs = _first_of_each(node, entry)
+    pairs = _first_of_each(node, entry, until=NAME)
     name = pairs.pop(NAME, None)
     if name is None:
         entry.problems.append(ShapeProblem("no-name", node))
+        entry.misnamed = _misnamed(pairs)
+        if entry.misnamed is not None:
+            del pairs[entry.misnamed.value]
     elif isinstance(name.value, Scalar) and name.value.kind == "str":
         entry.name = name.value
     else:
@@ -55,11 +59,29 @@ def read_entry(index: int, node: Node) -> Entry:
     return entry
 
 
-def _first_of_each(mapping: Mapping, entry: Entry) -> dict[str, Pair]:
-    """The pairs by key; a repeated key is a fact of the YAML, and its first value counts."""
+def _misnamed(pairs: dict[str, Pair]) -> Scalar | None:
+    """The key whose value is a schema, such as the ``func`` of native_functions.yaml: no formula reads like one."""
+    for pair in pairs.values():
+        key, value = pair.key, pair.value
+        if isinstance(key, Scalar) and isinstance(value, Scalar) and value.kind == "str":
+            try:
+                parse_schema(value.value)
+            except SchemaError:
+                continue
+            return key
+    return None
+
+
+def _first_of_each(mapping: Mapping, entry: Entry, until: str | None = None) -> dict[str, Pair]:
+    """The pairs by key; a repeated key is a fact of the YAML, and its first value counts.
+
+    Behind a second ``until`` everything belongs to another entry, whose ``- `` is missing.
+    """
     pairs: dict[str, Pair] = {}
     for pair in mapping.pairs:
         if isinstance(pair.key, Scalar) and pair.key.kind == "str":
+            if pair.key.value == until and until in pairs:
+                break
             pairs.setdefault(pair.key.value, pair)
         else:
             entry.problems.append(ShapeProblem("key-type", pair.key))

@@ -66,7 +66,8 @@ class UndeclaredName:
 
 def is_constant(name: str) -> bool:
     """Whether a name is spelled like a macro or a constant (``M_PI``, ``kCudnnMessage``), which headers declare."""
-    if name.isupper():
+    # arguments and outputs of linear algebra have names like "A" and "LU"
+    if name.isupper() and len(name) > 2:
         return True
     return len(name) > 1 and name[0] == "k" and name[1].isupper()
 

@@ -198,3 +198,21 @@ FOREACH_WITHOUT_REFERENCE = frozenset(
         "_foreach_minimum.ScalarList",
     }
 )
+
+#: Functions, with their overloads, for which derivatives.yaml has an entry although they could share another's. A file
+#: without that entry is a part of a derivatives file and says nothing of them.
+WITH_OWN_ENTRY = frozenset(
+    {
+        "_foreach_div.List",
+        "_foreach_maximum.Scalar",
+        "_foreach_maximum.ScalarList",
+        "_foreach_minimum.Scalar",
+        "_foreach_minimum.ScalarList",
+        "_foreach_mm",
+        "_foreach_norm.Scalar",
+        "_foreach_pow.List",
+        "_foreach_pow.ScalarAndTensor",
+        "_foreach_pow.ScalarList",
+        "rrelu_with_noise_functional",
+    }
+)

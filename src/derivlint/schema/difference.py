@@ -46,7 +46,8 @@ class SchemaDifference:
         expected: the part as declared, None where there is to be nothing.
         name: the argument's name, or the number of the return from 1, where the part belongs to one.
         before: what a missing argument stands before, None for the last.
-        context: the declared argument as a whole, for differences of an argument.
+        context: the declared argument or return as a whole, where the part belongs to one.
+        counts: how many returns are written and declared, where these numbers differ.
     """
 
     kind: DifferenceKind
@@ -56,6 +57,7 @@ class SchemaDifference:
     name: str | None = None
     before: str | None = None
     context: str | None = None
+    counts: tuple[int, int] | None = None
 
 
 def differences(own: FunctionSchema, declared: FunctionSchema) -> tuple[SchemaDifference, ...]:
@@ -281,7 +283,11 @@ def _returns(own: FunctionSchema, declared: FunctionSchema) -> Iterator[SchemaDi
     ours, theirs = own.returns, declared.returns
     if len(ours) != len(theirs):
         yield SchemaDifference(
-            DifferenceKind.RETURN_COUNT, _returns_place(own), _returns_text(ours), _returns_text(theirs)
+            DifferenceKind.RETURN_COUNT,
+            _returns_place(own),
+            _returns_text(ours),
+            _returns_text(theirs),
+            counts=(len(ours), len(theirs)),
         )
         return
     for number, (item, other) in enumerate(zip(ours, theirs, strict=True), 1):

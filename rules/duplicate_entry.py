@@ -1,0 +1,125 @@
+"""Two entries are about the same function.
+
+## What it detects
+
+A second entry for a function. Entries for an ``out`` variant are about the functional function and count as well.
+
+## Why it is bad
+
+PyTorch's generator keeps the last one silently; the formulas of the first are gone, also those for other dispatch keys.
+
+## Example
+
+    - name: abs(Tensor self) -> Tensor
+      self: grad * self.sgn()
+
+    - name: abs(Tensor self) -> Tensor
+      result: handle_r_to_c(result.scalar_type(), self_t.conj() * self_p.sgn())
+
+## Instead
+
+    - name: abs(Tensor self) -> Tensor
+      self: grad * self.sgn()
+      result: handle_r_to_c(result.scalar_type(), self_t.conj() * self_p.sgn())
+
+## Sources
+
+torchgen/packaged/autograd/load_derivatives.py, ``load_derivatives``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
+from derivlint.lint.wording import quoted
+from derivlint.model import Model
+
+META = RuleMeta(severity=Severity.ERROR, checks=("X1",))
+
+VALID = (
+    """\
+- name: abs(Tensor self) -> Tensor
+  self: grad * self.sgn()
+
+- name: sgn(Tensor self) -> Tensor
+  self: sgn_backward(self, grad, result)
+""",
+    """\
+- name: add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
+  self: handle_r_to_c(self.scalar_type(), grad)
+  other: handle_r_to_c(other.scalar_type(), maybe_multiply(grad, alpha.conj()))
+
+- name: add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
+  self: handle_r_to_c(self.scalar_type(), grad)
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: mm(Tensor self, Tensor mat2) -> Tensor
+  self: mm_mat1_backward(grad, mat2, self.sym_sizes(), self.sym_strides(), self.layout(), 1)
+
+- name: mm(Tensor self, Tensor mat2) -> Tensor
+  mat2: mm_mat2_backward(grad, self, mat2.sym_sizes(), mat2.sym_strides(), mat2.layout(), 1)
+""",
+        at="4:9-11",
+        message='"mm" already has an entry, which this one replaces',
+        help="keep one entry for each function",
+    ),
+    Invalid(
+        """\
+- name: abs(Tensor self) -> Tensor
+  self: grad * self.sgn()
+
+- name: abs.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+  self: grad * self.sgn()
+""",
+        at="4:9-16",
+        message='"abs" already has an entry, which this one for "abs.out" replaces',
+        help='remove the entry for "abs.out"; PyTorch never differentiates out variants',
+    ),
+    Invalid(
+        """\
+- name: abs(Tensor self) -> Tensor
+  dispatch:
+    AutogradNestedTensor:
+      self: grad * self.sgn()
+
+- name: abs(Tensor self) -> Tensor
+  self: grad * self.sgn()
+""",
+        at="6:9-12",
+        message='"abs" already has an entry, which this one replaces',
+        help='keep one entry, with one key below "dispatch" for each dispatch key',
+        also=("missing-default-key",),
+    ),
+)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Report every entry after the first for one function."""
+    for entries in model.entries_by_function.values():
+        first = entries[0]
+        for entry in entries[1:]:
+            function = entry.function
+            assert function is not None
+            name = str(function.canonical.name)
+            by = "this one"
+            help_text = "keep one entry for each function"
+            if function.declared.schema.is_out:
+                out = quoted(str(function.declared.name))
+                by += f" for {out}"
+                help_text = f"remove the entry for {out}; PyTorch never differentiates out variants"
+            elif first.dispatch is not None or entry.dispatch is not None:
+                help_text = 'keep one entry, with one key below "dispatch" for each dispatch key'
+            is_out = first.function is not None and first.function.declared.schema.is_out
+            note = f'this entry for "{first.operator}" is about {quoted(name)} too' if is_out else "the first entry"
+            yield Finding(
+                entry.name_span,
+                f"{quoted(name)} already has an entry, which {by} replaces",
+                help=help_text,
+                related=(Related(note, first.name_span),),
+                at=entry,
+            )

@@ -1,0 +1,77 @@
+"""An entry has a name and nothing else.
+
+## What it detects
+
+An entry without any formula and without ``output_differentiability``.
+
+## Why it is bad
+
+It declares nothing: PyTorch treats the operator as if the entry were not there. Mostly the formulas got lost.
+
+## Example
+
+    - name: mm(Tensor self, Tensor mat2) -> Tensor
+
+## Instead
+
+    - name: mm(Tensor self, Tensor mat2) -> Tensor
+      self: mm_mat1_backward(grad, mat2, self.sym_sizes(), self.sym_strides(), self.layout(), 1)
+
+## Sources
+
+torchgen/packaged/autograd/load_derivatives.py, ``create_differentiability_info``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.model import Entry
+from derivlint.yaml_reader import Mapping
+
+META = RuleMeta(severity=Severity.WARNING, checks=("X1",))
+
+VALID = (
+    """\
+- name: mm(Tensor self, Tensor mat2) -> Tensor
+  mat2: mm_mat2_backward(grad, self, mat2.sym_sizes(), mat2.sym_strides(), mat2.layout(), 1)
+""",
+    """\
+- name: bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor
+  output_differentiability: [False]
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: mm(Tensor self, Tensor mat2) -> Tensor
+""",
+        at="1:9-11",
+        message='the entry for "mm" has no formulas and declares nothing',
+        help="write formulas for its arguments, or remove the entry",
+    ),
+    Invalid(
+        """\
+- name: abs(Tensor self) -> Tensor
+  dispatch:
+    Default: {}
+""",
+        at="1:9-12",
+        message='the entry for "abs" has no formulas and declares nothing',
+    ),
+)
+
+
+def check(entry: Entry) -> Iterator[Finding]:
+    """Find entries that say nothing."""
+    if entry.function is None or entry.problems or entry.lines or entry.output_differentiability is not None:
+        return
+    if entry.beside_dispatch or (isinstance(entry.dispatch, Mapping) and not entry.dispatch.pairs):
+        return
+    yield Finding(
+        entry.name_span,
+        f'the entry for "{entry.operator}" has no formulas and declares nothing',
+        help="write formulas for its arguments, or remove the entry",
+    )

@@ -1,0 +1,117 @@
+"""A key beside ``dispatch`` is ignored.
+
+## What it detects
+
+Keys of an entry with ``dispatch``, other than ``name`` and ``output_differentiability``.
+
+## Why it is bad
+
+In an entry with ``dispatch``, formulas stand below the dispatch keys. PyTorch's generator does not even look at others,
+so the gradient is missing without a word.
+
+## Example
+
+    - name: abs(Tensor self) -> Tensor
+      self: grad * self.sgn()
+      dispatch:
+        AutogradNestedTensor:
+          self: grad * self.sgn()
+
+## Instead
+
+    - name: abs(Tensor self) -> Tensor
+      dispatch:
+        Default:
+          self: grad * self.sgn()
+        AutogradNestedTensor:
+          self: grad * self.sgn()
+
+## Sources
+
+torchgen/packaged/autograd/load_derivatives.py, ``load_derivatives``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
+from derivlint.lint.wording import closest, quoted_list
+from derivlint.model import Entry
+from derivlint.yaml_reader import Mapping
+
+META = RuleMeta(severity=Severity.ERROR, checks=("X1",))
+
+VALID = (
+    """\
+- name: abs(Tensor self) -> Tensor
+  dispatch:
+    Default:
+      self: grad * self.sgn()
+""",
+    """\
+- name: max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
+  output_differentiability: [True, False]
+  dispatch:
+    Default:
+      self: value_selecting_reduction_backward_symint(grad, dim, indices, self.sym_sizes(), keepdim)
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: mul.Tensor(Tensor self, Tensor other) -> Tensor
+  dispatch:
+    Default:
+      self: mul_tensor_backward(grad, other, self.scalar_type())
+  other: mul_tensor_backward(grad, self, other.scalar_type())
+""",
+        at="5:3-8",
+        message='"other" beside "dispatch" is ignored',
+        help='move it below a dispatch key such as "Default"',
+    ),
+    Invalid(
+        """\
+- name: mul.Tensor(Tensor self, Tensor other) -> Tensor
+  self: mul_tensor_backward(grad, other, self.scalar_type())
+  other: mul_tensor_backward(grad, self, other.scalar_type())
+  dispatch:
+    Default:
+      self: mul_tensor_backward(grad, other, self.scalar_type())
+""",
+        at="2:3-7",
+        message='"self" and "other" beside "dispatch" are ignored',
+        help='move them below a dispatch key such as "Default"',
+    ),
+    Invalid(
+        """\
+- name: max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
+  output_diferentiability: [True, False]
+  dispatch:
+    Default:
+      self: value_selecting_reduction_backward_symint(grad, dim, indices, self.sym_sizes(), keepdim)
+""",
+        at="2:3-26",
+        message='"output_diferentiability" beside "dispatch" is ignored',
+        help='did you mean "output_differentiability"?',
+    ),
+)
+
+
+def check(entry: Entry) -> Iterator[Finding]:
+    """Report the keys of one entry together: they are one slip."""
+    # below an empty "dispatch" everything looks as if it stood beside it
+    if not entry.beside_dispatch or not isinstance(entry.dispatch, Mapping):
+        return
+    (first, value), *others = entry.beside_dispatch
+    keys = [key.value for key, _ in entry.beside_dispatch]
+    it, are = ("it", "is") if not others else ("them", "are")
+    guess = closest(first.value, ("output_differentiability",))
+    help_text = f'move {it} below a dispatch key such as "Default"'
+    if guess is not None:
+        help_text = f'did you mean "{guess}"?'
+    elif isinstance(value, Mapping):
+        help_text = f'indent {it} further, below "dispatch"'
+    related = tuple(Related("ignored as well", key.span) for key, _ in others)
+    yield Finding(first.span, f'{quoted_list(keys)} beside "dispatch" {are} ignored', help=help_text, related=related)

@@ -1,0 +1,161 @@
+"""A key below ``dispatch`` is no autograd dispatch key.
+
+## What it detects
+
+A key below ``dispatch`` that is neither ``Default`` nor one of PyTorch's autograd dispatch keys: a misspelt one, a
+backend such as ``CUDA``, or the alias key ``Autograd``.
+
+## Why it is bad
+
+PyTorch's generator stops with "Invalid dispatch key".
+
+## Example
+
+    - name: abs(Tensor self) -> Tensor
+      dispatch:
+        Default:
+          self: grad * self.sgn()
+        CUDA:
+          self: grad * self.sgn()
+
+## Instead
+
+    - name: abs(Tensor self) -> Tensor
+      dispatch:
+        Default:
+          self: grad * self.sgn()
+        AutogradCUDA:
+          self: grad * self.sgn()
+
+## Sources
+
+torchgen/packaged/autograd/load_derivatives.py, ``create_differentiability_info``; torchgen/model.py, ``AUTOGRAD_KEYS``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
+from derivlint.lint.wording import closest, quoted
+from derivlint.model import DispatchBody, Model
+from derivlint.yaml_reader import Scalar
+
+META = RuleMeta(severity=Severity.ERROR, checks=("L7",))
+
+DEFAULT = "Default"
+PREFIX = "Autograd"
+NO_BACKENDS = (DEFAULT, "AutogradNestedTensor")
+#: A backend that people call otherwise than PyTorch does.
+USUAL_NAMES = {"GPU": "CUDA", "Nested": "NestedTensor"}
+
+VALID = (
+    """\
+- name: abs(Tensor self) -> Tensor
+  dispatch:
+    Default:
+      self: grad * self.sgn()
+    AutogradCUDA:
+      self: grad * self.sgn()
+""",
+    """\
+- name: abs(Tensor self) -> Tensor
+  dispatch:
+    Default:
+      self: grad * self.sgn()
+    AutogradNestedTensor:
+      self: grad * self.sgn()
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: abs(Tensor self) -> Tensor
+  dispatch:
+    Default:
+      self: grad * self.sgn()
+    AutogradGPU:
+      self: grad * self.sgn()
+""",
+        at="5:5-16",
+        message='"AutogradGPU" is no dispatch key that derivatives can have',
+        help='did you mean "AutogradCUDA"?',
+        fixed="""\
+- name: abs(Tensor self) -> Tensor
+  dispatch:
+    Default:
+      self: grad * self.sgn()
+    AutogradCUDA:
+      self: grad * self.sgn()
+""",
+    ),
+    Invalid(
+        """\
+- name: abs(Tensor self) -> Tensor
+  dispatch:
+    default:
+      self: grad * self.sgn()
+""",
+        at="3:5-12",
+        message='"default" is no dispatch key that derivatives can have',
+        help='did you mean "Default"?',
+        fixed="""\
+- name: abs(Tensor self) -> Tensor
+  dispatch:
+    Default:
+      self: grad * self.sgn()
+""",
+    ),
+    Invalid(
+        """\
+- name: abs(Tensor self) -> Tensor
+  dispatch:
+    Default:
+      self: grad * self.sgn()
+    CompositeImplicitAutograd:
+      self: grad * self.sgn()
+""",
+        at="5:5-30",
+        message='"CompositeImplicitAutograd" is no dispatch key that derivatives can have',
+        help='allowed are "Default", "AutogradNestedTensor" and "Autograd" with a backend: CPU, CUDA, HIP, XLA, MTIA, '
+        "MPS, IPU, XPU, HPU, VE, Lazy, Meta, PrivateUse1, PrivateUse2, PrivateUse3",
+    ),
+)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Compare the keys below ``dispatch`` with the allowed ones."""
+    allowed = (DEFAULT, *model.natives.autograd_keys)
+    for entry in model.entries:
+        # formulas where dispatch keys should be are reported as that
+        if any(problem.kind == "dispatch-body-type" for problem in entry.problems):
+            continue
+        for body in entry.bodies:
+            if body.key_node is not None and body.key not in allowed:
+                yield _finding(body, body.key_node, allowed)
+
+
+def _finding(body: DispatchBody, node: Scalar, allowed: Sequence[str]) -> Finding:
+    guess = _guess(body.key, allowed)
+    taken = {other.key for other in body.entry.bodies}
+    fix = None
+    if guess is not None:
+        help_text = f'did you mean "{guess}"?'
+        if guess not in taken and node.style == "plain":
+            fix = Fix(f"replace it by {quoted(guess)}", (TextEdit(node.span, guess),), safe=False)
+    else:
+        backends = ", ".join(key.removeprefix(PREFIX) for key in allowed if key not in NO_BACKENDS)
+        help_text = f'allowed are "Default", "AutogradNestedTensor" and "Autograd" with a backend: {backends}'
+    message = f"{quoted(body.key)} is no dispatch key that derivatives can have"
+    return Finding(node.span, message, help=help_text, fix=fix, at=body)
+
+
+def _guess(key: str, allowed: Sequence[str]) -> str | None:
+    """The allowed key that is meant: the backend's autograd key, or the one that is spelt most alike."""
+    backend = key.removeprefix(PREFIX)
+    for name in (USUAL_NAMES.get(backend, backend), backend):
+        if PREFIX + name in allowed:
+            return PREFIX + name
+    # what remains is no backend, and "Autograd" alone is near to several keys
+    return closest(key, allowed) if key != PREFIX else None

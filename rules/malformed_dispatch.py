@@ -1,0 +1,155 @@
+"""``dispatch`` does not hold one mapping of formulas for each dispatch key.
+
+## What it detects
+
+``dispatch`` with anything but a mapping of dispatch keys, and a dispatch key with anything but a mapping of formulas.
+Mostly the indentation is wrong, or a formula stands where a dispatch key should be.
+
+## Why it is bad
+
+PyTorch's generator dies of an AttributeError.
+
+## Example
+
+    - name: abs(Tensor self) -> Tensor
+      dispatch:
+        Default:
+        self: grad * self.sgn()
+
+## Instead
+
+    - name: abs(Tensor self) -> Tensor
+      dispatch:
+        Default:
+          self: grad * self.sgn()
+
+## Sources
+
+torchgen/packaged/autograd/load_derivatives.py, ``load_derivatives`` and ``create_differentiability_info``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.wording import quoted
+from derivlint.model import Entry, Model, ShapeProblem
+from derivlint.yaml_reader import Node, Scalar, Sequence
+
+META = RuleMeta(severity=Severity.ERROR, checks=("Y6",))
+
+VALID = (
+    """\
+- name: abs(Tensor self) -> Tensor
+  dispatch:
+    Default:
+      self: grad * self.sgn()
+""",
+    """\
+- name: abs(Tensor self) -> Tensor
+  dispatch: {Default: {self: grad * self.sgn()}}
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: abs(Tensor self) -> Tensor
+  dispatch:
+  Default:
+    self: grad * self.sgn()
+""",
+        at="2:3-11",
+        message='"dispatch" has no dispatch keys below it',
+        help='indent them further than "dispatch"',
+    ),
+    Invalid(
+        """\
+- name: abs(Tensor self) -> Tensor
+  dispatch: AutogradCUDA
+""",
+        at="2:13-25",
+        message='"dispatch" holds a text, not a mapping of dispatch keys',
+        help='write "dispatch:", below it the dispatch keys, and below each of them its formulas',
+    ),
+    Invalid(
+        """\
+- name: abs(Tensor self) -> Tensor
+  dispatch:
+    Default:
+    self: grad * self.sgn()
+    result: handle_r_to_c(result.scalar_type(), self_t.conj() * self_p.sgn())
+""",
+        at="3:5-12",
+        message='the dispatch key "Default" has no formulas below it',
+        help='indent them further than "Default"',
+    ),
+    Invalid(
+        """\
+- name: abs(Tensor self) -> Tensor
+  dispatch:
+    self: grad * self.sgn()
+""",
+        at="3:5-9",
+        message='"self" stands where a dispatch key is expected',
+        help='indent it below a dispatch key such as "Default"',
+    ),
+    Invalid(
+        """\
+- name: abs(Tensor self) -> Tensor
+  dispatch:
+    Default: grad * self.sgn()
+""",
+        at="3:14-31",
+        message='the dispatch key "Default" holds a text, not a mapping of formulas',
+        help='write "Default:", and below it the keys with their formulas',
+    ),
+)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Report the first thing of each entry that is no mapping where one has to be."""
+    for entry in model.entries:
+        for problem in entry.problems:
+            if problem.kind in ("dispatch-type", "dispatch-body-type") and not model.is_explained(problem.node):
+                yield _finding(model, entry, problem)
+                break
+
+
+def _finding(model: Model, entry: Entry, problem: ShapeProblem) -> Finding:
+    node = problem.node
+    is_empty = isinstance(node, Scalar) and node.kind == "null"
+    if problem.kind == "dispatch-type":
+        if is_empty and entry.dispatch_key_node is not None:
+            message = '"dispatch" has no dispatch keys below it'
+            help_text = 'indent them further than "dispatch"'
+            return Finding(entry.dispatch_key_node.span, message, help=help_text, at=entry)
+        help_text = 'write "dispatch:", below it the dispatch keys, and below each of them its formulas'
+        return Finding(
+            node.span, f'"dispatch" holds {_what(node)}, not a mapping of dispatch keys', help=help_text, at=entry
+        )
+    body = next(body for body in entry.bodies if body.key == problem.key)
+    key = quoted(body.key)
+    assert body.key_node is not None
+    is_formula = body.key != "Default" and body.key not in model.natives.autograd_keys
+    if is_formula:
+        help_text = 'indent it below a dispatch key such as "Default"'
+        return Finding(body.key_node.span, f"{key} stands where a dispatch key is expected", help=help_text, at=body)
+    if is_empty:
+        return Finding(
+            body.key_node.span,
+            f"the dispatch key {key} has no formulas below it",
+            help=f"indent them further than {key}",
+            at=body,
+        )
+    help_text = f'write "{body.key}:", and below it the keys with their formulas'
+    return Finding(
+        node.span, f"the dispatch key {key} holds {_what(node)}, not a mapping of formulas", help=help_text, at=body
+    )
+
+
+def _what(node: Node) -> str:
+    if isinstance(node, Sequence):
+        return "a list"
+    return "a text" if isinstance(node, Scalar) and node.kind == "str" else "a single value"

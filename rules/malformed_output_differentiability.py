@@ -1,0 +1,184 @@
+"""``output_differentiability`` is no list of truth values and no list of one C++ condition.
+
+## What it detects
+
+A value that is no list, a string in place of a list, and a list with several strings or with strings beside truth values.
+
+## Why it is bad
+
+The list has one truth value for each output, or one string, which is a C++ condition for all of them. PyTorch's
+generator iterates over whatever it finds and stops with "Not supported" or a TypeError.
+
+## Example
+
+    - name: max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
+      output_differentiability: ['True', 'False']
+
+## Instead
+
+    - name: max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
+      output_differentiability: [True, False]
+
+## Sources
+
+torchgen/packaged/autograd/load_derivatives.py, ``create_differentiability_info``; torchgen/api/autograd.py,
+``gen_differentiable_outputs``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
+from derivlint.lint.wording import counted, quoted
+from derivlint.model import Entry, Model, ShapeProblem
+from derivlint.yaml_reader import Mapping, Node, Scalar, Sequence
+
+META = RuleMeta(severity=Severity.ERROR, checks=("Y7", "L6"))
+
+SHAPE = "write a list with True or False for each output"
+
+VALID = (
+    """\
+- name: max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
+  output_differentiability: [True, False]
+  self: value_selecting_reduction_backward_symint(grad, dim, indices, self.sym_sizes(), keepdim)
+""",
+    """\
+- name: _fused_dropout(Tensor self, float p, Generator? generator=None) -> (Tensor, Tensor)
+  output_differentiability:
+    - True
+    - False
+  self: _fused_dropout_backward(grad, result1, p)
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor
+  output_differentiability: true
+""",
+        at="2:29-33",
+        message='output_differentiability is "true", not a list',
+        help="write a list with True or False for each output",
+        fixed="""\
+- name: all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor
+  output_differentiability: [true]
+""",
+    ),
+    Invalid(
+        """\
+- name: any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor
+  output_differentiability: '[False]'
+""",
+        at="2:29-38",
+        message='output_differentiability is the string "[False]", not a list',
+        help="write it without quotes",
+        fixed="""\
+- name: any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor
+  output_differentiability: [False]
+""",
+    ),
+    Invalid(
+        """\
+- name: _fused_dropout(Tensor self, float p, Generator? generator=None) -> (Tensor, Tensor)
+  output_differentiability: ['True', 'False']
+  self: _fused_dropout_backward(grad, result1, p)
+""",
+        at="2:29-46",
+        message="output_differentiability has 2 strings, which are no truth values",
+        help="write True and False without quotes",
+        fixed="""\
+- name: _fused_dropout(Tensor self, float p, Generator? generator=None) -> (Tensor, Tensor)
+  output_differentiability: [True, False]
+  self: _fused_dropout_backward(grad, result1, p)
+""",
+    ),
+    Invalid(
+        """\
+- name: _fused_dropout(Tensor self, float p, Generator? generator=None) -> (Tensor, Tensor)
+  output_differentiability: [True, "self.is_floating_point()"]
+  self: _fused_dropout_backward(grad, result1, p)
+""",
+        at="2:36-62",
+        message="output_differentiability has a string among 2 values",
+        help="write True or False for each output, or a C++ condition as the only value",
+    ),
+    Invalid(
+        """\
+- name: _fused_dropout(Tensor self, float p, Generator? generator=None) -> (Tensor, Tensor)
+  output_differentiability: {0: True, 1: False}
+  self: _fused_dropout_backward(grad, result1, p)
+""",
+        at="2:29-48",
+        message="output_differentiability is a mapping, not a list",
+        help="write a list with True or False for each output",
+    ),
+)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Report values that cannot be understood."""
+    for entry in model.entries:
+        for problem in entry.problems:
+            if model.is_explained(problem.node):
+                continue
+            if problem.kind == "output-differentiability-type":
+                yield _wrong_type(entry, problem)
+            elif problem.kind == "output-differentiability-string":
+                yield _string(entry, problem.node)
+            elif problem.kind == "output-differentiability-mixed":
+                yield _strings(entry, problem.node)
+
+
+def _says_truth(node: Node) -> bool:
+    """Whether a string is meant to be True or False."""
+    return isinstance(node, Scalar) and node.kind == "str" and node.value.lower() in ("true", "false")
+
+
+def _wrong_type(entry: Entry, problem: ShapeProblem) -> Finding:
+    node = problem.node
+    declared = entry.output_differentiability
+    if declared is not None and node is not declared.node:
+        what = (
+            "a list" if isinstance(node, Sequence) else "a mapping" if isinstance(node, Mapping) else "no truth value"
+        )
+        return Finding(node.span, f"a value of output_differentiability is {what}", help=SHAPE, at=entry)
+    if not isinstance(node, Scalar):
+        return Finding(node.span, "output_differentiability is a mapping, not a list", help=SHAPE, at=entry)
+    fix = None
+    if node.kind == "bool" and entry.function is not None and len(entry.function.outputs) == 1:
+        fix = Fix("put it in brackets", (TextEdit(node.span, f"[{node.value}]"),))
+    if not node.value and declared is not None:
+        return Finding(declared.key.span, "output_differentiability is empty", help=SHAPE, at=entry)
+    message = f"output_differentiability is {quoted(node.value)}, not a list"
+    return Finding(node.span, message, help=SHAPE, fix=fix, at=entry)
+
+
+def _string(entry: Entry, node: Node) -> Finding:
+    assert isinstance(node, Scalar)
+    message = f"output_differentiability is the string {quoted(node.value)}, not a list"
+    if node.value.startswith("[") and node.value.endswith("]"):
+        fix = Fix("remove the quotes", (TextEdit(node.span, node.value),)) if node.value.isprintable() else None
+        return Finding(node.span, message, help="write it without quotes", fix=fix, at=entry)
+    help_text = SHAPE if _says_truth(node) else 'a C++ condition stands in a list, as in "[condition]"'
+    return Finding(node.span, message, help=help_text, at=entry)
+
+
+def _strings(entry: Entry, node: Node) -> Finding:
+    assert isinstance(node, Sequence)
+    strings = [item for item in node.items if isinstance(item, Scalar) and item.kind == "str"]
+    if all(_says_truth(item) for item in strings):
+        edits = tuple(TextEdit(item.span, item.value.capitalize()) for item in strings)
+        what = "which are no truth values" if len(strings) > 1 else "which is no truth value"
+        message = f"output_differentiability has {counted(len(strings), 'string')}, {what}"
+        fix = Fix("remove the quotes", edits)
+        return Finding(node.span, message, help="write True and False without quotes", fix=fix, at=entry)
+    help_text = "write True or False for each output, or a C++ condition as the only value"
+    if len(strings) == len(node.items):
+        message = f"output_differentiability has {counted(len(strings), 'string')}, but a C++ condition stands alone"
+        return Finding(node.span, message, help=help_text, at=entry)
+    where = strings[0].span
+    message = f"output_differentiability has a string among {len(node.items)} values"
+    return Finding(where, message, help=help_text, at=entry)

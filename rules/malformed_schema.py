@@ -1,0 +1,94 @@
+"""The name of an entry is no operator schema.
+
+## What it detects
+
+A ``name`` that the grammar of operator schemas refuses: without argument list, with a namespace, with a bracket that is
+never closed, an argument without a type, a missing return and the like.
+
+## Why it is bad
+
+PyTorch's generator looks the schema up in native_functions.yaml, where all schemas are well-formed.
+
+## Example
+
+    - name: abs
+      self: grad * self.sgn()
+
+## Instead
+
+    - name: abs(Tensor self) -> Tensor
+      self: grad * self.sgn()
+
+## Sources
+
+torchgen/model.py, ``FunctionSchema.parse``; torchgen/utils.py, ``split_name_params``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.model import Model
+
+META = RuleMeta(severity=Severity.ERROR, checks=("L1", "L2"))
+
+VALID = (
+    """\
+- name: abs(Tensor self) -> Tensor
+  self: grad * self.sgn()
+""",
+    """\
+- name: max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
+  output_differentiability: [True, False]
+  self: value_selecting_reduction_backward_symint(grad, dim, indices, self.sym_sizes(), keepdim)
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: abs(Tensor self)
+  self: grad * self.sgn()
+""",
+        at="1:25-25",
+        message="the schema has no returns",
+        help='end it with "-> Tensor", or with "-> ()" for none',
+    ),
+    Invalid(
+        """\
+- name: aten::abs(Tensor self) -> Tensor
+  self: grad * self.sgn()
+""",
+        at="1:9-15",
+        message='"aten::" is a namespace, which a schema does not have',
+        help="leave it out",
+    ),
+    Invalid(
+        """\
+- name: mul.Tensor(Tensor self, other) -> Tensor
+  self: mul_tensor_backward(grad, other, self.scalar_type())
+""",
+        at="1:33-38",
+        message='argument "other" needs a type and a name',
+        help='such as "Tensor other"',
+    ),
+    Invalid(
+        """\
+- name: "mm(Tensor self, Tensor mat2 -> Tensor"
+  self: mm_mat1_backward(grad, mat2, self.sym_sizes(), self.sym_strides(), self.layout(), 1)
+""",
+        at="1:38-40",
+        message='expected "=", "," or ")", found "->"',
+    ),
+)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Report what the schema's parser says, at the place in the file."""
+    for entry in model.entries:
+        problem = model.schema_problems.get(entry.index)
+        if problem is not None and problem.error is not None and entry.name is not None:
+            error = problem.error
+            where = entry.name.span_of(error.start, error.end)
+            yield Finding(where, error.message, help=error.help, at=entry)

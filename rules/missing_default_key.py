@@ -1,0 +1,114 @@
+"""An entry with ``dispatch`` lacks the ``Default`` formulas that other generated code needs.
+
+## What it detects
+
+An entry whose ``dispatch`` has no ``Default`` key, for a view or for an operator with foreach functions.
+
+## Why it is bad
+
+The derivatives of ``_foreach_<name>`` are made of the ``Default`` formulas of its operator, and the kernel of a view
+asks for its ``Default`` outputs. PyTorch's generator dies of a KeyError without them.
+
+## Example
+
+    - name: log10(Tensor self) -> Tensor
+      dispatch:
+        AutogradCUDA:
+          self: grad / (self.conj() * 2.3025850929940456)
+
+## Instead
+
+    - name: log10(Tensor self) -> Tensor
+      dispatch:
+        Default:
+          self: grad / (self.conj() * 2.3025850929940456)
+
+## Sources
+
+torchgen/api/autograd.py, ``match_differentiability_info`` and ``gen_differentiable_outputs``;
+gen_inplace_or_view_type.py, ``emit_view_body``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.wording import quoted
+from derivlint.model import Model
+from derivlint.yaml_reader import Mapping
+
+META = RuleMeta(severity=Severity.ERROR, checks=("M7", "V3"))
+
+DEFAULT = "Default"
+
+VALID = (
+    """\
+- name: log10(Tensor self) -> Tensor
+  dispatch:
+    Default:
+      self: grad / (self.conj() * 2.3025850929940456)
+    AutogradNestedTensor:
+      self: grad / (self.conj() * 2.3025850929940456)
+""",
+    # no foreach function and no view needs the formulas
+    """\
+- name: bmm(Tensor self, Tensor mat2) -> Tensor
+  dispatch:
+    AutogradCUDA:
+      self: grad.bmm(mat2.transpose(1, 2).conj())
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: log10(Tensor self) -> Tensor
+  dispatch:
+    AutogradCUDA:
+      self: grad / (self.conj() * 2.3025850929940456)
+""",
+        at="2:3-11",
+        message='the entry has no "Default" formulas, which "_foreach_log10" needs',
+        help='add the key "Default" below "dispatch"',
+    ),
+    Invalid(
+        """\
+- name: unsqueeze(Tensor(a) self, int dim) -> Tensor(a)
+  dispatch:
+    AutogradCUDA:
+      self: grad.squeeze(dim)
+""",
+        at="2:3-11",
+        message='the entry has no "Default" formulas, which the view "unsqueeze" needs',
+        help='add the key "Default" below "dispatch"',
+    ),
+    Invalid(
+        """\
+- name: abs(Tensor self) -> Tensor
+  dispatch: {}
+""",
+        at="2:3-11",
+        message='the entry has no "Default" formulas, which "_foreach_abs" needs',
+        help='add the key "Default" below "dispatch"',
+    ),
+)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Report the first function of each entry that needs its missing ``Default`` formulas."""
+    for entry in model.entries:
+        if entry.dispatch_key_node is None or not isinstance(entry.dispatch, Mapping):
+            continue
+        # a misspelt "Default" is reported as that
+        if any(body.key not in model.natives.autograd_keys for body in entry.bodies):
+            continue
+        if any(problem.kind in ("dispatch-body-type", "key-type") for problem in entry.problems):
+            continue
+        needing = model.served_without_default(entry)
+        if needing:
+            name = quoted(str(needing[0].name))
+            which = name if needing[0].name.base.startswith("_foreach_") else f"the view {name}"
+            message = f'the entry has no "Default" formulas, which {which} needs'
+            help_text = 'add the key "Default" below "dispatch"'
+            yield Finding(entry.dispatch_key_node.span, message, help=help_text, at=entry)

@@ -1,0 +1,125 @@
+"""An operator without an entry has foreach functions that need one.
+
+## What it detects
+
+In a file that has the entries of most foreach functions: an operator whose entry is missing although there is an
+in-place ``_foreach_<name>_``. A file of a few entries is not asked for completeness.
+
+## Why it is bad
+
+The derivatives of foreach functions are made of those of their operator. PyTorch's generator stops with an assertion
+where the entry is missing, misspelt, or about another overload.
+
+## Example
+
+A file without an entry for ``abs(Tensor self) -> Tensor``, which ``_foreach_abs_`` needs.
+
+## Instead
+
+    - name: abs(Tensor self) -> Tensor
+      self: grad * self.sgn()
+
+## Sources
+
+gen_variable_type.py, ``emit_body``; torchgen/api/autograd.py, ``match_differentiability_info``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.wording import quoted, quoted_list
+from derivlint.model import Model
+from derivlint.model.torch_lists import FOREACH_WITHOUT_REFERENCE
+
+META = RuleMeta(severity=Severity.ERROR, checks=("G12",))
+
+VALID = (
+    """\
+- name: abs(Tensor self) -> Tensor
+  self: grad * self.sgn()
+""",
+    """\
+- name: mm(Tensor self, Tensor mat2) -> Tensor
+  self: mm_mat1_backward(grad, mat2, self.sym_sizes(), self.sym_strides(), self.layout(), 1)
+""",
+)
+
+UNARY = (
+    *("abs", "acos", "asin", "atan", "ceil", "cos", "cosh", "erf", "erfc", "exp", "expm1", "floor", "frac", "lgamma"),
+    *("log", "log10", "log1p", "log2", "neg", "reciprocal", "round", "rsqrt", "sigmoid", "sign", "sin", "sinh", "sqrt"),
+    *("tan", "tanh", "trunc"),
+)
+SCHEMAS = (
+    *(f"{name}(Tensor self) -> Tensor" for name in UNARY),
+    "add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+    "add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
+    "sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+    "sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
+    "mul.Tensor(Tensor self, Tensor other) -> Tensor",
+    "mul.Scalar(Tensor self, Scalar other) -> Tensor",
+    "div.Tensor(Tensor self, Tensor other) -> Tensor",
+    "div.Scalar(Tensor self, Scalar other) -> Tensor",
+    "clamp_max(Tensor self, Scalar max) -> Tensor",
+    "clamp_max.Tensor(Tensor self, Tensor max) -> Tensor",
+    "clamp_min(Tensor self, Scalar min) -> Tensor",
+    "clamp_min.Tensor(Tensor self, Tensor min) -> Tensor",
+    "maximum(Tensor self, Tensor other) -> Tensor",
+    "minimum(Tensor self, Tensor other) -> Tensor",
+    "addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
+    "addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
+    "lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor",
+    "lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor",
+    "pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor",
+    "pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor",
+    "zero_(Tensor(a!) self) -> Tensor(a!)",
+)
+
+
+def _file_without(name: str) -> str:
+    """A file with an entry for every operator with foreach functions but one."""
+    kept = (schema for schema in SCHEMAS if not schema.startswith((f"{name}(", f"{name}.")))
+    return "".join(f"- name: {schema}\n  self: zeros_like(grad)\n" for schema in kept)
+
+
+VALID = (*VALID, _file_without("no_such_operator"))
+
+INVALID = (
+    Invalid(
+        _file_without("abs"),
+        at="1:9-13",
+        message='no entry for "abs" serves "_foreach_abs_"',
+        help="the derivatives of a foreach function are made of its operator's; write that entry",
+    ),
+    Invalid(
+        _file_without("sub"),
+        at="1:9-12",
+        message='no entry for "sub" serves "_foreach_sub_.Scalar", "_foreach_sub_.List" and "_foreach_sub_.ScalarList"',
+    ),
+)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Report the operators, not every foreach overload."""
+    if model.document.problems or not model.entries:
+        return
+    functions = [f for f in model.natives.inplace_foreach if not _is_exempt(str(f.name))]
+    missing = [f for f in model.foreach_without_reference() if not _is_exempt(str(f.name))]
+    if 2 * len(missing) > len(functions):
+        return
+    by_base: dict[str, list[str]] = {}
+    for function in missing:
+        by_base.setdefault(function.name.base.removeprefix("_foreach_"), []).append(str(function.name))
+    for base, names in by_base.items():
+        yield Finding(
+            model.entries[0].name_span,
+            f"no entry for {quoted(base)} serves {quoted_list(names)}",
+            help="the derivatives of a foreach function are made of its operator's; write that entry",
+            at=model.entries[0],
+        )
+
+
+def _is_exempt(name: str) -> bool:
+    base, dot, overload = name.partition(".")
+    return f"{base.removesuffix('_')}{dot}{overload}" in FOREACH_WITHOUT_REFERENCE

@@ -1,0 +1,140 @@
+"""A key is not a text to YAML.
+
+## What it detects
+
+A key that YAML reads as a truth value (``on``, ``off``, ``yes``, ``no``, ``true``, ``false``), a number, null, a list or
+a mapping, and the merge key ``<<``.
+
+## Why it is bad
+
+Keys are names of arguments, outputs and dispatch keys. PyTorch's generator splits and sorts them as strings and dies of
+an AttributeError or a TypeError otherwise.
+
+## Example
+
+    - name: mul.Tensor(Tensor self, Tensor other) -> Tensor
+      [self, other]: mul_backward(grad, self, other)
+
+## Instead
+
+    - name: mul.Tensor(Tensor self, Tensor other) -> Tensor
+      self, other: mul_backward(grad, self, other)
+
+## Sources
+
+torchgen/packaged/autograd/load_derivatives.py, ``create_differentiability_info``; torchgen/yaml_utils.py,
+``YamlLoader.construct_mapping``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
+from derivlint.lint.edits import quote_scalar
+from derivlint.lint.wording import quoted
+from derivlint.model import Model
+from derivlint.yaml_reader import Node, Scalar, Sequence
+
+META = RuleMeta(severity=Severity.ERROR, checks=("Y5",))
+
+KINDS = {"int": "an integer", "float": "a number", "bool": "a boolean", "timestamp": "a date", "binary": "binary data"}
+
+VALID = (
+    """\
+- name: mul.Tensor(Tensor self, Tensor other) -> Tensor
+  self, other: mul_backward(grad, self, other)
+""",
+    """\
+- name: switch(Tensor self, Tensor on) -> Tensor
+  self: grad
+  "on": grad
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: switch(Tensor self, Tensor on) -> Tensor
+  self: grad
+  on: grad
+""",
+        at="3:3-5",
+        message='the key "on" is a boolean to YAML, not a name',
+        help="put it in double quotes",
+        fixed="""\
+- name: switch(Tensor self, Tensor on) -> Tensor
+  self: grad
+  "on": grad
+""",
+        natives="""\
+- func: switch(Tensor self, Tensor on) -> Tensor
+  dispatch:
+    CPU: switch
+""",
+    ),
+    Invalid(
+        """\
+- name: abs(Tensor self) -> Tensor
+  0: grad * self.sgn()
+""",
+        at="2:3-4",
+        message='the key "0" is an integer to YAML, not a name',
+        help="a key names the arguments or outputs that its formula is for",
+    ),
+    Invalid(
+        """\
+- name: atan2(Tensor self, Tensor other) -> Tensor
+  [self, other]: atan2_backward(grad, self, other, grad_input_mask)
+""",
+        at="2:3-16",
+        message="the key is a list, not a text",
+        help="write the names without brackets",
+        fixed="""\
+- name: atan2(Tensor self, Tensor other) -> Tensor
+  self, other: atan2_backward(grad, self, other, grad_input_mask)
+""",
+    ),
+    Invalid(
+        """\
+- name: abs(Tensor self) -> Tensor
+  dispatch:
+    Default: &default
+      self: grad * self.sgn()
+    AutogradCUDA:
+      <<: *default
+""",
+        at="6:7-9",
+        message='PyTorch\'s generator does not merge keys with "<<"',
+        help="write the keys out",
+    ),
+)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Report keys that are no strings."""
+    for entry in model.entries:
+        for problem in entry.problems:
+            if problem.kind == "key-type" and not model.is_explained(problem.node):
+                where, message, help_text, fix = _judge(model, problem.node)
+                yield Finding(where.span, message, help=help_text, fix=fix, at=entry)
+
+
+def _judge(model: Model, key: Node) -> tuple[Node, str, str, Fix | None]:
+    names = "a key names the arguments or outputs that its formula is for"
+    if isinstance(key, Sequence):
+        fix = None
+        if key.flow and key.items and all(isinstance(item, Scalar) and item.value.isidentifier() for item in key.items):
+            text = ", ".join(model.source.slice(item.span) for item in key.items)
+            fix = Fix("remove the brackets", (TextEdit(key.span, text),))
+        return key, "the key is a list, not a text", "write the names without brackets", fix
+    if not isinstance(key, Scalar):
+        return key, "the key is a mapping, not a text", names, None
+    if key.kind == "merge":
+        return key, 'PyTorch\'s generator does not merge keys with "<<"', "write the keys out", None
+    if key.kind == "null":
+        return key, "the key is empty", names, None
+    message = f"the key {quoted(key.value)} is {KINDS.get(key.kind, 'a special value')} to YAML, not a name"
+    if key.kind == "bool":
+        return key, message, "put it in double quotes", quote_scalar(key, "put the key in double quotes")
+    return key, message, names, None

@@ -1,0 +1,104 @@
+"""An entry is written for an ``out`` variant, but is about another function.
+
+## What it detects
+
+An entry whose schema is that of an ``out`` variant.
+
+## Why it is bad
+
+PyTorch never differentiates ``out`` variants. Its generator silently takes the functional, mutable or in-place function
+of the same signature instead, so that the entry says something about a function that it does not name, and replaces the
+entry of that function, if there is one.
+
+## Example
+
+    - name: abs.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+      self: grad * self.sgn()
+
+## Instead
+
+    - name: abs(Tensor self) -> Tensor
+      self: grad * self.sgn()
+
+## Fix safety
+
+The fix writes the schema that PyTorch's generator takes. It is unsafe, because another function may have been meant.
+
+## Sources
+
+torchgen/packaged/autograd/load_derivatives.py, ``canonical_function``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.edits import schema_fix
+from derivlint.lint.wording import quoted
+from derivlint.model import Model
+
+META = RuleMeta(severity=Severity.WARNING, checks=("X1",))
+
+VALID = (
+    """\
+- name: abs(Tensor self) -> Tensor
+  self: grad * self.sgn()
+""",
+    # the second entry replaces the first, which is another finding
+    """\
+- name: abs(Tensor self) -> Tensor
+  self: grad * self.sgn()
+
+- name: abs.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+  self: grad * self.sgn()
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: abs.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+  self: grad * self.sgn()
+""",
+        at="1:9-16",
+        message='this entry is about "abs", although it names "abs.out"',
+        help='write "abs(Tensor self) -> Tensor"',
+        fixed="""\
+- name: abs(Tensor self) -> Tensor
+  self: grad * self.sgn()
+""",
+    ),
+    Invalid(
+        """\
+- name: mm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)
+  self: mm_mat1_backward(grad, mat2, self.sym_sizes(), self.sym_strides(), self.layout(), 1)
+""",
+        at="1:9-15",
+        message='this entry is about "mm", although it names "mm.out"',
+        help='write "mm(Tensor self, Tensor mat2) -> Tensor"',
+        fixed="""\
+- name: mm(Tensor self, Tensor mat2) -> Tensor
+  self: mm_mat1_backward(grad, mat2, self.sym_sizes(), self.sym_strides(), self.layout(), 1)
+""",
+    ),
+)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Compare the function that each entry names with the one that it is about."""
+    for entry in model.entries:
+        function = entry.function
+        if function is None or not function.declared.schema.is_out:
+            continue
+        schema = str(function.schema)
+        if len(model.entries_by_function[schema]) > 1:
+            continue
+        canonical = quoted(str(function.canonical.name))
+        yield Finding(
+            entry.name_span,
+            f'this entry is about {canonical}, although it names "{function.declared.name}"',
+            help=f"write {quoted(schema)}",
+            fix=schema_fix(entry, schema),
+            at=entry,
+        )

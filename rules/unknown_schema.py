@@ -1,0 +1,385 @@
+"""The schema of an entry is not the one that PyTorch declares.
+
+## What it detects
+
+An operator or an overload that does not exist, and a schema that differs from native_functions.yaml in an argument, a
+type, a default, an alias annotation, a return, or only in its blanks. The message names the difference to the nearest
+operator.
+
+## Why it is bad
+
+PyTorch's generator compares the schema with those of native_functions.yaml as text and stops where none is equal.
+
+## Example
+
+    - name: sum.dim_IntList(Tensor self, int[] dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
+      self: sum_backward(grad, self.sym_sizes(), dim, keepdim)
+
+## Instead
+
+    - name: sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
+      self: sum_backward(grad, self.sym_sizes(), dim, keepdim)
+
+## Fix safety
+
+The fix takes over the nearest declared schema. It is safe only where nothing but blanks differs.
+
+## Sources
+
+torchgen/packaged/autograd/load_derivatives.py, ``create_differentiability_info``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.edits import schema_fix
+from derivlint.lint.wording import closest, counted, quoted, quoted_list
+from derivlint.model import Entry, Model, SchemaProblemKind
+from derivlint.schema import FunctionSchema, NativeFunction
+from derivlint.schema.difference import DifferenceKind, SchemaDifference, differences, nearest
+from derivlint.source import Span
+
+META = RuleMeta(severity=Severity.ERROR, checks=("L2",))
+
+#: More overloads than these are not listed.
+MAX_LISTED = 8
+
+VALID = (
+    """\
+- name: abs(Tensor self) -> Tensor
+  self: grad * self.sgn()
+""",
+    """\
+- name: add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
+  self: handle_r_to_c(self.scalar_type(), grad)
+  other: handle_r_to_c(other.scalar_type(), maybe_multiply(grad, alpha.conj()))
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: atna2(Tensor self, Tensor other) -> Tensor
+  self, other: atan2_backward(grad, self, other, grad_input_mask)
+""",
+        at="1:9-14",
+        message='there is no operator "atna2"',
+        help='did you mean "atan2"?',
+        fixed="""\
+- name: atan2(Tensor self, Tensor other) -> Tensor
+  self, other: atan2_backward(grad, self, other, grad_input_mask)
+""",
+    ),
+    Invalid(
+        """\
+- name: quaternion_product(Tensor self, Tensor other) -> Tensor
+  self: grad
+""",
+        at="1:9-27",
+        message='there is no operator "quaternion_product"',
+        help="declare it in native_functions.yaml, or check which PyTorch version the file belongs to",
+    ),
+    Invalid(
+        """\
+- name: mul(Tensor self, Tensor other) -> Tensor
+  self: mul_tensor_backward(grad, other, self.scalar_type())
+  other: mul_tensor_backward(grad, self, other.scalar_type())
+""",
+        at="1:9-12",
+        message='"mul" has no overload without a name',
+        help='did you mean "mul.Tensor"? its overloads are "Tensor" and "Scalar"',
+        fixed="""\
+- name: mul.Tensor(Tensor self, Tensor other) -> Tensor
+  self: mul_tensor_backward(grad, other, self.scalar_type())
+  other: mul_tensor_backward(grad, self, other.scalar_type())
+""",
+    ),
+    Invalid(
+        """\
+- name: add.Tensr(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
+  self: handle_r_to_c(self.scalar_type(), grad)
+""",
+        at="1:13-18",
+        message='"add" has no overload "Tensr"',
+        help='did you mean "add.Tensor"? its overloads are "Tensor" and "Scalar"',
+        fixed="""\
+- name: add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
+  self: handle_r_to_c(self.scalar_type(), grad)
+""",
+    ),
+    Invalid(
+        """\
+- name: mm(Tensor self, Tensor mat) -> Tensor
+  self: mm_mat1_backward(grad, mat2, self.sym_sizes(), self.sym_strides(), self.layout(), 1)
+""",
+        at="1:32-35",
+        message='"mm" has no argument "mat"',
+        help='did you mean "mat2"?',
+        fixed="""\
+- name: mm(Tensor self, Tensor mat2) -> Tensor
+  self: mm_mat1_backward(grad, mat2, self.sym_sizes(), self.sym_strides(), self.layout(), 1)
+""",
+    ),
+    Invalid(
+        """\
+- name: addbmm(Tensor self, Tensor batch1, Tensor batch2, *, float beta=1, Scalar alpha=1) -> Tensor
+  self: maybe_multiply(grad, beta.conj())
+""",
+        at="1:62-67",
+        message='argument "beta" of "addbmm" is declared as "Scalar", not "float"',
+        help='write "Scalar beta=1"',
+        fixed="""\
+- name: addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
+  self: maybe_multiply(grad, beta.conj())
+""",
+    ),
+    Invalid(
+        """\
+- name: atanh_(Tensor self) -> Tensor(a!)
+  self: not_implemented("inplace version of atanh")
+""",
+        at="1:16-22",
+        message='argument "self" of "atanh_" is declared as "Tensor(a!)", not "Tensor"',
+        help='write "Tensor(a!) self"',
+        fixed="""\
+- name: atanh_(Tensor(a!) self) -> Tensor(a!)
+  self: not_implemented("inplace version of atanh")
+""",
+    ),
+    Invalid(
+        """\
+- name: add.Scalar(Tensor self, Scalar other, Scalar alpha=42) -> Tensor
+  self: handle_r_to_c(self.scalar_type(), grad)
+""",
+        at="1:60-62",
+        message='argument "alpha" of "add.Scalar" has the default "1", not "42"',
+        help='write "Scalar alpha=1"',
+        fixed="""\
+- name: add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
+  self: handle_r_to_c(self.scalar_type(), grad)
+""",
+    ),
+    Invalid(
+        """\
+- name: max.dim(Tensor self, int dim) -> (Tensor values, Tensor indices)
+  output_differentiability: [True, False]
+  self: value_selecting_reduction_backward_symint(grad, dim, indices, self.sym_sizes(), keepdim)
+""",
+        at="1:37-38",
+        message='argument "bool keepdim=False" of "max.dim" is missing',
+        help="write it as the last argument",
+        fixed="""\
+- name: max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
+  output_differentiability: [True, False]
+  self: value_selecting_reduction_backward_symint(grad, dim, indices, self.sym_sizes(), keepdim)
+""",
+    ),
+    Invalid(
+        """\
+- name: mm(Tensor self, Tensor mat2, Scalar alpha=1) -> Tensor
+  self: mm_mat1_backward(grad, mat2, self.sym_sizes(), self.sym_strides(), self.layout(), 1)
+""",
+        at="1:38-52",
+        message='"mm" has no argument "alpha"',
+        help='remove "Scalar alpha=1"',
+        fixed="""\
+- name: mm(Tensor self, Tensor mat2) -> Tensor
+  self: mm_mat1_backward(grad, mat2, self.sym_sizes(), self.sym_strides(), self.layout(), 1)
+""",
+    ),
+    Invalid(
+        """\
+- name: add.Tensor(Tensor self, Tensor other, Scalar alpha=1) -> Tensor
+  self: handle_r_to_c(self.scalar_type(), grad)
+""",
+        at="1:47-61",
+        message='argument "alpha" of "add.Tensor" is keyword-only, not positional',
+        help='write "*, Scalar alpha=1"',
+        fixed="""\
+- name: add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
+  self: handle_r_to_c(self.scalar_type(), grad)
+""",
+    ),
+    Invalid(
+        """\
+- name: mm(Tensor self, Tensor mat2) -> (Tensor, Tensor)
+  self: mm_mat1_backward(grad, mat2, self.sym_sizes(), self.sym_strides(), self.layout(), 1)
+""",
+        at="1:41-57",
+        message='"mm" has 1 return, not 2',
+        help='write "-> Tensor"',
+        fixed="""\
+- name: mm(Tensor self, Tensor mat2) -> Tensor
+  self: mm_mat1_backward(grad, mat2, self.sym_sizes(), self.sym_strides(), self.layout(), 1)
+""",
+    ),
+    Invalid(
+        """\
+- name: max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor value, Tensor indices)
+  output_differentiability: [True, False]
+""",
+        at="1:70-75",
+        message='return 1 of "max.dim" is called "values", not "value"',
+        help='write "Tensor values"',
+        fixed="""\
+- name: max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
+  output_differentiability: [True, False]
+""",
+    ),
+    Invalid(
+        """\
+- name: mul.Tensor(Tensor self,Tensor other) -> Tensor
+  self: mul_tensor_backward(grad, other, self.scalar_type())
+""",
+        at="1:27-38",
+        message='the schema of "mul.Tensor" differs from PyTorch\'s in its blanks, which count',
+        help='write "self, Tensor" for "self,Tensor"',
+        fixed="""\
+- name: mul.Tensor(Tensor self, Tensor other) -> Tensor
+  self: mul_tensor_backward(grad, other, self.scalar_type())
+""",
+    ),
+    Invalid(
+        """\
+- name: atan2(Tensor input, Scalar other) -> Tensor
+  self, other: atan2_backward(grad, self, other, grad_input_mask)
+""",
+        at="1:9-52",
+        message='"atan2" has no argument "input" (and 1 more difference)',
+        help='PyTorch declares "atan2(Tensor self, Tensor other) -> Tensor"',
+        fixed="""\
+- name: atan2(Tensor self, Tensor other) -> Tensor
+  self, other: atan2_backward(grad, self, other, grad_input_mask)
+""",
+    ),
+)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Find the nearest declared schema of each unknown one, and tell the difference."""
+    for entry in model.entries:
+        problem = model.schema_problems.get(entry.index)
+        if problem is not None and problem.kind is SchemaProblemKind.UNKNOWN and problem.schema is not None:
+            yield _finding(model, entry, problem.schema)
+
+
+def _finding(model: Model, entry: Entry, own: FunctionSchema) -> Finding:
+    name = own.name.name_without_overload
+    overloads = model.natives.named(name)
+    if not overloads:
+        return _unknown_operator(model, entry, own)
+    declared = nearest(own, overloads)
+    assert declared is not None
+    found = differences(own, declared.schema)
+    if declared.name != own.name:
+        return _unknown_overload(entry, own, declared, found, overloads)
+    return _difference(entry, declared, found)
+
+
+def _unknown_operator(model: Model, entry: Entry, own: FunctionSchema) -> Finding:
+    name = own.name.name_without_overload
+    guess = closest(name, model.natives.operator_names())
+    help_text = "declare it in native_functions.yaml, or check which PyTorch version the file belongs to"
+    fix = None
+    if guess is not None:
+        help_text = f'did you mean "{guess}"?'
+        declared = nearest(own, model.natives.named(guess))
+        if declared is not None and len(differences(own, declared.schema)) == 1:
+            fix = schema_fix(entry, str(declared.schema))
+    place = own.name_span or Span(0, 0)
+    where = _place(entry, Span(place.start, place.start + len(name)))
+    return Finding(where, f'there is no operator "{name}"', help=help_text, fix=fix, at=entry)
+
+
+def _unknown_overload(
+    entry: Entry,
+    own: FunctionSchema,
+    declared: NativeFunction,
+    found: Sequence[SchemaDifference],
+    overloads: Sequence[NativeFunction],
+) -> Finding:
+    name = own.name.name_without_overload
+    place = next(item.span for item in found if item.kind is DifferenceKind.OVERLOAD)
+    message = f"{quoted(name)} has no overload {quoted(own.name.overload) if own.name.overload else 'without a name'}"
+    # an entry is written for a function of the file, not for a generated or out variant
+    listed = [item.name.overload for item in overloads if not item.generated and not item.schema.is_out]
+    hints = []
+    if len(found) <= 2:
+        hints.append(f"did you mean {quoted(str(declared.name))}?")
+    if 1 < len(listed) <= MAX_LISTED and all(listed):
+        hints.append(f"its overloads are {quoted_list(listed)}")
+    elif not any(listed):
+        hints = [f'write "{name}" without an overload']
+    elif not hints:
+        hints.append(f"the nearest is {quoted(str(declared.name))}")
+    fix = schema_fix(entry, str(declared.schema)) if len(found) <= 2 else None
+    return Finding(_place(entry, place), message, help=" ".join(hints), fix=fix, at=entry)
+
+
+def _difference(entry: Entry, declared: NativeFunction, found: Sequence[SchemaDifference]) -> Finding:
+    first = found[0]
+    operator = str(declared.name)
+    message, help_text = _say(first, operator)
+    where = _place(entry, first.span)
+    if len(found) > 1:
+        message += f" (and {counted(len(found) - 1, 'more difference')})"
+        help_text = f'PyTorch declares "{declared.schema}"'
+        assert entry.name is not None
+        where = entry.name.span_of(0, len(entry.name.value))
+    fix = schema_fix(entry, str(declared.schema), safe=first.kind is DifferenceKind.FORMATTING)
+    return Finding(where, message, help=help_text, fix=fix, at=entry)
+
+
+def _place(entry: Entry, span: Span) -> Span:
+    assert entry.name is not None
+    return entry.name.span_of(span.start, span.end)
+
+
+def _say(item: SchemaDifference, operator: str) -> tuple[str, str]:
+    """The message and help for one difference."""
+    kind = item.kind
+    if kind.value.startswith("return"):
+        return _say_return(item, operator)
+    argument = f'argument "{item.name}" of "{operator}"'
+    write = f'write "{item.context}"'
+    if kind is DifferenceKind.ARGUMENT_MISSING:
+        where = f'write it before "{item.before}"' if item.before is not None else "write it as the last argument"
+        return f'argument "{item.context}" of "{operator}" is missing', where
+    if kind is DifferenceKind.ARGUMENT_EXTRA:
+        return f'"{operator}" has no argument "{item.name}"', f'remove "{item.written}"'
+    if kind is DifferenceKind.ARGUMENT_NAME:
+        return f'"{operator}" has no argument "{item.name}"', f'did you mean "{item.expected}"?'
+    if kind in (DifferenceKind.ARGUMENT_TYPE, DifferenceKind.ARGUMENT_ANNOTATION):
+        return f'{argument} is declared as "{item.expected}", not "{item.written}"', write
+    if kind is DifferenceKind.ARGUMENT_DEFAULT:
+        if item.expected is None:
+            return f'{argument} has no default, not "{item.written}"', write
+        if item.written is None:
+            return f'{argument} lacks its default "{item.expected}"', write
+        return f'{argument} has the default "{item.expected}", not "{item.written}"', write
+    if kind is DifferenceKind.KEYWORD_ONLY:
+        help_text = f'write "*, {item.context}"'
+        if item.expected != "keyword-only":
+            help_text = f'the "*" does not stand before "{item.context}"'
+        return f"{argument} is {item.expected}, not {item.written}", help_text
+    if kind is DifferenceKind.ARGUMENT_ORDER:
+        return f'the arguments of "{operator}" stand in another order', f'the order is "{item.expected}"'
+    message = f'the schema of "{operator}" differs from PyTorch\'s in its blanks, which count'
+    return message, f'write "{item.expected}" for "{item.written}"'
+
+
+def _say_return(item: SchemaDifference, operator: str) -> tuple[str, str]:
+    if item.counts is not None:
+        written, declared = item.counts
+        return f'"{operator}" has {counted(declared, "return")}, not {written}', f'write "-> {item.expected}"'
+    which = f'return {item.name} of "{operator}"'
+    write = f'write "{item.context}"'
+    if item.kind is not DifferenceKind.RETURN_NAME:
+        return f'{which} is declared as "{item.expected}", not "{item.written}"', write
+    if item.expected is None:
+        return f'{which} has no name, not "{item.written}"', write
+    if item.written is None:
+        return f'{which} lacks its name "{item.expected}"', write
+    return f'{which} is called "{item.expected}", not "{item.written}"', write
