@@ -52,7 +52,7 @@ VALID = (
     # in a string the letters do no harm
     """\
 - name: abs(Tensor self) -> Tensor
-  self: grad * not_implemented("abs: gradient")
+  self: 'grad * not_implemented("abs: gradient")'
 """,
 )
 

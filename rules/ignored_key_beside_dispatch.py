@@ -101,8 +101,10 @@ INVALID = (
 
 def check(entry: Entry) -> Iterator[Finding]:
     """Report the keys of one entry together: they are one slip."""
-    # below an empty "dispatch" everything looks as if it stood beside it
+    # what is indented too little below "dispatch" or a dispatch key looks as if it stood beside it
     if not entry.beside_dispatch or not isinstance(entry.dispatch, Mapping):
+        return
+    if any(problem.kind == "dispatch-body-type" for problem in entry.problems):
         return
     (first, value), *others = entry.beside_dispatch
     keys = [key.value for key, _ in entry.beside_dispatch]

@@ -35,6 +35,13 @@ from derivlint.yaml_reader import Mapping, Node, Scalar, Sequence
 META = RuleMeta(severity=Severity.ERROR, checks=("Y3", "Y8"))
 
 KINDS = ("entry-type", "no-name", "name-type")
+KINDS_OF_SCALARS = {
+    "str": "a text",
+    "int": "an integer",
+    "float": "a number",
+    "bool": "a boolean",
+    "timestamp": "a date",
+}
 SHAPE = 'an entry begins with "name: " and the schema of its operator'
 
 VALID = (
@@ -153,5 +160,5 @@ def _what(node: Node) -> str:
     if isinstance(node, Sequence):
         return "a list"
     if isinstance(node, Scalar):
-        return "a text" if node.kind == "str" else f"a value of type {node.kind}"
+        return KINDS_OF_SCALARS.get(node.kind, "a special value")
     return "a mapping"

@@ -2,7 +2,8 @@
 
 ## What it detects
 
-A value that is no list, a string in place of a list, and a list with several strings or with strings beside truth values.
+A value that is no list, a string in place of a list, and a list with several strings or with strings beside truth
+values.
 
 ## Why it is bad
 
@@ -78,6 +79,21 @@ INVALID = (
         fixed="""\
 - name: any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor
   output_differentiability: [False]
+""",
+    ),
+    Invalid(
+        """\
+- name: _fused_dropout(Tensor self, float p, Generator? generator=None) -> (Tensor, Tensor)
+  output_differentiability: True, False
+  self: _fused_dropout_backward(grad, result1, p)
+""",
+        at="2:29-40",
+        message='output_differentiability is the string "True, False", not a list',
+        help="write [True, False]",
+        fixed="""\
+- name: _fused_dropout(Tensor self, float p, Generator? generator=None) -> (Tensor, Tensor)
+  output_differentiability: [True, False]
+  self: _fused_dropout_backward(grad, result1, p)
 """,
     ),
     Invalid(
@@ -162,7 +178,12 @@ def _string(entry: Entry, node: Node) -> Finding:
     if node.value.startswith("[") and node.value.endswith("]"):
         fix = Fix("remove the quotes", (TextEdit(node.span, node.value),)) if node.value.isprintable() else None
         return Finding(node.span, message, help="write it without quotes", fix=fix, at=entry)
-    help_text = SHAPE if _says_truth(node) else 'a C++ condition stands in a list, as in "[condition]"'
+    words = node.value.split(",")
+    if all(word.strip().lower() in ("true", "false") for word in words):
+        text = ", ".join(word.strip().capitalize() for word in words)
+        fix = Fix("put it in brackets", (TextEdit(node.span, f"[{text}]"),))
+        return Finding(node.span, message, help=f"write [{text}]", fix=fix, at=entry)
+    help_text = SHAPE if not node.value else 'a C++ condition stands in a list, as in "[condition]"'
     return Finding(node.span, message, help=help_text, at=entry)
 
 

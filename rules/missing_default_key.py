@@ -98,7 +98,8 @@ INVALID = (
 def check(model: Model) -> Iterator[Finding]:
     """Report the first function of each entry that needs its missing ``Default`` formulas."""
     for entry in model.entries:
-        if entry.dispatch_key_node is None or not isinstance(entry.dispatch, Mapping):
+        # formulas beside "dispatch" are reported as ignored
+        if entry.dispatch_key_node is None or not isinstance(entry.dispatch, Mapping) or entry.beside_dispatch:
             continue
         # a misspelt "Default" is reported as that
         if any(body.key not in model.natives.autograd_keys for body in entry.bodies):

@@ -35,7 +35,7 @@ from derivlint.model.torch_lists import FOREACH_WITHOUT_REFERENCE
 
 META = RuleMeta(severity=Severity.ERROR, checks=("G12",))
 
-VALID = (
+VALID: tuple[str, ...] = (
     """\
 - name: abs(Tensor self) -> Tensor
   self: grad * self.sgn()
@@ -85,7 +85,7 @@ def _file_without(name: str) -> str:
 
 VALID = (*VALID, _file_without("no_such_operator"))
 
-INVALID = (
+INVALID: tuple[str, ...] = (
     Invalid(
         _file_without("abs"),
         at="1:9-13",

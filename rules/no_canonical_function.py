@@ -11,7 +11,7 @@ called alike, and stops with an assertion where there is none.
 
 ## Example
 
-    - name: adaptive_avg_pool3d_backward.grad_input(Tensor grad_output, Tensor self, *, Tensor(a!) grad_input) -> Tensor(a!)
+    - name: adaptive_avg_pool3d_backward.grad_input(Tensor grad_output, Tensor self, *, ...) -> Tensor(a!)
       grad_output: grad
 
 ## Instead

@@ -2,8 +2,8 @@
 
 ## What it detects
 
-A key that YAML reads as a truth value (``on``, ``off``, ``yes``, ``no``, ``true``, ``false``), a number, null, a list or
-a mapping, and the merge key ``<<``.
+A key that YAML reads as a truth value (``on``, ``off``, ``yes``, ``no``, ``true``, ``false``), a number, null, a list
+or a mapping, and the merge key ``<<``.
 
 ## Why it is bad
 

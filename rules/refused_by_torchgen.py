@@ -24,7 +24,7 @@ message that does not fit.
 ## Sources
 
 torchgen/packaged/autograd/load_derivatives.py, ``check_grad_usage``, ``saved_variables`` and
-``postprocess_forward_derivatives``; torchgen/api/autograd.py, ``IDENT_REGEX``.
+``postprocess_forward_derivatives``; torchgen/utils.py, ``IDENT_REGEX``.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ from derivlint.model import Entry
 META = RuleMeta(severity=Severity.ERROR, checks=("L4", "L5"))
 
 #: What each name means in formulas.
-RESERVED = {"grad_input_mask": "the mask of wanted gradients", "result": "the output"}
+RESERVED = {"grad_input_mask": "the mask of gradients", "result": "the output"}
 
 NATIVES = """\
 - func: scaled_backward(Tensor grad_output, Tensor self, bool[2] grad_input_mask) -> (Tensor, Tensor)
@@ -62,7 +62,7 @@ INVALID = (
   grad_output, self: scaled_double_backward(grads[0], grads[1], self)
 """,
         at="1:66-81",
-        message='"scaled_backward" has an argument "grad_input_mask", which is the mask of wanted gradients in formulas',
+        message='"scaled_backward" has an argument "grad_input_mask", which is the mask of gradients in formulas',
         help="give the argument another name in native_functions.yaml",
         natives=NATIVES,
     ),

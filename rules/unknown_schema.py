@@ -33,7 +33,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
 from derivlint.lint.edits import schema_fix
 from derivlint.lint.wording import closest, counted, quoted, quoted_list
 from derivlint.model import Entry, Model, SchemaProblemKind
@@ -234,7 +234,7 @@ INVALID = (
   self: mul_tensor_backward(grad, other, self.scalar_type())
 """,
         at="1:27-38",
-        message='the schema of "mul.Tensor" differs from PyTorch\'s in its blanks, which count',
+        message='the schema of "mul.Tensor" differs from PyTorch\'s in its blanks, which must be the same',
         help='write "self, Tensor" for "self,Tensor"',
         fixed="""\
 - name: mul.Tensor(Tensor self, Tensor other) -> Tensor
@@ -323,13 +323,15 @@ def _difference(entry: Entry, declared: NativeFunction, found: Sequence[SchemaDi
     operator = str(declared.name)
     message, help_text = _say(first, operator)
     where = _place(entry, first.span)
+    related: tuple[Related, ...] = ()
     if len(found) > 1:
         message += f" (and {counted(len(found) - 1, 'more difference')})"
         help_text = f'PyTorch declares "{declared.schema}"'
         assert entry.name is not None
         where = entry.name.span_of(0, len(entry.name.value))
+        related = tuple(Related(_say(item, operator)[0], _place(entry, item.span)) for item in found[:MAX_LISTED])
     fix = schema_fix(entry, str(declared.schema), safe=first.kind is DifferenceKind.FORMATTING)
-    return Finding(where, message, help=help_text, fix=fix, at=entry)
+    return Finding(where, message, help=help_text, related=related, fix=fix, at=entry)
 
 
 def _place(entry: Entry, span: Span) -> Span:
@@ -355,7 +357,7 @@ def _say(item: SchemaDifference, operator: str) -> tuple[str, str]:
         return f'{argument} is declared as "{item.expected}", not "{item.written}"', write
     if kind is DifferenceKind.ARGUMENT_DEFAULT:
         if item.expected is None:
-            return f'{argument} has no default, not "{item.written}"', write
+            return f'{argument} has no default, the entry gives it "{item.written}"', write
         if item.written is None:
             return f'{argument} lacks its default "{item.expected}"', write
         return f'{argument} has the default "{item.expected}", not "{item.written}"', write
@@ -366,8 +368,10 @@ def _say(item: SchemaDifference, operator: str) -> tuple[str, str]:
         return f"{argument} is {item.expected}, not {item.written}", help_text
     if kind is DifferenceKind.ARGUMENT_ORDER:
         return f'the arguments of "{operator}" stand in another order', f'the order is "{item.expected}"'
-    message = f'the schema of "{operator}" differs from PyTorch\'s in its blanks, which count'
-    return message, f'write "{item.expected}" for "{item.written}"'
+    written, expected = item.written or "", item.expected or ""
+    what = "blanks" if "".join(written.split()) == "".join(expected.split()) else "form"
+    help_text = f'write "{expected}" for "{written}"' if written.isprintable() else "write it in one line"
+    return f'the schema of "{operator}" differs from PyTorch\'s in its {what}, which must be the same', help_text
 
 
 def _say_return(item: SchemaDifference, operator: str) -> tuple[str, str]:
@@ -379,7 +383,7 @@ def _say_return(item: SchemaDifference, operator: str) -> tuple[str, str]:
     if item.kind is not DifferenceKind.RETURN_NAME:
         return f'{which} is declared as "{item.expected}", not "{item.written}"', write
     if item.expected is None:
-        return f'{which} has no name, not "{item.written}"', write
+        return f'{which} has no name, the entry calls it "{item.written}"', write
     if item.written is None:
         return f'{which} lacks its name "{item.expected}"', write
     return f'{which} is called "{item.expected}", not "{item.written}"', write

@@ -6,8 +6,8 @@ Nesting of more than 64 levels, more nodes than any file of this kind has, and a
 
 ## Why it is bad
 
-An entry nests 4 levels deep at most. What goes beyond the limits is no file of derivatives or an accident, and reading it
-could take all memory there is; nothing in it is checked.
+An entry nests 4 levels deep at most. What goes beyond the limits is no file of derivatives or an accident, and reading
+it could take all memory there is; nothing in it is checked.
 
 ## Example
 

@@ -117,6 +117,25 @@ def build_forward(
     )
 
 
+def base_name_uses(line: KeyedFormula) -> list[tuple[Binding, tuple[Word, ...]]]:
+    """The differentiable arguments that a forward formula uses without suffix, each with its uses.
+
+    A forward formula has the primal and the tangent of such an argument; lists of tensors are unpacked by functions,
+    except in formulas of foreach operators. Follows ``find_required_inputs``.
+    """
+    info = line.body.info
+    if info is None or line.forward is None or line.auto is not None:
+        return []
+    is_foreach = info.func.schema.name.base.startswith(FOREACH_PREFIX)
+    found = []
+    for binding in info.args_with_derivatives:
+        if binding.is_tensor_like and (is_foreach or not binding.is_tensor_list):
+            uses = variable_uses(line.formula, binding.name)
+            if uses:
+                found.append((binding, uses))
+    return found
+
+
 def misread_base_name(line: KeyedFormula) -> list[tuple[str, Word | None]]:
     """The arguments that torchgen finds without suffix in a forward formula that uses only primals and tangents.
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from derivlint.model.entry import AUTO_ELEMENT_WISE, AUTO_LINEAR, NON_DIFFERENTIABLE, KeyedFormula
+from derivlint.model.entry import AUTO_ELEMENT_WISE, AUTO_LINEAR, NON_DIFFERENTIABLE, DispatchBody, KeyedFormula, Role
+from derivlint.model.resolve import NameKind
 from derivlint.model.scope import visible_names
 
 #: The words by their letters alone, with the shorter and longer forms that people write.
@@ -42,3 +43,21 @@ def near_keyword(line: KeyedFormula) -> str | None:
         close = get_close_matches(letters, _BY_LETTERS, n=1, cutoff=_ALIKE)
         found = _BY_LETTERS[close[0]] if close else None
     return found
+
+
+def is_clear(body: DispatchBody) -> bool:
+    """Whether every key and every word for a whole formula is understood.
+
+    Only then is it known which arguments have backward formulas: ``slef: grad``, ``dim: grad`` and
+    ``mask: nondifferentiable`` are slips that change it.
+    """
+    if not body.is_resolved or any(near_keyword(line) is not None for line in body.lines):
+        return False
+    for line in body.lines:
+        for _, resolved in line.resolved_names:
+            if line.role is Role.FORWARD:
+                if resolved.kind not in (NameKind.OUTPUT, NameKind.GENERIC_OUTPUT) or resolved.output is None:
+                    return False
+            elif resolved.argument is None or not resolved.argument.is_tensor_like:
+                return False
+    return True

@@ -186,9 +186,11 @@ class Model:
             for function in self.natives.foreach_of(entry.function.canonical.name.base)
             if is_foreach(function) and not self.match(function).infos and is_reference(function, signature)
         ]
-        for match in self.functions_of(entry):
-            if match.infos and is_view(match.function) and has_generated_kernel(match):
-                found.append(match.function)
+        found.extend(
+            match.function
+            for match in self.functions_of(entry)
+            if match.infos and is_view(match.function) and has_generated_kernel(match)
+        )
         return found
 
     def foreach_without_reference(self) -> list[NativeFunction]:

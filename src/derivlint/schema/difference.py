@@ -107,8 +107,8 @@ def _formatting(text: str, expected: str) -> SchemaDifference:
     start = span.start
     while start > 0 and not text[start - 1].isspace():
         start -= 1
-    if start == span.start > 0:
-        # the difference begins with a blank: show what stands before it as well
+    if start == span.start > 0 and (text[span.start : span.end] + inserted)[0].isspace():
+        # a blank too many or too few: show what stands before it as well
         start = span.start - 1
         while start > 0 and not text[start - 1].isspace():
             start -= 1
@@ -132,9 +132,7 @@ def _name(own: FunctionSchema, declared: FunctionSchema) -> Iterator[SchemaDiffe
         yield SchemaDifference(DifferenceKind.OPERATOR, Span(place.start, end), written, expected)
     if own.name.overload != declared.name.overload:
         span = Span(end + 1, place.end) if own.name.overload else place
-        yield SchemaDifference(
-            DifferenceKind.OVERLOAD, span, own.name.overload or None, declared.name.overload or None
-        )
+        yield SchemaDifference(DifferenceKind.OVERLOAD, span, own.name.overload or None, declared.name.overload or None)
 
 
 def _place(argument: Argument) -> Span:

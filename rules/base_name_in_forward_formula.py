@@ -1,0 +1,153 @@
+"""A forward formula uses a differentiable argument without saying which of its two parts
+
+## What it detects
+
+The plain name of an argument that has a backward formula, in the formula of an output. Arguments without backward
+formula and lists of tensors keep their names.
+
+## Why it is bad
+
+Where a forward formula is evaluated, the argument is a dual number: ``self`` carries the tangent along. The formula has
+to say whether it means the value, ``self_p``, or the tangent, ``self_t``. PyTorch's generator refuses the plain name.
+
+## Example
+
+    - name: sin(Tensor self) -> Tensor
+      self: grad * self.cos().conj()
+      result: self_t * self.cos()
+
+## Instead
+
+    - name: sin(Tensor self) -> Tensor
+      self: grad * self.cos().conj()
+      result: self_t * self_p.cos()
+
+## Fix safety
+
+The fix takes the value, which is what is missing beside a tangent. It is never applied unasked, as the tangent may be
+meant.
+
+## Sources
+
+torchgen/packaged/autograd/load_derivatives.py, ``postprocess_forward_derivatives`` (``find_required_inputs``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.formula import Word
+from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
+from derivlint.lint.wording import quoted
+from derivlint.model import KeyedFormula
+from derivlint.model.forward import PRIMAL, TANGENT, base_name_uses
+from derivlint.model.inplace import ORIGINAL_PRIMAL
+from derivlint.model.keywords import near_keyword
+from derivlint.model.scope import NotDeclared, undeclared_names, visible_tangents
+from derivlint.model.words import variable_uses
+
+META = RuleMeta(severity=Severity.ERROR, checks=("L21",))
+
+VALID = (
+    """\
+- name: sin(Tensor self) -> Tensor
+  self: grad * self.cos().conj()
+  result: self_t * self_p.cos()
+""",
+    # an argument without backward formula has no parts, a list of tensors is unpacked by the function
+    """\
+- name: masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor
+  self: grad.masked_fill(mask, 0)
+  mask: non_differentiable
+  result: self_t.masked_fill(mask, 0)
+- name: cat(Tensor[] tensors, int dim=0) -> Tensor
+  tensors: cat_tensors_backward(grad, to_args_sizes_sym(tensors), to_args_scalartypes(tensors), dim)
+  result: cat_jvp(tensors, dim)
+""",
+    # a member of that name is not the argument
+    """\
+- name: no_such_operator(Tensor self) -> Tensor
+  self: grad
+  result: self_t * self
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: sin(Tensor self) -> Tensor
+  self: grad * self.cos().conj()
+  result: self_t * self.cos() + 0 * self
+""",
+        at="3:20-24",
+        message='"self" is ambiguous in a forward formula: it has a value and a tangent',
+        help='use "self_p" for its value or "self_t" for its tangent',
+        fixed="""\
+- name: sin(Tensor self) -> Tensor
+  self: grad * self.cos().conj()
+  result: self_t * self_p.cos() + 0 * self_p
+""",
+    ),
+    Invalid(
+        """\
+- name: atan2(Tensor self, Tensor other) -> Tensor
+  self, other: atan2_backward(grad, self, other, grad_input_mask)
+  result: atan2_jvp(self, other_p)
+""",
+        at="3:21-25",
+        message='"self" is ambiguous in a forward formula: it has a value and a tangent',
+        help='use "self_p" for its value or "self_t" for its tangent',
+    ),
+    # in an in-place kernel "self_p" is the new value
+    Invalid(
+        """\
+- name: polygamma_(Tensor(a!) self, int n) -> Tensor(a!)
+  self: grad * polygamma(n + 1, self)
+  result: self_t.mul_(polygamma(n + 1, self))
+""",
+        at="3:40-44",
+        message='"self" is ambiguous in a forward formula: it has a value and a tangent',
+        help='use "original_self_p" for its value before the call, "result" after it, or "self_t" for its tangent',
+        fixed="""\
+- name: polygamma_(Tensor(a!) self, int n) -> Tensor(a!)
+  self: grad * polygamma(n + 1, self)
+  result: self_t.mul_(polygamma(n + 1, original_self_p))
+""",
+    ),
+)
+
+
+def check(line: KeyedFormula) -> Iterator[Finding]:
+    """Judge the plain names of differentiable arguments in one forward formula."""
+    info = line.body.info
+    # a formula with gradients is a backward formula in the wrong place
+    if info is None or any(name.reason is NotDeclared.GRADIENT_IN_FORWARD for name in undeclared_names(line)):
+        return
+    misspelt = {name.text for each in line.body.lines if near_keyword(each) is not None for name in each.names}
+    for binding, uses in base_name_uses(line):
+        name = binding.name
+        if name in misspelt or name in info.non_differentiable_arg_names:
+            continue
+        primal = name + PRIMAL
+        cure = f"use {quoted(primal)} for its value or {quoted(name + TANGENT)} for its tangent"
+        function = line.entry.function
+        if name == "self" and function is not None and function.is_inplace:
+            primal = ORIGINAL_PRIMAL
+            cure = (
+                f'use {quoted(primal)} for its value before the call, "result" after it, or "self_t" for its tangent'
+            )
+        yield Finding(
+            line.span_of(uses[0]),
+            f"{quoted(name)} is ambiguous in a forward formula: it has a value and a tangent",
+            help=cure,
+            fix=_fix(line, uses, primal),
+        )
+
+
+def _fix(line: KeyedFormula, uses: tuple[Word, ...], primal: str) -> Fix | None:
+    # without any tangent in the formula, the tangent may be what is missing
+    has_tangent = any(variable_uses(line.formula, tangent) for tangent in visible_tangents(line))
+    if not has_tangent or not line.is_exact():
+        return None
+    edits = tuple(TextEdit(line.span_of(word), primal) for word in uses)
+    return Fix(f"use the value, {quoted(primal)}", edits, safe=False)

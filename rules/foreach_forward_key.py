@@ -1,0 +1,123 @@
+"""The forward key of a foreach operator's reference is not result
+
+## What it detects
+
+A forward formula for an output with a name of its own, such as ``values``, in an entry from which the formulas of a
+foreach operator are made.
+
+## Why it is bad
+
+PyTorch makes the forward formula of ``_foreach_abs`` out of that of ``abs`` and sets the tangents of ``result``. Its
+generator stops with an assertion where the formula is for an output of another name.
+
+## Example
+
+    - name: twist(Tensor self) -> Tensor twisted
+      self: grad * 2
+      twisted: self_t * 2
+
+## Instead
+
+Leave the name of the output out of the schema in native_functions.yaml, or give the foreach operator an entry of its
+own.
+
+## Sources
+
+torchgen/packaged/autograd/gen_variable_type.py, ``emit_fw_derivatives``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.wording import quoted
+from derivlint.model import Entry, How, Model, NameKind
+from derivlint.model.foreach import RESULT
+
+META = RuleMeta(severity=Severity.ERROR, checks=("G14",))
+
+NATIVES = """\
+- func: twist(Tensor self) -> Tensor twisted
+  dispatch:
+    CPU: twist
+- func: _foreach_twist(Tensor[] self) -> Tensor[]
+  dispatch:
+    CPU: _foreach_twist
+- func: turn(Tensor self, Scalar angle) -> Tensor turned
+  dispatch:
+    CPU: turn
+- func: _foreach_turn.ScalarList(Tensor[] self, Scalar[] angle) -> Tensor[]
+  dispatch:
+    CPU: _foreach_turn
+"""
+
+VALID = (
+    """\
+- name: abs(Tensor self) -> Tensor
+  self: grad * self.sgn()
+  result: self_t * self_p.sgn()
+""",
+    # cummax has no foreach variant
+    """\
+- name: cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)
+  output_differentiability: [True, False]
+  self: cummaxmin_backward(grad, self, indices, dim)
+  values: self_t.gather(dim, indices)
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: twist(Tensor self) -> Tensor twisted
+  self: grad * 2
+  twisted: self_t * 2
+""",
+        at="3:3-10",
+        message='"_foreach_twist" shares this formula and has no output "twisted", only "result"',
+        help='give "_foreach_twist" an entry of its own',
+        natives=NATIVES,
+    ),
+    Invalid(
+        """\
+- name: turn(Tensor self, Scalar angle) -> Tensor turned
+  self: grad * angle
+  turned: auto_linear
+""",
+        at="3:3-9",
+        message='"_foreach_turn.ScalarList" shares this formula and has no output "turned", only "result"',
+        help='give "_foreach_turn.ScalarList" an entry of its own',
+        natives=NATIVES,
+    ),
+)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Judge the forward keys of entries from which foreach formulas are made, each entry once."""
+    for entry in model.entries:
+        finding = _judge(model, entry)
+        if finding is not None:
+            yield finding
+
+
+def _judge(model: Model, entry: Entry) -> Finding | None:
+    for each in model.differentiabilities(entry):
+        if each.match.how is not How.FOREACH_GENERATED or not (each.is_generated and each.requires_derivative):
+            continue
+        for forward in each.forwards:
+            line = forward.line
+            if line is None or not line.resolved_names or forward.var_names[0] == RESULT:
+                continue
+            key, resolved = line.resolved_names[0]
+            # an output under a wrong name has a rule of its own
+            if resolved.kind is not NameKind.OUTPUT:
+                continue
+            foreach = quoted(str(each.function.name))
+            return Finding(
+                key.span,
+                f'{foreach} shares this formula and has no output {quoted(key.text)}, only "{RESULT}"',
+                help=f"give {foreach} an entry of its own",
+                at=line,
+            )
+    return None

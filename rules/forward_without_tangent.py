@@ -1,0 +1,143 @@
+"""A forward formula uses no tangent
+
+## What it detects
+
+A formula of an output without ``x_t`` of any differentiable argument. The formulas of operators that take a single list
+of tensors are left out, as the function they call unpacks the tangents.
+
+## Why it is bad
+
+A forward formula computes the tangent of an output, which is linear in the tangents of the arguments: without any of
+them it is zero or wrong. PyTorch's generator refuses it.
+
+## Example
+
+    - name: mm(Tensor self, Tensor mat2) -> Tensor
+      self: mm_mat1_backward(grad, mat2, self.sym_sizes(), self.sym_strides(), self.layout(), 1)
+      mat2: mm_mat2_backward(grad, self, mat2.sym_sizes(), mat2.sym_strides(), mat2.layout(), 1)
+      result: at::mm(self_p, mat2_p)
+
+## Instead
+
+    - name: mm(Tensor self, Tensor mat2) -> Tensor
+      self: mm_mat1_backward(grad, mat2, self.sym_sizes(), self.sym_strides(), self.layout(), 1)
+      mat2: mm_mat2_backward(grad, self, mat2.sym_sizes(), mat2.sym_strides(), mat2.layout(), 1)
+      result: at::mm(self_t, mat2_p) + at::mm(self_p, mat2_t)
+
+## Sources
+
+torchgen/packaged/autograd/gen_variable_type.py, ``emit_fw_derivatives`` (``get_any_has_fw_grad_cond``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.wording import quoted_list
+from derivlint.model import Differentiability, DispatchBody, KeyedFormula, Model, Role
+from derivlint.model.forward import base_name_uses
+from derivlint.model.inplace import ORIGINAL_TANGENT
+from derivlint.model.keywords import is_clear
+from derivlint.model.scope import undeclared_names, visible_tangents
+from derivlint.model.words import mentions
+
+META = RuleMeta(severity=Severity.ERROR, checks=("G7",))
+
+VALID = (
+    """\
+- name: mm(Tensor self, Tensor mat2) -> Tensor
+  self: mm_mat1_backward(grad, mat2, self.sym_sizes(), self.sym_strides(), self.layout(), 1)
+  mat2: mm_mat2_backward(grad, self, mat2.sym_sizes(), mat2.sym_strides(), mat2.layout(), 1)
+  result: at::mm(self_t, mat2_p) + at::mm(self_p, mat2_t)
+""",
+    # the function unpacks the tangents of the list
+    """\
+- name: stack(Tensor[] tensors, int dim=0) -> Tensor
+  tensors: stack_tensors_backward(grad, dim, to_args_scalartypes(tensors))
+  result: stack_jvp(tensors, dim)
+""",
+    # the undeclared tangent is what is wrong
+    """\
+- name: sin(Tensor self) -> Tensor
+  self: grad * self.cos().conj()
+  result: slef_t * self_p.cos()
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: mm(Tensor self, Tensor mat2) -> Tensor
+  self: mm_mat1_backward(grad, mat2, self.sym_sizes(), self.sym_strides(), self.layout(), 1)
+  mat2: mm_mat2_backward(grad, self, mat2.sym_sizes(), mat2.sym_strides(), mat2.layout(), 1)
+  result: at::mm(self_p, mat2_p)
+""",
+        at="4:11-33",
+        message='the forward formula of "result" uses no tangent',
+        help='the tangents are "self_t" and "mat2_t"',
+    ),
+    Invalid(
+        """\
+- name: sin(Tensor self) -> Tensor
+  result: result * 2
+""",
+        at="2:11-21",
+        message='the forward formula of "result" uses no tangent, as no argument has a backward formula',
+        help="give the differentiable arguments their backward formulas",
+    ),
+    Invalid(
+        """\
+- name: acosh_(Tensor(a!) self) -> Tensor(a!)
+  self: not_implemented("inplace version of acosh")
+  result: original_self_t / (original_self_p.pow(2) - 1).sqrt()
+""",
+        at="3:11-64",
+        message='the forward formula of "result" uses no tangent but "original_self_t"',
+        help='write the new tangent into the old one with "self_t.copy_(...)"',
+    ),
+)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Find the forward formulas for which some kernel of their entry unpacks no tangent."""
+    for entry in model.entries:
+        for body in entry.bodies:
+            lines = [line for line in body.with_role(Role.FORWARD) if _lacks_tangent(line)]
+            if lines and is_clear(body) and any(_needs_tangents(each, body) for each in model.differentiabilities(entry)):
+                for line in lines:
+                    yield _finding(line)
+
+
+def _needs_tangents(differentiability: Differentiability, body: DispatchBody) -> bool:
+    """Whether a kernel evaluates the forward formulas, and asks before whether there is a tangent."""
+    applies = differentiability.key == body.key and differentiability.is_generated
+    if not applies or differentiability.is_inplace_foreach:
+        return False
+    return differentiability.requires_derivative and not differentiability.takes_single_tensor_list
+
+
+def _lacks_tangent(line: KeyedFormula) -> bool:
+    """Whether the formula needs no tangent, and nothing else is wrong with its names."""
+    forward = line.forward
+    if forward is None or forward.required_inputs_fw_grad or line.says_non_differentiable:
+        return False
+    proper = line.formula.tree is not None and all(
+        resolved.output is not None and resolved.output.has_tangent for _, resolved in line.resolved_names
+    )
+    return proper and not undeclared_names(line) and not base_name_uses(line)
+
+
+def _finding(line: KeyedFormula) -> Finding:
+    outputs = quoted_list([name.text for name in line.names])
+    message = f"the forward formula of {outputs} uses no tangent"
+    tangents = visible_tangents(line)
+    if mentions(line.formula, ORIGINAL_TANGENT):
+        message = f'{message} but "{ORIGINAL_TANGENT}"'
+        cure = 'write the new tangent into the old one with "self_t.copy_(...)"'
+    elif tangents:
+        cure = f"the tangent{' is' if len(tangents) == 1 else 's are'} {quoted_list(tangents)}"
+    else:
+        message = f"{message}, as no argument has a backward formula"
+        cure = "give the differentiable arguments their backward formulas"
+    return Finding(line.value.span, message, help=cure, at=line)

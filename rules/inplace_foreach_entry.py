@@ -1,0 +1,95 @@
+"""An entry for an in-place foreach operator
+
+## What it detects
+
+An entry whose operator is called ``_foreach_<name>_``, whatever it says.
+
+## Why it is bad
+
+The kernel of an in-place foreach operator runs the formulas of the operator that it applies to every element, such as
+``abs`` for ``_foreach_abs_``. With an entry of its own, the generator compares a list of tensors with itself as an
+element and stops with an assertion.
+
+## Example
+
+    - name: _foreach_abs_(Tensor(a!)[] self) -> ()
+      self: grads[i] * self[i].sgn()
+
+## Instead
+
+    - name: abs(Tensor self) -> Tensor
+      self: grad * self.sgn()
+
+## Sources
+
+torchgen/packaged/autograd/gen_variable_type.py, ``emit_body``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
+from derivlint.lint.wording import quoted
+from derivlint.model import Model
+from derivlint.schema import NativeFunction
+
+META = RuleMeta(severity=Severity.ERROR, checks=("G15",))
+
+VALID = (
+    """\
+- name: abs(Tensor self) -> Tensor
+  self: grad * self.sgn()
+  result: auto_element_wise
+""",
+    # out of place, a foreach operator may have an entry
+    """\
+- name: _foreach_minimum.List(Tensor[] self, Tensor[] other) -> Tensor[]
+  self: at::where(self[i] == other[i], grads[i] / 2, grads[i]).masked_fill_(self[i] > other[i], 0)
+  other: at::where(self[i] == other[i], grads[i] / 2, grads[i]).masked_fill_(self[i] <= other[i], 0)
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: _foreach_abs_(Tensor(a!)[] self) -> ()
+""",
+        at="1:9-22",
+        message='"_foreach_abs_" cannot have an entry, as in-place foreach operators borrow their formulas',
+        help='write its formulas in the entry of "abs"',
+    ),
+    Invalid(
+        """\
+- name: abs(Tensor self) -> Tensor
+  self: grad * self.sgn()
+- name: _foreach_mul_.Scalar(Tensor(a!)[] self, Scalar scalar) -> ()
+  self: non_differentiable
+""",
+        at="3:9-29",
+        message='"_foreach_mul_.Scalar" cannot have an entry, as in-place foreach operators borrow their formulas',
+        help='write its formulas in the entry of "mul"',
+    ),
+)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Find the entries of in-place foreach operators."""
+    for entry in model.entries:
+        for each in model.differentiabilities(entry):
+            if each.is_own_inplace_foreach_entry and each.is_generated:
+                operator = quoted(str(each.function.name))
+                yield Finding(
+                    entry.name_span,
+                    f"{operator} cannot have an entry, as in-place foreach operators borrow their formulas",
+                    help=_cure(model, each.function),
+                    at=entry,
+                )
+                break
+
+
+def _cure(model: Model, function: NativeFunction) -> str:
+    base = function.name.base.removeprefix("_foreach_")
+    if model.natives.with_base(base):
+        return f"write its formulas in the entry of {quoted(base)}"
+    return "remove the entry"

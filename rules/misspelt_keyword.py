@@ -1,0 +1,174 @@
+"""A word that stands for a whole formula is misspelt or out of place
+
+## What it detects
+
+A formula that is one word near ``auto_linear``, ``auto_element_wise`` or ``non_differentiable`` but not exactly it:
+``Auto_linear``, ``auto linear``, ``elementwise``, ``nondifferentiable``. The same for ``auto_linear`` and
+``auto_element_wise`` in a backward formula, where they mean nothing.
+
+## Why it is bad
+
+PyTorch's generator compares the first two words exactly, blanks and case included, and takes anything else for C++. It
+then complains about a missing tangent, or leaves the undeclared name to the C++ compiler.
+
+## Example
+
+    - name: neg(Tensor self) -> Tensor
+      self: grad.neg()
+      result: auto-linear
+
+## Instead
+
+    - name: neg(Tensor self) -> Tensor
+      self: grad.neg()
+      result: auto_linear
+
+## Fix safety
+
+The fix is safe where at most two letters differ, and a guess otherwise.
+
+## Sources
+
+torchgen/packaged/autograd/load_derivatives.py, ``create_differentiability_info`` and
+``postprocess_forward_derivatives``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
+from derivlint.lint.wording import distance, quoted
+from derivlint.model import NON_DIFFERENTIABLE, KeyedFormula, Role
+from derivlint.model.keywords import near_keyword
+from derivlint.yaml_reader import Scalar
+
+META = RuleMeta(severity=Severity.ERROR, checks=("G7", "X2"))
+
+VALID = (
+    """\
+- name: neg(Tensor self) -> Tensor
+  self: grad.neg()
+  result: auto_linear
+""",
+    # this word may be written in any case
+    """\
+- name: masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor
+  self: grad.masked_fill(mask, 0)
+  mask: " Non_Differentiable"
+""",
+    """\
+- name: neg(Tensor self) -> Tensor
+  self: linear(grad)
+  result: linear(self_t)
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: neg(Tensor self) -> Tensor
+  self: grad.neg()
+  result: auto-linear
+""",
+        at="3:11-22",
+        message='"auto-linear" is C++ to torchgen, not "auto_linear"',
+        help='did you mean "auto_linear"?',
+        fixed="""\
+- name: neg(Tensor self) -> Tensor
+  self: grad.neg()
+  result: auto_linear
+""",
+    ),
+    Invalid(
+        """\
+- name: sin(Tensor self) -> Tensor
+  self: grad * self.cos().conj()
+  result: elementwise
+""",
+        at="3:11-22",
+        message='"elementwise" is C++ to torchgen, not "auto_element_wise"',
+        help='did you mean "auto_element_wise"?',
+        fixed="""\
+- name: sin(Tensor self) -> Tensor
+  self: grad * self.cos().conj()
+  result: auto_element_wise
+""",
+    ),
+    Invalid(
+        """\
+- name: sin(Tensor self) -> Tensor
+  self: grad * self.cos().conj()
+  result: " auto_element_wise "
+""",
+        at="3:11-32",
+        message='" auto_element_wise " is C++ to torchgen, not "auto_element_wise": it compares blanks as well',
+        fixed="""\
+- name: sin(Tensor self) -> Tensor
+  self: grad * self.cos().conj()
+  result: auto_element_wise
+""",
+    ),
+    Invalid(
+        """\
+- name: masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor
+  self: grad.masked_fill(mask, 0)
+  mask: nondifferentiable
+  result: self_t.masked_fill(mask, 0)
+""",
+        at="3:9-26",
+        message='"nondifferentiable" is C++ to torchgen, not "non_differentiable"',
+        help='did you mean "non_differentiable"?',
+        fixed="""\
+- name: masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor
+  self: grad.masked_fill(mask, 0)
+  mask: non_differentiable
+  result: self_t.masked_fill(mask, 0)
+""",
+    ),
+    Invalid(
+        """\
+- name: neg(Tensor self) -> Tensor
+  self: auto_linear
+  result: auto_linear
+""",
+        at="2:9-20",
+        message='"auto_linear" is for forward formulas and means nothing in a backward formula',
+        help='write the formula out, with "grad" for the gradient of the output',
+    ),
+)
+
+
+def check(line: KeyedFormula) -> Iterator[Finding]:
+    """Judge a formula that is one word."""
+    meant = near_keyword(line)
+    if meant is None or line.text is None or line.entry.function is None or line.role is Role.UNRESOLVED:
+        return
+    is_about_arguments = meant == NON_DIFFERENTIABLE
+    where, written = line.value.span, quoted(" ".join(line.text.split()))
+    if line.role is Role.BACKWARD and not is_about_arguments:
+        if line.text.strip() == meant:
+            message = f"{written} is for forward formulas and means nothing in a backward formula"
+        else:
+            message = f"{written} is C++ to torchgen; {quoted(meant)} is for forward formulas only"
+        yield Finding(where, message, help='write the formula out, with "grad" for the gradient of the output')
+        return
+    if line.role is Role.FORWARD and is_about_arguments:
+        message = f"{written} is C++ to torchgen; {quoted(meant)} is for arguments only"
+        yield Finding(where, message, help='outputs are switched off with "output_differentiability"')
+        return
+    if line.text.strip() == meant:
+        shown = quoted(line.text) if "\n" not in line.text else f"{written} with its line break"
+        message = f"{shown} is C++ to torchgen, not {quoted(meant)}: it compares blanks as well"
+        yield Finding(where, message, help=f"write {quoted(meant)} alone", fix=_fix(line, meant))
+        return
+    message = f"{written} is C++ to torchgen, not {quoted(meant)}"
+    yield Finding(where, message, help=f"did you mean {quoted(meant)}?", fix=_fix(line, meant))
+
+
+def _fix(line: KeyedFormula, meant: str) -> Fix | None:
+    value = line.value
+    if not isinstance(value, Scalar) or value.style not in ("plain", "single", "double") or line.text is None:
+        return None
+    is_slip = distance(line.text.strip().lower(), meant, 2) <= 2
+    return Fix(f"write {quoted(meant)}", (TextEdit(value.span, meant),), safe=is_slip)

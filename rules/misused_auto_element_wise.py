@@ -1,0 +1,160 @@
+"""auto_element_wise where it cannot be expanded
+
+## What it detects
+
+``auto_element_wise`` in the entry of an in-place operator, in an entry where not exactly one argument has a backward
+formula, beside another forward formula, or in a key with several outputs.
+
+## Why it is bad
+
+PyTorch's generator makes the forward formula out of the one backward formula: ``grad`` becomes the tangent of the one
+argument, and the argument its value. That is defined for one argument and one output, and needs a value of ``self``
+that an in-place operator has overwritten. The generator refuses the entry.
+
+## Example
+
+    - name: mul.Tensor(Tensor self, Tensor other) -> Tensor
+      self: mul_tensor_backward(grad, other, self.scalar_type())
+      other: mul_tensor_backward(grad, self, other.scalar_type())
+      result: auto_element_wise
+
+## Instead
+
+    - name: mul.Tensor(Tensor self, Tensor other) -> Tensor
+      self: mul_tensor_backward(grad, other, self.scalar_type())
+      other: mul_tensor_backward(grad, self, other.scalar_type())
+      result: other_t * self_p + self_t * other_p
+
+## Sources
+
+torchgen/packaged/autograd/load_derivatives.py, ``postprocess_forward_derivatives``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
+from derivlint.lint.wording import counted, quoted, quoted_list
+from derivlint.model import AUTO_ELEMENT_WISE, DispatchBody, KeyedFormula, Role
+from derivlint.model.keywords import is_clear
+
+META = RuleMeta(severity=Severity.ERROR, checks=("L22", "L23", "L24"))
+
+VALID = (
+    """\
+- name: sin(Tensor self) -> Tensor
+  self: grad * self.cos().conj()
+  result: auto_element_wise
+""",
+    # what the one argument of "slef" is meant to be is not known
+    """\
+- name: sin(Tensor self) -> Tensor
+  slef: grad * self.cos().conj()
+  result: auto_element_wise
+""",
+    """\
+- name: masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor
+  self: grad.masked_fill(mask, 0)
+  mask: non_differentiable
+  result: auto_element_wise
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: mul.Tensor(Tensor self, Tensor other) -> Tensor
+  self: mul_tensor_backward(grad, other, self.scalar_type())
+  other: mul_tensor_backward(grad, self, other.scalar_type())
+  result: auto_element_wise
+""",
+        at="4:11-28",
+        message='"auto_element_wise" is for one differentiable argument, but "mul.Tensor" has 2: "self" and "other"',
+        help="write the forward formula out",
+    ),
+    Invalid(
+        """\
+- name: sin(Tensor self) -> Tensor
+  result: auto_element_wise
+""",
+        at="2:11-28",
+        message='"auto_element_wise" is made from a backward formula, but "sin" has none',
+        help="give one argument a backward formula",
+    ),
+    Invalid(
+        """\
+- name: acosh_(Tensor(a!) self) -> Tensor(a!)
+  self: not_implemented("inplace version of acosh")
+  result: auto_element_wise
+""",
+        at="3:11-28",
+        message='"auto_element_wise" needs the old value of "self", which the in-place "acosh_" overwrites',
+        help='write the forward formula out, with "original_self_p" for the old value',
+    ),
+    Invalid(
+        """\
+- name: std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) \
+-> (Tensor, Tensor)
+  self: std_mean_backward(grads[0], grads[1], self, result0, dim, correction, keepdim)
+  result0: auto_element_wise
+  result1: mean(self_t, dim.value_or(IntArrayRef({})), keepdim)
+""",
+        at="3:12-29",
+        message='"auto_element_wise" must be the only forward formula, but "std_mean.correction" has 2',
+        help="write the forward formula out",
+    ),
+    Invalid(
+        """\
+- name: std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) \
+-> (Tensor, Tensor)
+  self: std_mean_backward(grads[0], grads[1], self, result0, dim, correction, keepdim)
+  result0, result1: auto_element_wise
+""",
+        at="3:21-38",
+        message='"auto_element_wise" is for one output, but its key names 2: "result0" and "result1"',
+        help="write the forward formula out",
+    ),
+)
+
+WRITE_OUT = "write the forward formula out"
+
+
+def check(body: DispatchBody) -> Iterator[Finding]:
+    """Find the first precondition of ``auto_element_wise`` that the formulas of one dispatch key do not meet."""
+    line = next((line for line in body.with_role(Role.FORWARD) if line.auto == AUTO_ELEMENT_WISE), None)
+    if line is None or body.info is None or body.entry.function is None or not is_clear(body):
+        return
+    refusal = _refusal(body, line)
+    if refusal is not None:
+        message, cure, related = refusal
+        yield Finding(line.value.span, f'"{AUTO_ELEMENT_WISE}" {message}', help=cure, related=related, at=line)
+
+
+def _refusal(body: DispatchBody, line: KeyedFormula) -> tuple[str, str, tuple[Related, ...]] | None:
+    operator = quoted(body.entry.operator or "")
+    function, info = body.entry.function, body.info
+    if function is None or info is None:
+        return None
+    if function.is_inplace:
+        cure = f'{WRITE_OUT}, with "original_self_p" for the old value'
+        return f'needs the old value of "self", which the in-place {operator} overwrites', cure, ()
+    arguments = [binding.name for binding in info.args_with_derivatives]
+    forward = body.with_role(Role.FORWARD)
+    if not arguments:
+        return f"is made from a backward formula, but {operator} has none", "give one argument a backward formula", ()
+    if len(arguments) > 1:
+        related = tuple(
+            Related(f"{quoted_list([name.text for name in each.names])} declared here", each.key.span)
+            for each in body.with_role(Role.BACKWARD)
+        )
+        fact = f"is for one differentiable argument, but {operator} has {len(arguments)}: {quoted_list(arguments)}"
+        return fact, WRITE_OUT, related
+    if len(forward) > 1:
+        others = tuple(Related("another forward formula", each.key.span) for each in forward if each is not line)
+        return f"must be the only forward formula, but {operator} has {len(forward)}", WRITE_OUT, others
+    # several keys for the one argument mean that it is repeated, which has a rule of its own
+    outputs = [name.text for name in line.names]
+    if len(set(outputs)) > 1:
+        return f"is for one output, but its key names {len(outputs)}: {quoted_list(outputs)}", WRITE_OUT, ()
+    return None

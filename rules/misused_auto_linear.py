@@ -1,0 +1,116 @@
+"""auto_linear where it cannot be expanded
+
+## What it detects
+
+``auto_linear`` beside another forward formula, in a key with several outputs, or in an entry where no argument has a
+backward formula.
+
+## Why it is bad
+
+PyTorch's generator expands the word to a call of the operator itself, with the tangents of all differentiable arguments
+in their places. That is one formula for one output, and needs to know which arguments are differentiable. The generator
+refuses the entry.
+
+## Example
+
+    - name: split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]
+      result: auto_linear
+
+## Instead
+
+    - name: split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]
+      self: split_with_sizes_backward(grads, split_sizes, dim, self.sym_sizes(), self.options())
+      result: auto_linear
+
+## Sources
+
+torchgen/packaged/autograd/load_derivatives.py, ``postprocess_forward_derivatives``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
+from derivlint.lint.wording import quoted, quoted_list
+from derivlint.model import AUTO_ELEMENT_WISE, AUTO_LINEAR, DispatchBody, Role
+from derivlint.model.keywords import is_clear
+
+META = RuleMeta(severity=Severity.ERROR, checks=("L25", "L26"))
+
+VALID = (
+    """\
+- name: neg(Tensor self) -> Tensor
+  self: grad.neg()
+  result: auto_linear
+""",
+    # it may be used in place, and with several differentiable arguments
+    """\
+- name: add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
+  self: handle_r_to_c(self.scalar_type(), grad)
+  other: handle_r_to_c(other.scalar_type(), maybe_multiply(grad, alpha.conj()))
+  result: auto_linear
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: neg(Tensor self) -> Tensor
+  result: auto_linear
+""",
+        at="2:11-22",
+        message='"auto_linear" needs to know the differentiable arguments, but "neg" has no backward formula',
+        help="give the arguments in which the operator is linear their backward formulas",
+    ),
+    Invalid(
+        """\
+- name: std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) \
+-> (Tensor, Tensor)
+  self: std_mean_backward(grads[0], grads[1], self, result0, dim, correction, keepdim)
+  result0: std_backward(result0, self_p, result0, dim, correction, keepdim) * self_t
+  result1: auto_linear
+""",
+        at="4:12-23",
+        message='"auto_linear" must be the only forward formula, but "std_mean.correction" has 2',
+        help="write the forward formula out",
+    ),
+    Invalid(
+        """\
+- name: std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) \
+-> (Tensor, Tensor)
+  self: std_mean_backward(grads[0], grads[1], self, result0, dim, correction, keepdim)
+  result0, result1: auto_linear
+""",
+        at="3:21-32",
+        message='"auto_linear" is for one output, but its key names 2: "result0" and "result1"',
+        help="write the forward formula out",
+    ),
+)
+
+WRITE_OUT = "write the forward formula out"
+
+
+def check(body: DispatchBody) -> Iterator[Finding]:
+    """Find the first precondition of ``auto_linear`` that the formulas of one dispatch key do not meet."""
+    forward = body.with_role(Role.FORWARD)
+    line = next((line for line in forward if line.auto == AUTO_LINEAR), None)
+    if line is None or body.info is None or not is_clear(body):
+        return
+    operator = quoted(body.entry.operator or "")
+    outputs = [name.text for name in line.names]
+    cure, related = WRITE_OUT, ()
+    if not body.info.args_with_derivatives:
+        fact = f"needs to know the differentiable arguments, but {operator} has no backward formula"
+        cure = "give the arguments in which the operator is linear their backward formulas"
+    elif len(forward) > 1:
+        # that the other word must be alone is said of the other word
+        if any(each.auto == AUTO_ELEMENT_WISE for each in forward):
+            return
+        fact = f"must be the only forward formula, but {operator} has {len(forward)}"
+        related = tuple(Related("another forward formula", each.key.span) for each in forward if each is not line)
+    elif len(set(outputs)) > 1:
+        fact = f"is for one output, but its key names {len(outputs)}: {quoted_list(outputs)}"
+    else:
+        return
+    yield Finding(line.value.span, f'"{AUTO_LINEAR}" {fact}', help=cure, related=related, at=line)

@@ -1,0 +1,115 @@
+"""A formula of an out-of-place operator uses the original value of self
+
+## What it detects
+
+``original_self_p`` or ``original_self_t`` in a forward formula of an operator that does not modify ``self``.
+
+## Why it is bad
+
+The names exist in kernels of in-place operators only, where ``self`` is overwritten. Elsewhere ``self_p`` is the
+original value. PyTorch's generator copies the name, and the C++ compiler finds it undeclared. For the in-place variant
+the generator puts the original value into a formula that is written with ``self_p``.
+
+## Example
+
+    - name: polygamma(int n, Tensor self) -> Tensor
+      self: grad * polygamma(n + 1, self)
+      result: self_t * polygamma(n + 1, original_self_p)
+
+## Instead
+
+    - name: polygamma(int n, Tensor self) -> Tensor
+      self: grad * polygamma(n + 1, self)
+      result: self_t * polygamma(n + 1, self_p)
+
+## Fix safety
+
+The fix is safe: ``self_p`` and ``self_t`` are what the names mean where nothing is overwritten.
+
+## Sources
+
+torchgen/packaged/autograd/gen_variable_type.py, ``emit_original_self_definition``; torchgen/api/autograd.py,
+``match_differentiability_info``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
+from derivlint.lint.wording import quoted
+from derivlint.model import KeyedFormula
+from derivlint.model.inplace import ORIGINAL_PRIMAL, SELF_PRIMAL, SELF_TANGENT
+from derivlint.model.scope import NotDeclared, UndeclaredName, undeclared_names, visible_names
+
+META = RuleMeta(severity=Severity.ERROR, checks=("G7", "X2"))
+
+VALID = (
+    """\
+- name: polygamma(int n, Tensor self) -> Tensor
+  self: grad * polygamma(n + 1, self)
+  result: self_t * polygamma(n + 1, self_p)
+""",
+    """\
+- name: polygamma_(Tensor(a!) self, int n) -> Tensor(a!)
+  self: grad * polygamma(n + 1, self)
+  result: self_t.mul_(polygamma(n + 1, original_self_p))
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: polygamma(int n, Tensor self) -> Tensor
+  self: grad * polygamma(n + 1, self)
+  result: self_t * polygamma(n + 1, original_self_p)
+""",
+        at="3:37-52",
+        message='"original_self_p" is for in-place operators, and "polygamma" does not modify "self"',
+        help='use "self_p"',
+        fixed="""\
+- name: polygamma(int n, Tensor self) -> Tensor
+  self: grad * polygamma(n + 1, self)
+  result: self_t * polygamma(n + 1, self_p)
+""",
+    ),
+    Invalid(
+        """\
+- name: sin(Tensor self) -> Tensor
+  self: grad * self.cos().conj()
+  result: original_self_t * original_self_p.cos()
+""",
+        at="3:11-26",
+        message='"original_self_t" is for in-place operators, and "sin" does not modify "self"',
+        help='use "self_t"',
+        fixed="""\
+- name: sin(Tensor self) -> Tensor
+  self: grad * self.cos().conj()
+  result: self_t * self_p.cos()
+""",
+    ),
+)
+
+
+def check(line: KeyedFormula) -> Iterator[Finding]:
+    """Judge the names of the original self in one formula, once."""
+    names = [name for name in undeclared_names(line) if name.reason is NotDeclared.ORIGINAL_SELF]
+    if names:
+        written = names[0].word.text
+        yield Finding(
+            line.span_of(names[0].word),
+            f'{quoted(written)} is for in-place operators, and "{line.entry.operator}" does not modify "self"',
+            help=f"use {quoted(_instead(names[0]))}",
+            fix=_fix(line, names),
+        )
+
+
+def _instead(name: UndeclaredName) -> str:
+    return SELF_PRIMAL if name.word.text == ORIGINAL_PRIMAL else SELF_TANGENT
+
+
+def _fix(line: KeyedFormula, names: list[UndeclaredName]) -> Fix | None:
+    if not line.is_exact() or SELF_TANGENT not in visible_names(line):
+        return None
+    edits = tuple(TextEdit(line.span_of(name.word), _instead(name)) for name in names)
+    return Fix(f"use {quoted(_instead(names[0]))}", edits)

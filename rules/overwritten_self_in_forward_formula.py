@@ -1,0 +1,122 @@
+"""The forward formula of an in-place operator uses a value that is overwritten
+
+## What it detects
+
+``self_p`` in the forward formula of an entry that is written for an in-place operator.
+
+## Why it is bad
+
+The formula is evaluated after the operator has run, when ``self`` holds the result: ``self_p`` would be the new value
+where the old one is meant. PyTorch's generator refuses the name.
+
+## Example
+
+    - name: polygamma_(Tensor(a!) self, int n) -> Tensor(a!)
+      self: grad * polygamma(n + 1, self)
+      result: self_t.mul_(polygamma(n + 1, self_p))
+
+## Instead
+
+    - name: polygamma_(Tensor(a!) self, int n) -> Tensor(a!)
+      self: grad * polygamma(n + 1, self)
+      result: self_t.mul_(polygamma(n + 1, original_self_p))
+
+## Fix safety
+
+The fix takes the old value, of which the kernel then keeps a copy. It is never applied unasked, as the result may be
+meant, which costs nothing.
+
+## Sources
+
+torchgen/api/autograd.py, ``match_differentiability_info``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
+from derivlint.lint.wording import quoted
+from derivlint.model import KeyedFormula, Model
+from derivlint.model.inplace import ORIGINAL_PRIMAL, SELF_PRIMAL, InplaceProblem
+from derivlint.model.words import occurrences, variable_uses
+
+META = RuleMeta(severity=Severity.ERROR, checks=("M1",))
+
+VALID = (
+    """\
+- name: polygamma_(Tensor(a!) self, int n) -> Tensor(a!)
+  self: grad * polygamma(n + 1, self)
+  result: self_t.mul_(polygamma(n + 1, original_self_p))
+""",
+    # the in-place variant of this one gets the original value from the generator
+    """\
+- name: sin(Tensor self) -> Tensor
+  self: grad * self.cos().conj()
+  result: self_t * self_p.cos()
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: polygamma_(Tensor(a!) self, int n) -> Tensor(a!)
+  self: grad * polygamma(n + 1, self)
+  result: self_t.mul_(polygamma(n + 1, self_p))
+""",
+        at="3:40-46",
+        message='"self_p" is overwritten: "polygamma_" is in-place, and "self" holds its result',
+        help='use "original_self_p" for the old value or "result" for the new one',
+        fixed="""\
+- name: polygamma_(Tensor(a!) self, int n) -> Tensor(a!)
+  self: grad * polygamma(n + 1, self)
+  result: self_t.mul_(polygamma(n + 1, original_self_p))
+""",
+    ),
+    Invalid(
+        """\
+- name: acosh_(Tensor(a!) self) -> Tensor(a!)
+  self: not_implemented("inplace version of acosh")
+  result: self_t.copy_(original_self_t / (self_p * self_p - 1).sqrt())
+""",
+        at="3:43-49",
+        message='"self_p" is overwritten: "acosh_" is in-place, and "self" holds its result',
+        help='use "original_self_p" for the old value or "result" for the new one',
+        fixed="""\
+- name: acosh_(Tensor(a!) self) -> Tensor(a!)
+  self: not_implemented("inplace version of acosh")
+  result: self_t.copy_(original_self_t / (original_self_p * original_self_p - 1).sqrt())
+""",
+    ),
+)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Find the formulas that the generator refuses for the value of ``self``."""
+    for entry in model.entries:
+        for problem in model.match_problems(entry):
+            detail = problem.detail
+            if problem.kind != "primal-of-self" or not isinstance(detail, InplaceProblem) or detail.derivative is None:
+                continue
+            line = detail.derivative.line
+            # a word for the whole formula that expands to this is wrong for that reason
+            if line is not None and line.auto is None:
+                yield _finding(line)
+
+
+def _finding(line: KeyedFormula) -> Finding:
+    uses = variable_uses(line.formula, SELF_PRIMAL)
+    where = line.value.span
+    for word in (*uses, *occurrences(line.formula, SELF_PRIMAL))[:1]:
+        where = line.span_of(word)
+    fix = None
+    if uses and line.is_exact():
+        edits = tuple(TextEdit(line.span_of(word), ORIGINAL_PRIMAL) for word in uses)
+        fix = Fix(f"use the old value, {quoted(ORIGINAL_PRIMAL)}", edits, safe=False)
+    return Finding(
+        where,
+        f'{quoted(SELF_PRIMAL)} is overwritten: "{line.entry.operator}" is in-place, and "self" holds its result',
+        help=f'use {quoted(ORIGINAL_PRIMAL)} for the old value or "result" for the new one',
+        fix=fix,
+        at=line,
+    )

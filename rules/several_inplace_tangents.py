@@ -1,0 +1,96 @@
+"""Several forward formulas for an in-place operator
+
+## What it detects
+
+More than one forward key in the entry of an in-place operator, or in an entry that an in-place variant shares.
+
+## Why it is bad
+
+The output of an in-place operator is ``self``, so there is one tangent to set. PyTorch's generator stops with an
+assertion at the in-place operator, which the entry may not even mention.
+
+## Example
+
+    - name: _amp_update_scale(...) -> (Tensor, Tensor growth_tracker_out)
+      self: f(grads[0], grads[1])
+      result0: self_t
+      growth_tracker_out: g(self_t)
+
+## Instead
+
+Leave the forward formulas out, so that forward mode says it is not implemented.
+
+## Sources
+
+torchgen/api/autograd.py, ``match_differentiability_info``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
+from derivlint.lint.wording import quoted, quoted_list
+from derivlint.model import Entry, Model, Role
+from derivlint.model.inplace import InplaceProblem
+from derivlint.model.keywords import is_clear
+
+META = RuleMeta(severity=Severity.ERROR, checks=("M2",))
+
+NATIVES = """\
+- func: twist(Tensor self) -> (Tensor, Tensor)
+  dispatch:
+    CPU: twist
+- func: twist_(Tensor(a!) self) -> Tensor(a!)
+  dispatch:
+    CPU: twist_
+"""
+
+VALID = (
+    """\
+- name: polygamma_(Tensor(a!) self, int n) -> Tensor(a!)
+  self: grad * polygamma(n + 1, self)
+  result: self_t.mul_(polygamma(n + 1, original_self_p))
+""",
+    # std_mean has no in-place variant
+    """\
+- name: std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) \
+-> (Tensor, Tensor)
+  self: std_mean_backward(grads[0], grads[1], self, result0, dim, correction, keepdim)
+  result0: std_backward(result0, self_p, result0, dim, correction, keepdim) * self_t
+  result1: mean(self_t, dim.value_or(IntArrayRef({})), keepdim)
+""",
+)
+
+INVALID = ()
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Find the first in-place function of each entry that has several forward formulas."""
+    for entry in model.entries:
+        finding = _judge(model, entry)
+        if finding is not None:
+            yield finding
+
+
+def _judge(model: Model, entry: Entry) -> Finding | None:
+    for problem in model.match_problems(entry):
+        detail = problem.detail
+        if problem.kind != "several-formulas" or not isinstance(detail, InplaceProblem) or detail.derivative is None:
+            continue
+        line = detail.derivative.line
+        if line is None or not is_clear(line.body) or entry.function is None:
+            continue
+        lines = line.body.with_role(Role.FORWARD)
+        name = quoted(str(problem.function.name))
+        is_own = problem.function is entry.function.canonical
+        subject = name if is_own else f"{name}, which the entry also serves,"
+        keys = quoted_list([each.key_text for each in lines])
+        return Finding(
+            line.key.span,
+            f"{subject} is in-place and has one tangent, not {len(lines)}: {keys}",
+            help="keep one forward formula, or none",
+            related=tuple(Related("another forward formula", each.key.span) for each in lines if each is not line),
+            at=line,
+        )
+    return None

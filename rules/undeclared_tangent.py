@@ -1,0 +1,200 @@
+"""A forward formula uses the primal or tangent of an argument that has none
+
+## What it detects
+
+``x_p`` or ``x_t`` where ``x`` has no backward formula, is no tensor, or is a list of tensors.
+
+## Why it is bad
+
+The generated kernel unpacks primal and tangent of arguments with a backward formula only. Everything else keeps its own
+name, and a list of tensors is handed to the function that the formula calls. PyTorch's generator copies the name, and
+the C++ compiler finds it undeclared.
+
+## Example
+
+    - name: masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor
+      self: grad.masked_fill(mask, 0)
+      mask: non_differentiable
+      result: self_t.masked_fill(mask_p, 0)
+
+## Instead
+
+    - name: masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor
+      self: grad.masked_fill(mask, 0)
+      mask: non_differentiable
+      result: self_t.masked_fill(mask, 0)
+
+## Fix safety
+
+The fix drops the suffix of a primal. It is never applied unasked, as a backward formula may be missing instead.
+
+## Sources
+
+torchgen/packaged/autograd/gen_variable_type.py, ``emit_fw_derivatives``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Fix, Invalid, Related, RuleMeta, Severity, TextEdit
+from derivlint.lint.wording import quoted, quoted_list
+from derivlint.model import DispatchBody, Role
+from derivlint.model.forward import PRIMAL, TANGENT
+from derivlint.model.keywords import is_clear
+from derivlint.model.scope import NotDeclared, UndeclaredName, undeclared_names
+
+META = RuleMeta(severity=Severity.ERROR, checks=("G7", "X2"))
+
+VALID = (
+    """\
+- name: masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor
+  self: grad.masked_fill(mask, 0)
+  mask: non_differentiable
+  result: self_t.masked_fill(mask, 0)
+""",
+    """\
+- name: cat(Tensor[] tensors, int dim=0) -> Tensor
+  tensors: cat_tensors_backward(grad, to_args_sizes_sym(tensors), to_args_scalartypes(tensors), dim)
+  result: cat_jvp(tensors, dim)
+""",
+    # the misspelt key is what is wrong
+    """\
+- name: mm(Tensor self, Tensor mat2) -> Tensor
+  self: mm_mat1_backward(grad, mat2, self.sym_sizes(), self.sym_strides(), self.layout(), 1)
+  mat: mm_mat2_backward(grad, self, mat2.sym_sizes(), mat2.sym_strides(), mat2.layout(), 1)
+  result: at::mm(self_t, mat2_p) + at::mm(self_p, mat2_t)
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: mm(Tensor self, Tensor mat2) -> Tensor
+  self: mm_mat1_backward(grad, mat2, self.sym_sizes(), self.sym_strides(), self.layout(), 1)
+  result: at::mm(self_t, mat2_p) + at::mm(self_p, mat2_t)
+""",
+        at="3:26-32",
+        message='"mat2_p" is not declared: "mat2" has no backward formula',
+        help='give "mat2" a backward formula',
+    ),
+    Invalid(
+        """\
+- name: masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor
+  self: grad.masked_fill(mask, 0)
+  mask: non_differentiable
+  result: self_t.masked_fill(mask_p, 0) + 0 * mask_p
+""",
+        at="4:30-36",
+        message='"mask_p" is not declared: "mask" is non_differentiable',
+        help='use "mask" itself',
+        fixed="""\
+- name: masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor
+  self: grad.masked_fill(mask, 0)
+  mask: non_differentiable
+  result: self_t.masked_fill(mask, 0) + 0 * mask
+""",
+    ),
+    Invalid(
+        """\
+- name: add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
+  self: handle_r_to_c(self.scalar_type(), grad)
+  other: handle_r_to_c(other.scalar_type(), maybe_multiply(grad, alpha.conj()))
+  result: self_t + maybe_multiply(other_t, alpha_p)
+""",
+        at="4:44-51",
+        message='"alpha_p" is not declared: "alpha" is no tensor',
+        help='use "alpha" itself',
+        fixed="""\
+- name: add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
+  self: handle_r_to_c(self.scalar_type(), grad)
+  other: handle_r_to_c(other.scalar_type(), maybe_multiply(grad, alpha.conj()))
+  result: self_t + maybe_multiply(other_t, alpha)
+""",
+    ),
+    Invalid(
+        """\
+- name: cat(Tensor[] tensors, int dim=0) -> Tensor
+  tensors: cat_tensors_backward(grad, to_args_sizes_sym(tensors), to_args_scalartypes(tensors), dim)
+  result: at::cat(tensors_t, dim)
+""",
+        at="3:19-28",
+        message='"tensors_t" is not declared: tangents of a list of tensors are not unpacked',
+        help='call a function that takes "tensors" itself and unpacks their tangents',
+    ),
+    Invalid(
+        """\
+- name: atan2(Tensor self, Tensor other) -> Tensor
+  result: (-self_p * other_t + other_p * self_t) / (self_p.pow(2) + other_p.pow(2))
+""",
+        at="2:12-18",
+        message='"self_p" is not declared: "self" and "other" have no backward formula',
+        help='give "self" and "other" a backward formula',
+    ),
+)
+
+
+def check(body: DispatchBody) -> Iterator[Finding]:
+    """Judge the primals and tangents in the forward formulas of one dispatch key, each argument once."""
+    info, function = body.info, body.entry.function
+    if info is None or function is None or not is_clear(body):
+        return
+    found: dict[str, list[UndeclaredName]] = {}
+    for line in body.with_role(Role.FORWARD):
+        for name in undeclared_names(line):
+            if name.reason is NotDeclared.NOT_UNPACKED and name.subject is not None:
+                found.setdefault(name.subject, []).append(name)
+    without: list[str] = []
+    for subject, names in found.items():
+        argument = function.argument(subject)
+        switched_off = subject in info.non_differentiable_arg_names
+        if argument is None or not argument.is_tensor_like:
+            yield _itself(names, f"{quoted(subject)} is no tensor")
+        elif switched_off:
+            declared = tuple(
+                Related("declared here", name.span)
+                for line in body.with_role(Role.NON_DIFFERENTIABLE)
+                for name in line.names
+                if name.text == subject
+            )
+            yield _itself(names, f"{quoted(subject)} is non_differentiable", declared)
+        elif argument.is_tensor_list and subject in {binding.name for binding in info.args_with_derivatives}:
+            reason = "tangents of a list of tensors are not unpacked"
+            if names[0].word.text.endswith(PRIMAL):
+                reason = "a list of tensors is not unpacked"
+            cure = f"call a function that takes {quoted(subject)} itself and unpacks their tangents"
+            yield _finding(names[0], reason, cure)
+        else:
+            without.append(subject)
+    if without:
+        # one forgotten key leaves several arguments without
+        subjects = quoted_list(without)
+        reason = f"{subjects} {'has' if len(without) == 1 else 'have'} no backward formula"
+        yield _finding(found[without[0]][0], reason, f"give {subjects} a backward formula")
+
+
+def _finding(name: UndeclaredName, reason: str, cure: str) -> Finding:
+    where = name.line.span_of(name.word)
+    return Finding(where, f"{quoted(name.word.text)} is not declared: {reason}", help=cure, at=name.line)
+
+
+def _itself(names: list[UndeclaredName], reason: str, related: tuple[Related, ...] = ()) -> Finding:
+    """The finding on an argument that stays what it is: its primal is the argument, and its tangent is zero."""
+    first = names[0]
+    subject = first.subject or ""
+    exact = all(name.line.is_exact() for name in names)
+    fix = None
+    if exact and not any(name.word.text.endswith(TANGENT) for name in names):
+        edits = tuple(TextEdit(name.line.span_of(name.word), subject) for name in names)
+        fix = Fix(f"use {quoted(subject)} itself", edits, safe=False)
+    cure = f"use {quoted(subject)} itself"
+    if first.word.text.endswith(TANGENT):
+        cure = f"it has no tangent; {quoted(subject)} itself is its value"
+    return Finding(
+        first.line.span_of(first.word),
+        f"{quoted(first.word.text)} is not declared: {reason}",
+        help=cure,
+        related=related,
+        fix=fix,
+        at=first.line,
+    )
