@@ -2,13 +2,14 @@
 
 ## What it detects
 
-A formula of an output without ``x_t`` of any differentiable argument. The formulas of operators that take a single list
-of tensors are left out, as the function they call unpacks the tangents.
+A formula of an output without ``x_t`` of any differentiable argument. Operators that take a single list of tensors are
+left out, as the function that the formula calls unpacks the tangents; foreach operators are not.
 
 ## Why it is bad
 
 A forward formula computes the tangent of an output, which is linear in the tangents of the arguments: without any of
-them it is zero or wrong. PyTorch's generator refuses it.
+them it is zero or wrong. PyTorch's generator refuses it; for a foreach operator it writes an empty condition, on which
+the C++ compiler stops.
 
 ## Example
 
@@ -37,7 +38,7 @@ from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.wording import quoted_list
 from derivlint.model import Differentiability, DispatchBody, KeyedFormula, Model, Role
 from derivlint.model.forward import base_name_uses
-from derivlint.model.inplace import ORIGINAL_TANGENT
+from derivlint.model.inplace import ORIGINAL_TANGENT, SELF_PRIMAL
 from derivlint.model.keywords import is_clear
 from derivlint.model.scope import undeclared_names, visible_tangents
 from derivlint.model.words import mentions
@@ -96,6 +97,17 @@ INVALID = (
         message='the forward formula of "result" uses no tangent but "original_self_t"',
         help='write the new tangent into the old one with "self_t.copy_(...)"',
     ),
+    Invalid(
+        """\
+- name: _foreach_div.List(Tensor[] self, Tensor[] other) -> Tensor[]
+  self: div_tensor_self_backward(grads[i], other[i], self[i].scalar_type())
+  other: div_tensor_other_backward(grads[i], self[i], other[i])
+  result: (self_p - other_p * result[i]) / other_p
+""",
+        at="4:11-51",
+        message='the forward formula of "result" uses no tangent',
+        help='the tangents are "self_t" and "other_t"',
+    ),
 )
 
 
@@ -105,8 +117,9 @@ def check(model: Model) -> Iterator[Finding]:
         for body in entry.bodies:
             lines = [line for line in body.with_role(Role.FORWARD) if _lacks_tangent(line)]
             if lines and is_clear(body) and any(_needs_tangents(each, body) for each in model.differentiabilities(entry)):
-                for line in lines:
-                    yield _finding(line)
+                # without any tangent to use, all of them lack the same
+                for line in lines if visible_tangents(lines[0]) else lines[:1]:
+                    yield _finding(line, body)
 
 
 def _needs_tangents(differentiability: Differentiability, body: DispatchBody) -> bool:
@@ -114,7 +127,9 @@ def _needs_tangents(differentiability: Differentiability, body: DispatchBody) ->
     applies = differentiability.key == body.key and differentiability.is_generated
     if not applies or differentiability.is_inplace_foreach:
         return False
-    return differentiability.requires_derivative and not differentiability.takes_single_tensor_list
+    # kernels of foreach operators unpack lists themselves
+    unpacks = differentiability.is_foreach or not differentiability.takes_single_tensor_list
+    return differentiability.requires_derivative and unpacks
 
 
 def _lacks_tangent(line: KeyedFormula) -> bool:
@@ -125,10 +140,16 @@ def _lacks_tangent(line: KeyedFormula) -> bool:
     proper = line.formula.tree is not None and all(
         resolved.output is not None and resolved.output.has_tangent for _, resolved in line.resolved_names
     )
-    return proper and not undeclared_names(line) and not base_name_uses(line)
+    return proper and not undeclared_names(line) and not base_name_uses(line) and not _uses_overwritten_self(line)
 
 
-def _finding(line: KeyedFormula) -> Finding:
+def _uses_overwritten_self(line: KeyedFormula) -> bool:
+    """Whether an in-place operator's formula takes ``self_p``, which is wrong whatever else is missing."""
+    function = line.entry.function
+    return function is not None and function.is_inplace and mentions(line.formula, SELF_PRIMAL)
+
+
+def _finding(line: KeyedFormula, body: DispatchBody) -> Finding:
     outputs = quoted_list([name.text for name in line.names])
     message = f"the forward formula of {outputs} uses no tangent"
     tangents = visible_tangents(line)
@@ -137,6 +158,9 @@ def _finding(line: KeyedFormula) -> Finding:
         cure = 'write the new tangent into the old one with "self_t.copy_(...)"'
     elif tangents:
         cure = f"the tangent{' is' if len(tangents) == 1 else 's are'} {quoted_list(tangents)}"
+    elif body.with_role(Role.BACKWARD):
+        message = f"{message}, as only lists of tensors have a backward formula"
+        cure = "only a list of tensors that is the single differentiable argument can do without"
     else:
         message = f"{message}, as no argument has a backward formula"
         cure = "give the differentiable arguments their backward formulas"

@@ -29,9 +29,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
-from derivlint.lint.wording import quoted, quoted_list
+from derivlint.lint.wording import closest, quoted, quoted_list
 from derivlint.model import Model
 from derivlint.model.torch_lists import FOREACH_WITHOUT_REFERENCE
+from derivlint.schema import NativeFunction, OperatorName
 
 META = RuleMeta(severity=Severity.ERROR, checks=("G12",))
 
@@ -83,9 +84,15 @@ def _file_without(name: str) -> str:
     return "".join(f"- name: {schema}\n  self: zeros_like(grad)\n" for schema in kept)
 
 
-VALID = (*VALID, _file_without("no_such_operator"))
+VALID = (
+    *VALID,
+    _file_without("no_such_operator"),
+    # the entry is there: its schema is the finding
+    _file_without("abs") + "- name: abs(Tensor sellf) -> Tensor\n  self: grad\n",
+    _file_without("abs") + "- name: abss(Tensor self) -> Tensor\n  self: grad\n",
+)
 
-INVALID: tuple[str, ...] = (
+INVALID = (
     Invalid(
         _file_without("abs"),
         at="1:9-13",
@@ -102,24 +109,42 @@ INVALID: tuple[str, ...] = (
 
 def check(model: Model) -> Iterator[Finding]:
     """Report the operators, not every foreach overload."""
-    if model.document.problems or not model.entries:
+    if model.document.problems or not model.entries or not _names_are_sound(model):
         return
-    functions = [f for f in model.natives.inplace_foreach if not _is_exempt(str(f.name))]
-    missing = [f for f in model.foreach_without_reference() if not _is_exempt(str(f.name))]
+    functions = [function for function in model.natives.inplace_foreach if not _is_exempt(function)]
+    missing = [function for function in model.foreach_without_reference() if not _is_exempt(function)]
     if 2 * len(missing) > len(functions):
         return
     by_base: dict[str, list[str]] = {}
     for function in missing:
         by_base.setdefault(function.name.base.removeprefix("_foreach_"), []).append(str(function.name))
+    reported = set(_bases_with_other_problems(model))
     for base, names in by_base.items():
-        yield Finding(
-            model.entries[0].name_span,
-            f"no entry for {quoted(base)} serves {quoted_list(names)}",
-            help="the derivatives of a foreach function are made of its operator's; write that entry",
-            at=model.entries[0],
-        )
+        if base not in reported and closest(base, reported) is None:
+            yield Finding(
+                model.entries[0].name_span,
+                f"no entry for {quoted(base)} serves {quoted_list(names)}",
+                help="the derivatives of a foreach function are made of its operator's; write that entry",
+                at=model.entries[0],
+            )
 
 
-def _is_exempt(name: str) -> bool:
-    base, dot, overload = name.partition(".")
+def _names_are_sound(model: Model) -> bool:
+    """Whether every entry has a name and its own function: else the missing entry may be one of the others."""
+    unnamed = any(entry.operator is None for entry in model.entries)
+    return not unnamed and all(len(entries) == 1 for entries in model.entries_by_function.values())
+
+
+def _bases_with_other_problems(model: Model) -> Iterator[str]:
+    """The operators of entries that are there, but resolve to no function or lack their ``Default`` formulas."""
+    for entry in model.entries:
+        if entry.function is not None:
+            if all(body.key != "Default" for body in entry.bodies):
+                yield entry.function.canonical.name.base
+        elif entry.operator is not None:
+            yield OperatorName.parse(entry.operator).base
+
+
+def _is_exempt(function: NativeFunction) -> bool:
+    base, dot, overload = str(function.name).partition(".")
     return f"{base.removesuffix('_')}{dot}{overload}" in FOREACH_WITHOUT_REFERENCE

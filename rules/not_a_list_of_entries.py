@@ -48,12 +48,13 @@ VALID = (
   self: grad.neg()
   result: auto_element_wise
 """,
+    # a list is a list, also without an entry yet
+    "[]\n",
 )
 
 INVALID = (
     Invalid("", at="1:1-1", message="the file has no entries", help=SHAPE),
     Invalid("# nothing but a comment\n", at="1:1-1", message="the file has no entries", help=SHAPE),
-    Invalid("[]\n", at="1:1-3", message="the file has no entries", help=SHAPE),
     Invalid(
         """\
 name: abs(Tensor self) -> Tensor
@@ -77,9 +78,9 @@ abs(Tensor self) -> Tensor
 def check(model: Model) -> Iterator[Finding]:
     """Look at the root of the document."""
     root = model.document.root
-    if model.document.problems or (isinstance(root, Sequence) and root.items):
+    if model.document.problems or isinstance(root, Sequence):
         return
-    if root is None or isinstance(root, Sequence) or (isinstance(root, Scalar) and root.kind == "null"):
+    if root is None or (isinstance(root, Scalar) and root.kind == "null"):
         yield Finding(Span(0, 0) if root is None else root.span, "the file has no entries", help=SHAPE)
         return
     if isinstance(root, Mapping):

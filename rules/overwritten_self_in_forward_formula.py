@@ -39,7 +39,8 @@ from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
 from derivlint.lint.wording import quoted
 from derivlint.model import KeyedFormula, Model
 from derivlint.model.inplace import ORIGINAL_PRIMAL, SELF_PRIMAL, InplaceProblem
-from derivlint.model.words import occurrences, variable_uses
+from derivlint.model.scope import visible_tangents
+from derivlint.model.words import mentions, occurrences, variable_uses
 
 META = RuleMeta(severity=Severity.ERROR, checks=("M1",))
 
@@ -88,6 +89,17 @@ INVALID = (
   result: self_t.copy_(original_self_t / (original_self_p * original_self_p - 1).sqrt())
 """,
     ),
+    # nothing but the tangent can be meant where there is none
+    Invalid(
+        """\
+- name: eq_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
+  self: zeros_like(self)
+  result: self_p.zero_()
+""",
+        at="3:11-17",
+        message='"self_p" is overwritten: "eq_.Scalar" is in-place, and "self" holds its result',
+        help='use "self_t" for its tangent, "original_self_p" for the old value or "result" for the new one',
+    ),
 )
 
 
@@ -110,13 +122,16 @@ def _finding(line: KeyedFormula) -> Finding:
     for word in (*uses, *occurrences(line.formula, SELF_PRIMAL))[:1]:
         where = line.span_of(word)
     fix = None
-    if uses and line.is_exact():
+    cure = f'use {quoted(ORIGINAL_PRIMAL)} for the old value or "result" for the new one'
+    if not any(mentions(line.formula, tangent) for tangent in visible_tangents(line)):
+        cure = f'use "self_t" for its tangent, {quoted(ORIGINAL_PRIMAL)} for the old value or "result" for the new one'
+    elif uses and line.is_exact():
         edits = tuple(TextEdit(line.span_of(word), ORIGINAL_PRIMAL) for word in uses)
         fix = Fix(f"use the old value, {quoted(ORIGINAL_PRIMAL)}", edits, safe=False)
     return Finding(
         where,
         f'{quoted(SELF_PRIMAL)} is overwritten: "{line.entry.operator}" is in-place, and "self" holds its result',
-        help=f'use {quoted(ORIGINAL_PRIMAL)} for the old value or "result" for the new one',
+        help=cure,
         fix=fix,
         at=line,
     )

@@ -30,21 +30,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
-from derivlint.lint.wording import quoted, quoted_list
+from derivlint.lint.wording import quoted
 from derivlint.model import Entry, Model, Role
 from derivlint.model.inplace import InplaceProblem
 from derivlint.model.keywords import is_clear
 
 META = RuleMeta(severity=Severity.ERROR, checks=("M2",))
-
-NATIVES = """\
-- func: twist(Tensor self) -> (Tensor, Tensor)
-  dispatch:
-    CPU: twist
-- func: twist_(Tensor(a!) self) -> Tensor(a!)
-  dispatch:
-    CPU: twist_
-"""
 
 VALID = (
     """\
@@ -62,7 +53,33 @@ VALID = (
 """,
 )
 
-INVALID = ()
+INVALID = (
+    Invalid(
+        """\
+- name: _amp_update_scale(Tensor self, Tensor growth_tracker, Tensor found_inf, float scale_growth_factor, \
+float scale_backoff_factor, int growth_interval) -> (Tensor, Tensor growth_tracker_out)
+  self: f(grads[0], grads[1])
+  result0: self_t
+  growth_tracker_out: g(self_t)
+""",
+        at="4:3-21",
+        message='"_amp_update_scale_", which the entry also serves, is in-place and has one tangent, not 2',
+        help="keep one forward formula, or none",
+    ),
+    Invalid(
+        """\
+- name: _amp_foreach_non_finite_check_and_unscale(Tensor[] self, Tensor found_inf, Tensor inv_scale) \
+-> (Tensor[] self_out, Tensor found_inf_out)
+  inv_scale: f(grads[0], grads[1])
+  found_inf_out: g(inv_scale_t)
+  self_out: h(inv_scale_t)
+""",
+        at="4:3-11",
+        message='"_amp_foreach_non_finite_check_and_unscale_", which the entry also serves, is in-place and has one '
+        "tangent, not 2",
+        help="keep one forward formula, or none",
+    ),
+)
 
 
 def check(model: Model) -> Iterator[Finding]:
@@ -85,12 +102,12 @@ def _judge(model: Model, entry: Entry) -> Finding | None:
         name = quoted(str(problem.function.name))
         is_own = problem.function is entry.function.canonical
         subject = name if is_own else f"{name}, which the entry also serves,"
-        keys = quoted_list([each.key_text for each in lines])
+        second = lines[1]
         return Finding(
-            line.key.span,
-            f"{subject} is in-place and has one tangent, not {len(lines)}: {keys}",
+            second.key.span,
+            f"{subject} is in-place and has one tangent, not {len(lines)}",
             help="keep one forward formula, or none",
-            related=tuple(Related("another forward formula", each.key.span) for each in lines if each is not line),
-            at=line,
+            related=tuple(Related("another forward formula", each.key.span) for each in lines if each is not second),
+            at=second,
         )
     return None

@@ -39,7 +39,7 @@ from collections.abc import Iterator
 
 from derivlint.lint import Finding, Fix, Invalid, Related, RuleMeta, Severity, TextEdit
 from derivlint.lint.wording import quoted, quoted_list
-from derivlint.model import DispatchBody, Role
+from derivlint.model import DispatchBody, Model, Role
 from derivlint.model.forward import PRIMAL, TANGENT
 from derivlint.model.keywords import is_clear
 from derivlint.model.scope import NotDeclared, UndeclaredName, undeclared_names
@@ -64,6 +64,12 @@ VALID = (
   self: mm_mat1_backward(grad, mat2, self.sym_sizes(), self.sym_strides(), self.layout(), 1)
   mat: mm_mat2_backward(grad, self, mat2.sym_sizes(), mat2.sym_strides(), mat2.layout(), 1)
   result: at::mm(self_t, mat2_p) + at::mm(self_p, mat2_t)
+""",
+    # so is the name that the key lacks
+    """\
+- name: atan2(Tensor self, Tensor other) -> Tensor
+  self: atan2_backward(grad, self, other, grad_input_mask)
+  result: (-self_p * other_t + other_p * self_t) / (self_p.pow(2) + other_p.pow(2))
 """,
 )
 
@@ -127,17 +133,27 @@ INVALID = (
 - name: atan2(Tensor self, Tensor other) -> Tensor
   result: (-self_p * other_t + other_p * self_t) / (self_p.pow(2) + other_p.pow(2))
 """,
-        at="2:12-18",
+        at="2:13-19",
         message='"self_p" is not declared: "self" and "other" have no backward formula',
         help='give "self" and "other" a backward formula',
     ),
 )
 
 
-def check(body: DispatchBody) -> Iterator[Finding]:
-    """Judge the primals and tangents in the forward formulas of one dispatch key, each argument once."""
+def check(model: Model) -> Iterator[Finding]:
+    """Judge the primals and tangents in the forward formulas of each dispatch key, each argument once."""
+    for entry in model.entries:
+        for body in entry.bodies:
+            if any(undeclared_names(line) for line in body.with_role(Role.FORWARD)) and is_clear(body):
+                # formulas that no kernel would use are wrong as a whole
+                ignored = (each.is_ignored for each in model.differentiabilities(entry) if each.key == body.key)
+                if not any(ignored):
+                    yield from _judge(body)
+
+
+def _judge(body: DispatchBody) -> Iterator[Finding]:
     info, function = body.info, body.entry.function
-    if info is None or function is None or not is_clear(body):
+    if info is None or function is None:
         return
     found: dict[str, list[UndeclaredName]] = {}
     for line in body.with_role(Role.FORWARD):
@@ -170,7 +186,10 @@ def check(body: DispatchBody) -> Iterator[Finding]:
         # one forgotten key leaves several arguments without
         subjects = quoted_list(without)
         reason = f"{subjects} {'has' if len(without) == 1 else 'have'} no backward formula"
-        yield _finding(found[without[0]][0], reason, f"give {subjects} a backward formula")
+        cure = f"give {subjects} a backward formula"
+        if not any(name.word.text.endswith(TANGENT) for subject in without for name in found[subject]):
+            cure = f"use {subjects} {'itself' if len(without) == 1 else 'themselves'}, or {cure}"
+        yield _finding(found[without[0]][0], reason, cure)
 
 
 def _finding(name: UndeclaredName, reason: str, cure: str) -> Finding:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from derivlint.model.entry import AUTO_ELEMENT_WISE, AUTO_LINEAR, NON_DIFFERENTIABLE, DispatchBody, KeyedFormula, Role
+from derivlint.model.gradients import out_of_range_masks
 from derivlint.model.resolve import NameKind
-from derivlint.model.scope import visible_names
+from derivlint.model.scope import NotDeclared, undeclared_names, visible_names
 
 #: The words by their letters alone, with the shorter and longer forms that people write.
 _BY_LETTERS = {
@@ -48,16 +49,31 @@ def near_keyword(line: KeyedFormula) -> str | None:
 def is_clear(body: DispatchBody) -> bool:
     """Whether every key and every word for a whole formula is understood.
 
-    Only then is it known which arguments have backward formulas: ``slef: grad``, ``dim: grad`` and
-    ``mask: nondifferentiable`` are slips that change it.
+    Only then is it known which arguments have backward formulas: ``slef: grad``, ``dim: grad``, ``self, self: grad``,
+    ``mask: nondifferentiable``, ``self: f(grad_input_mask[1])`` and keys beside ``dispatch`` are slips that change it.
     """
-    if not body.is_resolved or any(near_keyword(line) is not None for line in body.lines):
+    if not body.is_resolved or body.entry.beside_dispatch:
         return False
+    if any(near_keyword(line) is not None or _lacks_name(line) for line in body.lines):
+        return False
+    seen: set[str] = set()
     for line in body.lines:
-        for _, resolved in line.resolved_names:
+        for name, resolved in line.resolved_names:
+            if name.text in seen:
+                return False
+            seen.add(name.text)
             if line.role is Role.FORWARD:
                 if resolved.kind not in (NameKind.OUTPUT, NameKind.GENERIC_OUTPUT) or resolved.output is None:
                     return False
             elif resolved.argument is None or not resolved.argument.is_tensor_like:
                 return False
     return True
+
+
+def _lacks_name(line: KeyedFormula) -> bool:
+    """Whether a backward formula asks for gradients of more arguments than its key names."""
+    if line.role is not Role.BACKWARD or not line.is_expression:
+        return False
+    if len(line.names) == 1:
+        return any(name.reason is NotDeclared.MASK_IN_SINGLE for name in undeclared_names(line))
+    return bool(out_of_range_masks(line))
