@@ -52,6 +52,7 @@ NAMES: tuple[str, ...] = (
     "missing-default-key",
     "missing-foreach-reference",
     "missing-forward-output",
+    "misspelt-function",
     "misspelt-keyword",
     "misused-auto-element-wise",
     "misused-auto-linear",

@@ -1,4 +1,4 @@
-"""A forward formula uses a differentiable argument without saying which of its two parts
+"""A forward formula uses a differentiable argument without saying which of its two parts.
 
 ## What it detects
 
@@ -64,7 +64,7 @@ VALID = (
   tensors: cat_tensors_backward(grad, to_args_sizes_sym(tensors), to_args_scalartypes(tensors), dim)
   result: cat_jvp(tensors, dim)
 """,
-    # a member of that name is not the argument
+    # nothing is known of the arguments of an operator that is not known
     """\
 - name: no_such_operator(Tensor self) -> Tensor
   self: grad
@@ -133,9 +133,7 @@ def check(line: KeyedFormula) -> Iterator[Finding]:
         function = line.entry.function
         if name == "self" and function is not None and function.is_inplace:
             primal = ORIGINAL_PRIMAL
-            cure = (
-                f'use {quoted(primal)} for its value before the call, "result" after it, or "self_t" for its tangent'
-            )
+            cure = f'use {quoted(primal)} for its value before the call, "result" after it, or "self_t" for its tangent'
         yield Finding(
             line.span_of(uses[0]),
             f"{quoted(name)} is ambiguous in a forward formula: it has a value and a tangent",

@@ -6,7 +6,8 @@ An entry without any formula and without ``output_differentiability``.
 
 ## Why it is bad
 
-It declares nothing: PyTorch treats the operator as if the entry were not there. Mostly the formulas got lost.
+It declares no derivative: like without the entry, backward through the operator raises "not implemented". Mostly the
+formulas got lost.
 
 ## Example
 
@@ -30,7 +31,7 @@ from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.model import Entry
 from derivlint.yaml_reader import Mapping
 
-META = RuleMeta(severity=Severity.WARNING, checks=("X1",))
+META = RuleMeta(severity=Severity.INFO, checks=("X1",))
 
 VALID = (
     """\

@@ -1,4 +1,4 @@
-"""The forward key of a foreach operator's reference is not result
+"""The forward key of a foreach operator's reference is not result.
 
 ## What it detects
 
@@ -32,7 +32,7 @@ from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.wording import quoted
-from derivlint.model import Entry, How, Model, NameKind
+from derivlint.model import Entry, How, Model, NameKind, Role
 from derivlint.model.foreach import RESULT
 
 META = RuleMeta(severity=Severity.ERROR, checks=("G14",))
@@ -96,6 +96,9 @@ INVALID = (
 def check(model: Model) -> Iterator[Finding]:
     """Judge the forward keys of entries from which foreach formulas are made, each entry once."""
     for entry in model.entries:
+        # nearly every entry names its only output properly
+        if not any(line.role is Role.FORWARD and line.names[0].text != RESULT for line in entry.lines):
+            continue
         finding = _judge(model, entry)
         if finding is not None:
             yield finding

@@ -1,4 +1,4 @@
-"""A forward formula uses no tangent
+"""A forward formula uses no tangent.
 
 ## What it detects
 
@@ -99,6 +99,16 @@ INVALID = (
     ),
     Invalid(
         """\
+- name: neg(Tensor self) -> Tensor
+  self: grad.neg()
+  result: not_implemented("neg")
+""",
+        at="3:11-33",
+        message='the forward formula of "result" uses no tangent',
+        help="leave the formula out: forward mode then says that it is not implemented",
+    ),
+    Invalid(
+        """\
 - name: _foreach_div.List(Tensor[] self, Tensor[] other) -> Tensor[]
   self: div_tensor_self_backward(grads[i], other[i], self[i].scalar_type())
   other: div_tensor_other_backward(grads[i], self[i], other[i])
@@ -110,13 +120,17 @@ INVALID = (
     ),
 )
 
+NOT_IMPLEMENTED = "not_implemented"
+
 
 def check(model: Model) -> Iterator[Finding]:
     """Find the forward formulas for which some kernel of their entry unpacks no tangent."""
     for entry in model.entries:
         for body in entry.bodies:
             lines = [line for line in body.with_role(Role.FORWARD) if _lacks_tangent(line)]
-            if lines and is_clear(body) and any(_needs_tangents(each, body) for each in model.differentiabilities(entry)):
+            if not lines or not is_clear(body):
+                continue
+            if any(_needs_tangents(each, body) for each in model.differentiabilities(entry)):
                 # without any tangent to use, all of them lack the same
                 for line in lines if visible_tangents(lines[0]) else lines[:1]:
                     yield _finding(line, body)
@@ -156,6 +170,8 @@ def _finding(line: KeyedFormula, body: DispatchBody) -> Finding:
     if mentions(line.formula, ORIGINAL_TANGENT):
         message = f'{message} but "{ORIGINAL_TANGENT}"'
         cure = 'write the new tangent into the old one with "self_t.copy_(...)"'
+    elif any(word.text == NOT_IMPLEMENTED and word.role == "callee" for word in line.formula.words):
+        cure = "leave the formula out: forward mode then says that it is not implemented"
     elif tangents:
         cure = f"the tangent{' is' if len(tangents) == 1 else 's are'} {quoted_list(tangents)}"
     elif body.with_role(Role.BACKWARD):

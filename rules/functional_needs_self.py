@@ -61,7 +61,7 @@ INVALID = (
         """\
 - name: bernoulli_.Tensor(Tensor(a!) self, Tensor p, *, Generator? generator=None) -> Tensor(a!)
   self: f(grad, self.sym_sizes())
-  p: p_backward(grad)
+  p: bernoulli_p_gradient(grad)
 """,
         at="2:17-21",
         message='"self" cannot be saved: the formula also serves the generated "bernoulli.Tensor", '

@@ -1,4 +1,4 @@
-"""An entry for an in-place foreach operator
+"""An entry for an in-place foreach operator.
 
 ## What it detects
 
@@ -29,7 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.wording import quoted
 from derivlint.model import Model
 from derivlint.schema import NativeFunction

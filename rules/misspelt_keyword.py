@@ -1,4 +1,4 @@
-"""A word that stands for a whole formula is misspelt or out of place
+"""A word that stands for a whole formula is misspelt or out of place.
 
 ## What it detects
 

@@ -1,15 +1,16 @@
-"""auto_element_wise where it cannot be expanded
+"""auto_element_wise where it cannot be expanded.
 
 ## What it detects
 
 ``auto_element_wise`` in the entry of an in-place operator, in an entry where not exactly one argument has a backward
-formula, beside another forward formula, or in a key with several outputs.
+formula or that argument is a list of tensors, beside another forward formula, or in a key with several outputs.
 
 ## Why it is bad
 
 PyTorch's generator makes the forward formula out of the one backward formula: ``grad`` becomes the tangent of the one
 argument, and the argument its value. That is defined for one argument and one output, and needs a value of ``self``
-that an in-place operator has overwritten. The generator refuses the entry.
+that an in-place operator has overwritten. The generator refuses the entry; the primals and tangents of a list, which
+do not exist, it leaves to the C++ compiler.
 
 ## Example
 
@@ -35,11 +36,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
-from derivlint.lint.wording import counted, quoted, quoted_list
+from derivlint.lint.wording import quoted, quoted_list
 from derivlint.model import AUTO_ELEMENT_WISE, DispatchBody, KeyedFormula, Role
+from derivlint.model.forward import packed_lists
 from derivlint.model.keywords import is_clear
 
-META = RuleMeta(severity=Severity.ERROR, checks=("L22", "L23", "L24"))
+META = RuleMeta(severity=Severity.ERROR, checks=("L22", "L23", "L24", "X6"))
 
 VALID = (
     """\
@@ -115,6 +117,16 @@ INVALID = (
         message='"auto_element_wise" is for one output, but its key names 2: "result0" and "result1"',
         help="write the forward formula out",
     ),
+    Invalid(
+        """\
+- name: cat(Tensor[] tensors, int dim=0) -> Tensor
+  tensors: cat_tensors_backward(grad, to_args_sizes_sym(tensors), to_args_scalartypes(tensors), dim)
+  result: auto_element_wise
+""",
+        at="3:11-28",
+        message='"auto_element_wise" needs the values and tangents of "tensors", and a list of tensors is not unpacked',
+        help='call a function that takes "tensors" itself and unpacks the tangents',
+    ),
 )
 
 WRITE_OUT = "write the forward formula out"
@@ -153,6 +165,10 @@ def _refusal(body: DispatchBody, line: KeyedFormula) -> tuple[str, str, tuple[Re
     if len(forward) > 1:
         others = tuple(Related("another forward formula", each.key.span) for each in forward if each is not line)
         return f"must be the only forward formula, but {operator} has {len(forward)}", WRITE_OUT, others
+    packed = packed_lists(info)
+    if packed:
+        fact = f"needs the values and tangents of {quoted_list(packed)}, and a list of tensors is not unpacked"
+        return fact, f"call a function that takes {quoted_list(packed)} itself and unpacks the tangents", ()
     # several keys for the one argument mean that it is repeated, which has a rule of its own
     outputs = [name.text for name in line.names]
     if len(set(outputs)) > 1:

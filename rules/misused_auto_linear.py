@@ -1,15 +1,15 @@
-"""auto_linear where it cannot be expanded
+"""auto_linear where it cannot be expanded.
 
 ## What it detects
 
 ``auto_linear`` beside another forward formula, in a key with several outputs, or in an entry where no argument has a
-backward formula.
+backward formula, or a list of tensors has one.
 
 ## Why it is bad
 
 PyTorch's generator expands the word to a call of the operator itself, with the tangents of all differentiable arguments
 in their places. That is one formula for one output, and needs to know which arguments are differentiable. The generator
-refuses the entry.
+refuses the entry; tangents of a list of tensors, which do not exist, it leaves to the C++ compiler.
 
 ## Example
 
@@ -34,9 +34,10 @@ from collections.abc import Iterator
 from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
 from derivlint.lint.wording import quoted, quoted_list
 from derivlint.model import AUTO_ELEMENT_WISE, AUTO_LINEAR, DispatchBody, Role
+from derivlint.model.forward import packed_lists
 from derivlint.model.keywords import is_clear
 
-META = RuleMeta(severity=Severity.ERROR, checks=("L25", "L26"))
+META = RuleMeta(severity=Severity.ERROR, checks=("L25", "L26", "X6"))
 
 VALID = (
     """\
@@ -86,6 +87,16 @@ INVALID = (
         message='"auto_linear" is for one output, but its key names 2: "result0" and "result1"',
         help="write the forward formula out",
     ),
+    Invalid(
+        """\
+- name: cat(Tensor[] tensors, int dim=0) -> Tensor
+  tensors: cat_tensors_backward(grad, to_args_sizes_sym(tensors), to_args_scalartypes(tensors), dim)
+  result: auto_linear
+""",
+        at="3:11-22",
+        message='"auto_linear" needs the tangents of "tensors", and a list of tensors is not unpacked',
+        help='call a function that takes "tensors" itself and unpacks the tangents',
+    ),
 )
 
 WRITE_OUT = "write the forward formula out"
@@ -99,7 +110,9 @@ def check(body: DispatchBody) -> Iterator[Finding]:
         return
     operator = quoted(body.entry.operator or "")
     outputs = [name.text for name in line.names]
-    cure, related = WRITE_OUT, ()
+    packed = packed_lists(body.info)
+    cure = WRITE_OUT
+    related: tuple[Related, ...] = ()
     if not body.info.args_with_derivatives:
         fact = f"needs to know the differentiable arguments, but {operator} has no backward formula"
         cure = "give the arguments in which the operator is linear their backward formulas"
@@ -111,6 +124,9 @@ def check(body: DispatchBody) -> Iterator[Finding]:
         related = tuple(Related("another forward formula", each.key.span) for each in forward if each is not line)
     elif len(set(outputs)) > 1:
         fact = f"is for one output, but its key names {len(outputs)}: {quoted_list(outputs)}"
+    elif packed:
+        fact = f"needs the tangents of {quoted_list(packed)}, and a list of tensors is not unpacked"
+        cure = f"call a function that takes {quoted_list(packed)} itself and unpacks the tangents"
     else:
         return
     yield Finding(line.value.span, f'"{AUTO_LINEAR}" {fact}', help=cure, related=related, at=line)

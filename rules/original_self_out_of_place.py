@@ -1,4 +1,4 @@
-"""A formula of an out-of-place operator uses the original value of self
+"""A formula of an out-of-place operator uses the original value of self.
 
 ## What it detects
 

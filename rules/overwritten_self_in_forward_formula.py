@@ -1,4 +1,4 @@
-"""The forward formula of an in-place operator uses a value that is overwritten
+"""The forward formula of an in-place operator uses a value that is overwritten.
 
 ## What it detects
 

@@ -1,4 +1,4 @@
-"""Several forward formulas for an in-place operator
+"""Several forward formulas for an in-place operator.
 
 ## What it detects
 

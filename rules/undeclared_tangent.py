@@ -1,4 +1,4 @@
-"""A forward formula uses the primal or tangent of an argument that has none
+"""A forward formula uses the primal or tangent of an argument that has none.
 
 ## What it detects
 
@@ -36,11 +36,12 @@ torchgen/packaged/autograd/gen_variable_type.py, ``emit_fw_derivatives``.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from derivlint.lint import Finding, Fix, Invalid, Related, RuleMeta, Severity, TextEdit
 from derivlint.lint.wording import quoted, quoted_list
 from derivlint.model import DispatchBody, Model, Role
-from derivlint.model.forward import PRIMAL, TANGENT
+from derivlint.model.forward import PRIMAL, TANGENT, packed_lists
 from derivlint.model.keywords import is_clear
 from derivlint.model.scope import NotDeclared, UndeclaredName, undeclared_names
 
@@ -57,6 +58,11 @@ VALID = (
 - name: cat(Tensor[] tensors, int dim=0) -> Tensor
   tensors: cat_tensors_backward(grad, to_args_sizes_sym(tensors), to_args_scalartypes(tensors), dim)
   result: cat_jvp(tensors, dim)
+""",
+    # a composite operator has no kernel
+    """\
+- name: absolute(Tensor self) -> Tensor
+  result: self_t
 """,
     # the misspelt key is what is wrong
     """\
@@ -125,7 +131,7 @@ INVALID = (
   result: at::cat(tensors_t, dim)
 """,
         at="3:19-28",
-        message='"tensors_t" is not declared: tangents of a list of tensors are not unpacked',
+        message='"tensors_t" is not declared: a list of tensors is not unpacked',
         help='call a function that takes "tensors" itself and unpacks their tangents',
     ),
     Invalid(
@@ -145,9 +151,11 @@ def check(model: Model) -> Iterator[Finding]:
     for entry in model.entries:
         for body in entry.bodies:
             if any(undeclared_names(line) for line in body.with_role(Role.FORWARD)) and is_clear(body):
-                # formulas that no kernel would use are wrong as a whole
-                ignored = (each.is_ignored for each in model.differentiabilities(entry) if each.key == body.key)
-                if not any(ignored):
+                kernels = [
+                    each for each in model.differentiabilities(entry) if each.key == body.key and each.is_generated
+                ]
+                # formulas that no kernel uses are wrong as a whole
+                if kernels and not any(each.is_ignored for each in kernels):
                     yield from _judge(body)
 
 
@@ -163,10 +171,9 @@ def _judge(body: DispatchBody) -> Iterator[Finding]:
     without: list[str] = []
     for subject, names in found.items():
         argument = function.argument(subject)
-        switched_off = subject in info.non_differentiable_arg_names
         if argument is None or not argument.is_tensor_like:
             yield _itself(names, f"{quoted(subject)} is no tensor")
-        elif switched_off:
+        elif subject in info.non_differentiable_arg_names:
             declared = tuple(
                 Related("declared here", name.span)
                 for line in body.with_role(Role.NON_DIFFERENTIABLE)
@@ -174,10 +181,8 @@ def _judge(body: DispatchBody) -> Iterator[Finding]:
                 if name.text == subject
             )
             yield _itself(names, f"{quoted(subject)} is non_differentiable", declared)
-        elif argument.is_tensor_list and subject in {binding.name for binding in info.args_with_derivatives}:
-            reason = "tangents of a list of tensors are not unpacked"
-            if names[0].word.text.endswith(PRIMAL):
-                reason = "a list of tensors is not unpacked"
+        elif subject in packed_lists(info):
+            reason = "a list of tensors is not unpacked"
             cure = f"call a function that takes {quoted(subject)} itself and unpacks their tangents"
             yield _finding(names[0], reason, cure)
         else:
@@ -199,21 +204,11 @@ def _finding(name: UndeclaredName, reason: str, cure: str) -> Finding:
 
 def _itself(names: list[UndeclaredName], reason: str, related: tuple[Related, ...] = ()) -> Finding:
     """The finding on an argument that stays what it is: its primal is the argument, and its tangent is zero."""
-    first = names[0]
-    subject = first.subject or ""
-    exact = all(name.line.is_exact() for name in names)
-    fix = None
-    if exact and not any(name.word.text.endswith(TANGENT) for name in names):
-        edits = tuple(TextEdit(name.line.span_of(name.word), subject) for name in names)
-        fix = Fix(f"use {quoted(subject)} itself", edits, safe=False)
-    cure = f"use {quoted(subject)} itself"
-    if first.word.text.endswith(TANGENT):
+    subject = names[0].subject or ""
+    cure, fix = f"use {quoted(subject)} itself", None
+    if names[0].word.text.endswith(TANGENT):
         cure = f"it has no tangent; {quoted(subject)} itself is its value"
-    return Finding(
-        first.line.span_of(first.word),
-        f"{quoted(first.word.text)} is not declared: {reason}",
-        help=cure,
-        related=related,
-        fix=fix,
-        at=first.line,
-    )
+    elif all(name.line.is_exact() and name.word.text.endswith(PRIMAL) for name in names):
+        edits = tuple(TextEdit(name.line.span_of(name.word), subject) for name in names)
+        fix = Fix(cure, edits, safe=False)
+    return replace(_finding(names[0], reason, cure), related=related, fix=fix)

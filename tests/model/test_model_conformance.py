@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 from torchgen.api import cpp
-from torchgen.api.autograd import NativeFunctionWithDifferentiabilityInfo, match_differentiability_info
 from torchgen.api.autograd import DifferentiabilityInfo as TorchgenInfo
 from torchgen.api.autograd import ForwardDerivative as TorchgenForward
+from torchgen.api.autograd import NativeFunctionWithDifferentiabilityInfo, match_differentiability_info
 from torchgen.api.autograd import SavedAttribute as TorchgenSaved
 from torchgen.api.types import SpecialArgName
 from torchgen.gen import parse_native_yaml

@@ -209,7 +209,7 @@ class DispatchBody:
     def is_resolved(self) -> bool:
         """Whether everything in it could be understood, so that conclusions from what is absent are sound."""
         declared = self.entry.output_differentiability
-        if declared is not None and declared.values is None:
+        if (declared is not None and declared.values is None) or self.entry.beside_dispatch:
             return False
         return all(line.role is not Role.UNRESOLVED and line.text is not None for line in self.lines)
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from derivlint.cpp import Binding
 from derivlint.formula import Word, parse_formula
-from derivlint.model.derivative import Derivative, ForwardDerivative
+from derivlint.model.derivative import Derivative, DifferentiabilityInfo, ForwardDerivative
 from derivlint.model.entry import AUTO_ELEMENT_WISE, AUTO_LINEAR, KeyedFormula
 from derivlint.model.resolve import EntryFunction, NameKind
 from derivlint.model.words import mentions, occurrences, substitute, variable_uses
@@ -117,6 +117,16 @@ def build_forward(
     )
 
 
+def packed_lists(info: DifferentiabilityInfo) -> list[str]:
+    """The differentiable arguments that have neither primal nor tangent in forward formulas: lists of tensors.
+
+    Kernels of foreach operators do unpack them.
+    """
+    if info.func.schema.name.base.startswith(FOREACH_PREFIX):
+        return []
+    return [binding.name for binding in info.args_with_derivatives if binding.is_tensor_list]
+
+
 def base_name_uses(line: KeyedFormula) -> list[tuple[Binding, tuple[Word, ...]]]:
     """The differentiable arguments that a forward formula uses without suffix, each with its uses.
 
@@ -126,10 +136,10 @@ def base_name_uses(line: KeyedFormula) -> list[tuple[Binding, tuple[Word, ...]]]
     info = line.body.info
     if info is None or line.forward is None or line.auto is not None:
         return []
-    is_foreach = info.func.schema.name.base.startswith(FOREACH_PREFIX)
+    packed = packed_lists(info)
     found = []
     for binding in info.args_with_derivatives:
-        if binding.is_tensor_like and (is_foreach or not binding.is_tensor_list):
+        if binding.is_tensor_like and binding.name not in packed:
             uses = variable_uses(line.formula, binding.name)
             if uses:
                 found.append((binding, uses))

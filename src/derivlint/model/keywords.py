@@ -52,7 +52,7 @@ def is_clear(body: DispatchBody) -> bool:
     Only then is it known which arguments have backward formulas: ``slef: grad``, ``dim: grad``, ``self, self: grad``,
     ``mask: nondifferentiable``, ``self: f(grad_input_mask[1])`` and keys beside ``dispatch`` are slips that change it.
     """
-    if not body.is_resolved or body.entry.beside_dispatch:
+    if not body.is_resolved:
         return False
     if any(near_keyword(line) is not None or _lacks_name(line) for line in body.lines):
         return False

@@ -140,6 +140,10 @@ def _undeclared_names(line: KeyedFormula) -> list[UndeclaredName]:
     if not line.is_expression or line.formula.tree is None:
         return []
     visible = set(visible_names(line))
+    declared = info.output_differentiability
+    if declared is not None and len(declared) != len(function.outputs):
+        # which of them are switched off is not known
+        visible.update(f"{NAMED_PREFIX}{output.declared_name}" for output in function.outputs)
     found = []
     for word in variables(line.formula):
         if word.text not in visible:
