@@ -32,6 +32,7 @@ from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
 from derivlint.model import Differentiability, DispatchBody, Model, Role
+from derivlint.model.keywords import near_keyword
 
 META = RuleMeta(severity=Severity.ERROR, checks=("G3",))
 
@@ -90,7 +91,7 @@ def check(model: Model) -> Iterator[Finding]:
     """Find the first function of each entry and dispatch key whose kernel would ignore the formulas."""
     for body in model.bodies():
         lines = body.with_role(Role.BACKWARD)
-        if not lines or not body.is_resolved or _names_an_output(body):
+        if not lines or not body.is_resolved or _names_an_output(body) or any(map(near_keyword, body.lines)):
             continue
         for differentiability in model.differentiabilities(body.entry):
             if differentiability.key != body.key or not differentiability.is_ignored:

@@ -200,7 +200,7 @@ def gradients_of(body: DispatchBody) -> BodyGradients:
 
 
 def _gradients_of(body: DispatchBody) -> BodyGradients:
-    uses = tuple(sorted(body_gradients(body), key=lambda item: item.line.index))
+    uses = tuple(sorted(filter(_can_have_gradient, body_gradients(body)), key=lambda item: item.line.index))
     return BodyGradients(
         uses,
         tuple((item.line, word) for item in uses for word in item.grad),
@@ -208,6 +208,12 @@ def _gradients_of(body: DispatchBody) -> BodyGradients:
         tuple((item.line, node) for item in uses for node in item.indexed),
         tuple((item.line, word) for item in uses for word in sorted(item.named, key=lambda word: word.start)),
     )
+
+
+def _can_have_gradient(uses: GradientUses) -> bool:
+    """Whether the key names an argument that a formula makes sense for; ``dim: grad`` is a slip of its own."""
+    resolved = [resolved.argument for _, resolved in uses.line.resolved_names]
+    return any(argument is None or argument.is_tensor_like for argument in resolved)
 
 
 def misread_gradients(body: DispatchBody) -> tuple[str, KeyedFormula, Word] | None:
@@ -220,6 +226,8 @@ def misread_gradients(body: DispatchBody) -> tuple[str, KeyedFormula, Word] | No
         return None
     refusal = counted_gradients(info.derivatives).refusal
     if refusal is None or gradients_of(body).conflict is not None:
+        return None
+    if not all(map(_can_have_gradient, body_gradients(body))):
         return None
     lines = sorted((item.line for item in info.derivatives if item.line is not None), key=lambda line: line.index)
     names = [GRADS] if refusal == ONLY_FIRST else [GRAD, GRADS, *info.available_named_gradients]
