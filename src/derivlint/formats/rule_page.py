@@ -35,6 +35,11 @@ def rule_lines(rules: tuple[Rule, ...]) -> Iterator[str]:
         yield "  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
 
 
+def _shown(text: str) -> str:
+    """A case's text for a page; bytes that are no UTF-8, which stand in it as surrogates, are escaped."""
+    return text.rstrip("\n").encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
 def rule_page(rule: Rule) -> str:
     """The rule's page in Markdown: its facts, its docstring, and the messages of its cases."""
     body = inspect.cleandoc(rule.doc).splitlines()[1:]
@@ -47,12 +52,12 @@ def rule_page(rule: Rule) -> str:
     ]
     lines = [f"# {rule.name}", "", f"{rule.summary}.", "", " | ".join(facts), *body, "", "## Messages", ""]
     for case in rule.invalid:
-        lines += ["```yaml", case.yaml.rstrip("\n"), "```", "", f"    {case.at}: {case.message}"]
+        lines += ["```yaml", _shown(case.yaml), "```", "", f"    {case.at}: {case.message}"]
         if case.help is not None:
             lines.append(f"    help: {case.help}")
         lines.append("")
         if case.fixed is not None and case.fixed != case.yaml:
-            lines += ["After the fix:", "", "```yaml", case.fixed.rstrip("\n"), "```", ""]
+            lines += ["After the fix:", "", "```yaml", _shown(case.fixed), "```", ""]
     return "\n".join(lines).rstrip() + "\n"
 
 
