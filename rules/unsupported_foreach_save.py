@@ -29,6 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from derivlint.formula import Word
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.wording import quoted
 from derivlint.model import Derivative, Entry, KeyedFormula, MatchProblem, Model
@@ -53,6 +54,14 @@ VALID = (
 )
 
 INVALID = (
+    Invalid(
+        """\
+- name: clamp_min.Tensor(Tensor self, Tensor min) -> Tensor
+  min: f(grad, self, min.sym_strides())
+""",
+        at="2:22-25",
+        message='"_foreach_clamp_min.List" shares this formula and cannot save the strides of "min"',
+    ),
     Invalid(
         """\
 - name: abs(Tensor self) -> Tensor
@@ -103,11 +112,19 @@ def _check_entry(entry: Entry, problems: list[MatchProblem]) -> Iterator[Finding
         line = derivative.line
         if line is None or line.formula.tree is None or word is None or not isinstance(derivative, Derivative):
             continue
-        # strides cannot be saved by the in-place variant either, which has a rule of its own
-        if any(strides == word for _, strides in derivative.strides_of) or (line, detail.name) in seen:
+        if (line, detail.name) in seen or _is_told_of_strides(derivative, word, problems):
             continue
         seen.add((line, detail.name))
         yield _finding(entry, line, problem, detail)
+
+
+def _is_told_of_strides(derivative: Derivative, word: Word, problems: list[MatchProblem]) -> bool:
+    """Whether another rule speaks of the strides saved here: of another argument, or of one modified in place."""
+    names = [name for name, strides in derivative.strides_of if strides == word]
+    if not names:
+        return False
+    in_place = any(problem.kind == "strides-of-self" for problem in problems)
+    return derivative.var_names != tuple(names[:1]) or (in_place and "self" in derivative.var_names)
 
 
 def _finding(entry: Entry, line: KeyedFormula, problem: MatchProblem, detail: ForeachProblem) -> Finding:
@@ -122,6 +139,9 @@ def _finding(entry: Entry, line: KeyedFormula, problem: MatchProblem, detail: Fo
             return Finding(where, message, help='use "result" as a whole, or an argument', at=line)
         message = f"{shares} cannot save the output {quoted(word.text)}"
         return Finding(where, message, help='only an output called "result" can be saved', at=line)
+    strides = detail.derivative.strides_of if isinstance(detail.derivative, Derivative) else ()
+    if any(place == word for _, place in strides):
+        return Finding(where, f"{shares} cannot save the strides of {quoted(word.text)}", at=line)
     cure = "what is saved must begin with an argument of the foreach operator"
     arguments = [argument.name for argument in problem.function.schema.arguments.flat_all]
     function = entry.function

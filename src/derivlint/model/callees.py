@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from derivlint.formula import Call, Member, Name, Word, walk
 from derivlint.model.entry import KeyedFormula
@@ -45,11 +45,16 @@ class Callees:
 
     def __init__(self, names: Iterable[str]) -> None:
         self.names = frozenset(names)
-        self._by_form: dict[str, list[str]] = {}
+
+    @cached_property
+    def _by_form(self) -> dict[str, list[str]]:
+        """The names by their shortened forms; made for the first unknown name, and most files have none."""
+        forms: dict[str, list[str]] = {}
         for name in sorted(self.names):
             if len(name) >= SHORTEST:
                 for form in {name, *_shortened(name)}:
-                    self._by_form.setdefault(form, []).append(name)
+                    forms.setdefault(form, []).append(name)
+        return forms
 
     def meant(self, name: str) -> str | None:
         """The known name that is one slip away from an unknown one, or None."""
