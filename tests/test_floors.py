@@ -82,3 +82,29 @@ def test_judgement_is_by_trees_not_by_regular_expressions() -> None:
         if module == "re"
     ]
     assert wrong == []
+
+
+def runtime_imports(path: Path) -> Iterator[str]:
+    """The modules that a file imports when it runs, also inside functions; not what only type checkers see."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for_types = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+        for inner in ast.walk(node)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module is not None and id(node) not in for_types:
+            yield node.module
+
+
+def test_modules_have_no_cycles() -> None:
+    modules = {}
+    for path in ROOT.glob("**/*.py"):
+        parts = ("derivlint", *path.relative_to(ROOT).with_suffix("").parts)
+        modules[".".join(parts).removesuffix(".__init__")] = path
+    remaining = {name: {item for item in runtime_imports(path) if item in modules} for name, path in modules.items()}
+    while free := [name for name, imported in remaining.items() if not imported & (remaining.keys() - {name})]:
+        for name in free:
+            del remaining[name]
+    assert sorted(remaining) == []

@@ -31,7 +31,8 @@ from derivlint.formula.nodes import (
 )
 from derivlint.formula.parser import parse_formula
 from derivlint.formula.problem import SyntaxProblem
-from derivlint.formula.tokens import Token, tokens
+from derivlint.formula.tokens import tokens
+from derivlint.formula.vocabulary import Token
 from derivlint.formula.words import Word
 
 __all__ = [

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from derivlint.formula.problem import SyntaxProblem
-from derivlint.formula.tokens import KEYWORD, SEMICOLON, Token
+from derivlint.formula.vocabulary import KEYWORD, SEMICOLON, Token
 
 _OPERATORS = frozenset({"BOTH", "BINARY", "PREFIX", "STEP"})
 _LITERALS = frozenset({"NUMBER", "STRING", "CHAR", "LAMBDA"})

@@ -14,7 +14,7 @@ Everything else is a comparison: ``x < -1``, ``a < b && c > d``, ``(p < n) > (m)
 
 from __future__ import annotations
 
-from derivlint.formula.tokens import Token, words
+from derivlint.formula.vocabulary import Token, words
 
 KNOWN_TEMPLATES = words(
     "get get_if holds_alternative vector tuple array pair optional variant complex function initializer_list "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from derivlint.formula.problem import SyntaxProblem
-from derivlint.formula.tokens import Token
+from derivlint.formula.vocabulary import Token
 
 _OPENED_BY = {")": "(", "]": "[", "}": "{"}
 _CLOSED_BY = {"(": ")", "[": "]", "{": "}"}

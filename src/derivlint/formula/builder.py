@@ -24,7 +24,7 @@ from derivlint.formula.nodes import (
     TypeName,
 )
 from derivlint.formula.precedence import Chain, climb
-from derivlint.formula.tokens import Token
+from derivlint.formula.vocabulary import Token
 
 #: A qualified name that is not finished: where it begins, whether with "::", and its segments.
 Qualified = tuple[int, bool, list[NamePart]]

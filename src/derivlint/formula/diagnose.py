@@ -10,7 +10,7 @@ from derivlint.formula.adjacency import adjacency_problem
 from derivlint.formula.angles import TYPE_WORDS
 from derivlint.formula.brackets import bracket_problem
 from derivlint.formula.problem import SyntaxProblem
-from derivlint.formula.tokens import KEYWORD, Token
+from derivlint.formula.vocabulary import KEYWORD, Token
 
 _STATEMENT_HELP = {"return": 'keep only the expression behind "return"', "if": 'write "condition ? a : b"'}
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from derivlint.formula.lambdas import LambdaInfo
 from derivlint.formula.nodes import Expr, Lambda, Name, Node, TypeName
 from derivlint.formula.problem import SyntaxProblem
-from derivlint.formula.tokens import Token
+from derivlint.formula.vocabulary import Token
 from derivlint.formula.words import Word, find_words
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from derivlint.formula.nodes import LambdaParam
-from derivlint.formula.tokens import KEYWORD, SEMICOLON, Token
+from derivlint.formula.vocabulary import KEYWORD, SEMICOLON, Token
 
 _ENDS_OPERAND = frozenset({"IDENT", "NUMBER", "STRING", "CHAR", "RPAR", "RSQB", "RBRACE", "TEMPLATE_CLOSE", "STEP"})
 _CLOSING = {"RPAR": "LPAR", "RSQB": "LSQB", "RBRACE": "LBRACE"}

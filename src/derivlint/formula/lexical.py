@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from derivlint.formula.problem import SyntaxProblem
-from derivlint.formula.tokens import BAD, SEMICOLON, UNCLOSED_COMMENT, UNCLOSED_STRING, Token
+from derivlint.formula.vocabulary import BAD, SEMICOLON, UNCLOSED_COMMENT, UNCLOSED_STRING, Token
 
 #: What people mean by characters that word processors and chat programs put in.
 _LOOKALIKES = {

@@ -14,7 +14,8 @@ from derivlint.formula.lexical import lexical_problem
 from derivlint.formula.nodes import depth
 from derivlint.formula.problem import SyntaxProblem
 from derivlint.formula.suspicious import suspicious_problem
-from derivlint.formula.tokens import SEMICOLON, TRIVIA, Token, tokens
+from derivlint.formula.tokens import tokens
+from derivlint.formula.vocabulary import SEMICOLON, TRIVIA, Token
 
 if TYPE_CHECKING:
     from derivlint.formula.nodes import Expr

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import cast
 
 from derivlint.formula.nodes import Binary, Cast, Conditional, Expr, TypeName, Unary
-from derivlint.formula.tokens import WORD_OPERATORS, Token
+from derivlint.formula.vocabulary import WORD_OPERATORS, Token
 
 #: Operands, operator tokens, and casts as their start and type. A "?" is followed by its middle operand and a ":".
 Chain = list[Expr | Token | tuple[int, TypeName]]

@@ -22,7 +22,7 @@ from derivlint.formula.nodes import (
     Unary,
 )
 from derivlint.formula.problem import SyntaxProblem
-from derivlint.formula.tokens import Token, words
+from derivlint.formula.vocabulary import Token, words
 
 _CLASS_TEMPLATES = words("vector tuple array pair optional complex ArrayRef OptionalArrayRef")
 _CASTS = frozenset({"static_cast", "const_cast", "reinterpret_cast", "dynamic_cast"})

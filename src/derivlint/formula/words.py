@@ -10,7 +10,7 @@ import re
 from typing import NamedTuple
 
 from derivlint.formula.lambdas import LambdaInfo
-from derivlint.formula.tokens import Token
+from derivlint.formula.vocabulary import Token
 
 _WORD = re.compile(r"\w+")
 

@@ -1,0 +1,62 @@
+"""What tokens are: their kinds, and the words of C++ that are no names."""
+
+from __future__ import annotations
+
+
+def words(text: str) -> frozenset[str]:
+    """The set of the words in a text."""
+    return frozenset(text.split())
+
+
+TRIVIA = frozenset({"WS", "LINE_COMMENT", "COMMENT"})
+#: Tokens that no expression contains, made for what no terminal matches.
+BAD = "BAD"
+UNCLOSED_STRING = "UNCLOSED_STRING"
+UNCLOSED_COMMENT = "UNCLOSED_COMMENT"
+SEMICOLON = "SEMICOLON"
+KEYWORD = "KEYWORD"
+
+#: Operators that are spelled with letters, as their terminal and their usual spelling.
+WORD_OPERATORS = {
+    "and": ("BINARY", "&&"),
+    "or": ("BINARY", "||"),
+    "xor": ("BINARY", "^"),
+    "bitand": ("BOTH", "&"),
+    "bitor": ("BINARY", "|"),
+    "not_eq": ("BINARY", "!="),
+    "and_eq": ("BINARY", "&="),
+    "or_eq": ("BINARY", "|="),
+    "xor_eq": ("BINARY", "^="),
+    "not": ("PREFIX", "!"),
+    "compl": ("PREFIX", "~"),
+}
+#: Words that only statements contain; "const", "unsigned" and the like stay identifiers, since types consist of them.
+STATEMENT_WORDS = words(
+    "return if else for while do switch case default break continue goto try catch throw using namespace typedef "
+    "static_assert new delete co_return co_yield co_await"
+)
+SPECIAL_WORDS = STATEMENT_WORDS | WORD_OPERATORS.keys()
+
+
+class Token:
+    """A token: its terminal in the grammar, its text and its place.
+
+    Attributes:
+        type: the name of the terminal.
+        text: the source text.
+        start: the offset of its first character.
+        end: the offset behind its last character.
+        info: what the pass between lexer and parser knows about a lambda.
+    """
+
+    __slots__ = ("end", "info", "start", "text", "type")
+
+    def __init__(self, type: str, text: str, start: int, end: int, info: object = None) -> None:
+        self.type = type
+        self.text = text
+        self.start = start
+        self.end = end
+        self.info = info
+
+    def __repr__(self) -> str:
+        return f"Token({self.type}, {self.text!r}, {self.start}, {self.end})"
