@@ -173,9 +173,15 @@ def test_groups_of_a_backend_add_operators_and_change_none() -> None:
     assert natives.problems == ()
     assert [(str(f.schema), f.dispatch) for f in natives.written] == [
         ("f(Tensor self) -> Tensor", ("CPU",)),
-        ("npu_op(Tensor self) -> Tensor", None),
-        ("npu_op(Tensor self, int x) -> Tensor", None),
+        ("npu_op(Tensor self) -> Tensor", ("PrivateUse1",)),
+        ("npu_op(Tensor self, int x) -> Tensor", ("PrivateUse1",)),
     ]
+
+
+def test_an_operator_of_a_backend_needs_a_derivative() -> None:
+    """The backend has its kernel, so it is not made of other operators, which autograd could differentiate instead."""
+    natives = read(GROUPED)
+    assert [function.is_abstract for function in natives.named("npu_op")] == [True, True]
 
 
 def test_tags_file() -> None:

@@ -18,6 +18,9 @@ from derivlint.schema.natives import NativeFunctions, NativeProblem
 from derivlint.source import SourceFile, Span
 from derivlint.yaml_reader import Mapping, Node, Scalar, Sequence, read_yaml
 
+#: The dispatch key of out-of-tree backends.
+OUT_OF_TREE_KEYS = ("PrivateUse1",)
+
 _TRUE = frozenset({"true", "yes", "on"})
 
 #: Fields that are one string, one boolean or a list of names in the model as in the file.
@@ -38,7 +41,8 @@ def read_native_functions(sources: Seq[SourceFile], *, tags: SourceFile | None =
 
     A file is a list of entries. A schema that a later file repeats replaces the earlier entry; within one file a
     repeated operator is a problem. A file may also be a mapping of such lists, as torch_npu keeps them: there the
-    entries say which kernels a backend has, so those of operators that are known already add nothing.
+    entries say which kernels a backend has, so those of operators that are known already add nothing, and the others
+    have the kernel of the backend.
 
     Args:
         sources: the files.
@@ -107,7 +111,11 @@ def _read_list(
         if grouped and "(" not in func.value:
             continue
         text, namespace, offset = _split_namespace(func.value)
-        function = NativeFunction(text, namespace=namespace, source=(source.path, func.span), **_facts(fields))
+        facts = _facts(fields)
+        if grouped:
+            # the file as a whole says that its backend has the kernel, so that autograd needs a derivative
+            facts.setdefault("dispatch", OUT_OF_TREE_KEYS)
+        function = NativeFunction(text, namespace=namespace, source=(source.path, func.span), **facts)
         try:
             _ = function.schema
         except SchemaError as error:
