@@ -25,3 +25,28 @@ def test_the_installed_file_has_no_errors(
         f"{item.entry}: {item.message} [{item.rule}]" for item in result.diagnostics if item.severity is Severity.ERROR
     ]
     assert errors == []
+
+
+#: Everything there is to say of the file of PyTorch 2.13, each examined: the foreach variant of addcdiv really indexes
+#: twice (its backward raises IndexError on tensors without dimensions), one_hot decomposes, a float is never
+#: differentiable, the tensors are really saved (they are members of the generated nodes), and two entries are
+#: placeholders.
+EXAMINED = [
+    ("warning", "foreach-value-indexed-twice", "addcdiv"),
+    ("info", "accidental-save", "complex"),
+    ("info", "accidental-save", "complex"),
+    ("info", "accidental-save", "batch_norm_backward"),
+    ("warning", "ignored-composite-entry", "one_hot"),
+    ("info", "accidental-save", "sparse_compressed_tensor.comp_plain_value_size"),
+    ("info", "accidental-save", "cudnn_batch_norm_backward"),
+    ("info", "entry-without-formulas", "lstm_mps_backward"),
+    ("info", "entry-without-formulas", "mkldnn_rnn_layer_backward"),
+    ("warning", "useless-non-differentiable", "to_padded_tensor"),
+]
+
+
+def test_what_is_said_of_the_installed_file_has_been_examined(
+    derivatives_path: Path, installed_natives: NativeFunctions
+) -> None:
+    result = run_rules(build_model(SourceFile.read(derivatives_path), installed_natives), load_rules())
+    assert [(item.severity.value, item.rule, item.entry) for item in result.diagnostics] == EXAMINED
