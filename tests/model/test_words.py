@@ -44,7 +44,18 @@ def test_replaced_occurrences_are_torchgens_matches(text: str) -> None:
 @given(texts)
 def test_substitute_is_torchgens_sub(text: str) -> None:
     expected = re.sub(IDENT_REGEX.format("self"), lambda m: f"{m.group(1)}self_p{m.group(2)}", text)
-    assert substitute(text, "self", "self_p") == expected
+    assert substitute(text, {"self": "self_p"}).text == expected
+
+
+@given(texts)
+def test_substituting_several_names_at_once_is_substituting_one_after_the_other(text: str) -> None:
+    """What torchgen does to the forward formula of an in-place function, and which words are left."""
+    expected = text
+    for name, new in (("self_p", "original_self_p"), ("grad", "self_t.conj()"), ("self", "self_p")):
+        expected = re.sub(IDENT_REGEX.format(name), rf"\g<1>{new}\g<2>", expected)
+    result = substitute(text, {"self_p": "original_self_p", "grad": "self_t.conj()", "self": "self_p"})
+    assert result.text == expected
+    assert result.words == {word.text for word in parse_formula(expected).words}
 
 
 @given(texts)
@@ -53,8 +64,8 @@ def test_replacing_in_words_is_replacing_text(text: str) -> None:
 
 
 def test_of_two_uses_with_one_character_between_only_the_first_is_replaced() -> None:
-    assert substitute("self*self", "self", "self_p") == "self_p*self"
-    assert substitute("self * self", "self", "self_p") == "self_p * self_p"
+    assert substitute("self*self", {"self": "self_p"}).text == "self_p*self"
+    assert substitute("self * self", {"self": "self_p"}).text == "self_p * self_p"
 
 
 def test_a_use_of_the_variable_is_neither_member_nor_part_of_a_name_nor_text() -> None:

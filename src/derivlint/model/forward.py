@@ -61,10 +61,10 @@ def element_wise_formula(derivative: Derivative, args: Sequence[Binding]) -> str
     The Jacobian is diagonal, so J v is the VJP of v up to conjugation: ``grad`` becomes the conjugated tangent, the
     argument its primal value, and the whole is conjugated.
     """
-    text = substitute(derivative.original_formula, "grad", f"{args[0].name}{TANGENT}.conj()")
+    replacements = {"grad": f"{args[0].name}{TANGENT}.conj()"}
     for binding in args:
-        text = substitute(text, binding.name, binding.name + PRIMAL)
-    return f"({text}).conj()"
+        replacements.setdefault(binding.name, binding.name + PRIMAL)
+    return f"({substitute(derivative.original_formula, replacements).text}).conj()"
 
 
 def linear_formula(function: EntryFunction, entry_name: str, args: Sequence[Binding]) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from derivlint.formula import Call, Formula, Member, Name, parse_formula
 from derivlint.model.derivative import DifferentiabilityInfo, ForwardDerivative
-from derivlint.model.words import any_mentioned, mentions, substitute
+from derivlint.model.words import mentions, substitute
 
 SELF_PRIMAL = "self_p"
 SELF_TANGENT = "self_t"
@@ -47,15 +47,15 @@ def inplace_forwards(
     if len(forwards) != 1:
         return (), [InplaceProblem("several-formulas", forwards[1])]
     written = forwards[0]
-    text = written.formula
-    if mentions(parse_formula(text), SELF_PRIMAL):
+    replacements = {"result": SELF_PRIMAL}
+    if mentions(parse_formula(written.formula), SELF_PRIMAL):
         if own_entry:
             return (), [InplaceProblem("primal-of-self", written)]
-        text = substitute(text, SELF_PRIMAL, ORIGINAL_PRIMAL)
-        text = substitute(text, SELF_TANGENT, ORIGINAL_TANGENT)
-    text = substitute(text, "result", SELF_PRIMAL)
+        replacements |= {SELF_PRIMAL: ORIGINAL_PRIMAL, SELF_TANGENT: ORIGINAL_TANGENT}
+    substituted = substitute(written.formula, replacements)
+    text = substituted.text
     primals = written.required_inputs_primal
-    if mentions(parse_formula(text), SELF_PRIMAL):
+    if SELF_PRIMAL in substituted.words:
         primals = (*(primals or ()), "self")
     if not own_entry:
         text = _modify_tangent_in_place(text, info.name)
@@ -65,7 +65,7 @@ def inplace_forwards(
             formula=text,
             var_names=("self",),
             required_inputs_primal=primals,
-            required_original_self_value=any_mentioned(parse_formula(text), (ORIGINAL_PRIMAL, ORIGINAL_TANGENT)),
+            required_original_self_value=not substituted.words.isdisjoint((ORIGINAL_PRIMAL, ORIGINAL_TANGENT)),
             is_reusing_outplace_formula=not own_entry,
         ),
     ), []
@@ -76,7 +76,10 @@ def _modify_tangent_in_place(text: str, operator: str) -> str:
 
     ``self_t.mul(x)`` of the operator ``mul`` becomes ``self_t.mul_(x)``; any other formula is copied into the tangent.
     """
-    arguments = _arguments_of_same_method(parse_formula(text), operator)
+    # most formulas begin with something else, and need no tree to tell
+    arguments = None
+    if text.startswith(SELF_TANGENT):
+        arguments = _arguments_of_same_method(parse_formula(text), operator)
     if arguments is not None:
         return f"self_t_raw.defined() ? self_t_raw.{operator}_({arguments}) : {text}"
     return f"self_t_raw.defined() ? self_t_raw.copy_({text}) : {text}"

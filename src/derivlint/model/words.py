@@ -8,7 +8,8 @@ to know both readings; the syntax tree gives both.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 
 from derivlint.formula import Edit, Formula, Word, apply_edits, parse_formula
@@ -54,13 +55,33 @@ def replaced_occurrences(formula: Formula, name: str) -> tuple[Word, ...]:
     return tuple(seen)
 
 
-def substitute(text: str, name: str, replacement: str) -> str:
-    """The text after torchgen's ``re.sub`` of one identifier."""
+@dataclass(frozen=True, slots=True)
+class Substitution:
+    """A text in which names were replaced, and the words that it consists of now."""
+
+    text: str
+    words: frozenset[str]
+
+
+def substitute(text: str, replacements: Mapping[str, str]) -> Substitution:
+    """The text after torchgen's ``re.sub`` of each identifier in turn.
+
+    All are replaced in one pass, which gives the same as long as no replacement holds a name that comes later.
+    """
     formula = parse_formula(text)
-    words = replaced_occurrences(formula, name)
-    if not words:
-        return text
-    return apply_edits(text, [Edit(word.start, word.end, replacement) for word in words])
+    edits: list[Edit] = []
+    words = set(_index(formula))
+    new_words: set[str] = set()
+    for name, replacement in replacements.items():
+        replaced = replaced_occurrences(formula, name)
+        if replaced:
+            edits.extend(Edit(word.start, word.end, replacement) for word in replaced)
+            new_words.update(word.text for word in parse_formula(replacement).words)
+            if len(replaced) == len(occurrences(formula, name)):
+                words.discard(name)
+    if not edits:
+        return Substitution(text, frozenset(words))
+    return Substitution(apply_edits(text, edits), frozenset(words | new_words))
 
 
 def rewrite_words(text: str, rewrite: Callable[[str], str]) -> tuple[str, list[tuple[Word, str]]]:
@@ -82,9 +103,3 @@ def rewrite_words(text: str, rewrite: Callable[[str], str]) -> tuple[str, list[t
 def replace_in_words(text: str, old: str, new: str) -> str:
     """``text.replace(old, new)`` for an ``old`` of word characters, done on the words of the formula."""
     return rewrite_words(text, lambda word: word.replace(old, new))[0]
-
-
-def any_mentioned(formula: Formula, names: Iterable[str]) -> bool:
-    """Whether torchgen finds one of the names."""
-    index = _index(formula)
-    return any(name in index for name in names)
