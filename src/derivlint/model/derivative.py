@@ -59,6 +59,7 @@ class Derivative:
         saved_outputs: saved outputs and properties of outputs.
         named_gradients: the ``grad_<return>`` it uses.
         strides_of: arguments or outputs whose ``sym_strides()`` it asks for, with the place.
+        uses_grad: whether torchgen finds ``grad`` in the formula.
         line: the pair of key and formula that it comes from.
     """
 
@@ -69,6 +70,7 @@ class Derivative:
     saved_outputs: tuple[SavedAttribute, ...]
     named_gradients: frozenset[str]
     strides_of: tuple[tuple[str, Word], ...] = ()
+    uses_grad: bool = False
     line: KeyedFormula | None = field(default=None, compare=False, repr=False)
 
 

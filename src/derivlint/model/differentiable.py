@@ -11,12 +11,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from derivlint.cpp import return_names
-from derivlint.formula import parse_formula
 from derivlint.model.derivative import DifferentiabilityInfo, ForwardDerivative
 from derivlint.model.foreach import is_foreach
 from derivlint.model.match import FunctionMatch, How
 from derivlint.model.torch_lists import DONT_REQUIRE_DERIVATIVE, MANUAL_AUTOGRAD, MAY_RETURN_VIEWS, VIEWS
-from derivlint.model.words import mentions
 from derivlint.schema import Argument, ListType, NativeFunction, SchemaKind, Type
 
 #: Schema types that the function which recreates a view can keep by value (gen_inplace_or_view_type.py).
@@ -149,7 +147,7 @@ class Differentiability:
     @cached_property
     def uses_single_grad(self) -> bool:
         """Whether torchgen finds ``grad`` in a formula and therefore takes only the first output as differentiable."""
-        return any(mentions(parse_formula(derivative.formula), "grad") for derivative in self.info.derivatives)
+        return any(derivative.uses_grad for derivative in self.info.derivatives)
 
     @property
     def is_declared_undifferentiable(self) -> bool:

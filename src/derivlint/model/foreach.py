@@ -13,7 +13,7 @@ from derivlint.cpp import Binding, value_type
 from derivlint.formula import Word, parse_formula
 from derivlint.model.derivative import Derivative, DifferentiabilityInfo, ForwardDerivative, InfoSource, SavedAttribute
 from derivlint.model.forward import FOREACH_PREFIX, PRIMAL, TANGENT
-from derivlint.model.words import replace_in_words, rewrite_words
+from derivlint.model.words import mentions, replace_in_words, rewrite_words
 from derivlint.schema import Argument, FunctionSchema, ListType, NativeFunction, OptionalType
 
 #: foreach functions whose reference is the in-place function
@@ -192,6 +192,7 @@ def _foreach_derivative(
         saved_inputs=tuple(saved_inputs),
         saved_outputs=tuple(saved_outputs),
         named_gradients=frozenset(),
+        uses_grad=mentions(parse_formula(text), "grad"),
         line=derivative.line,
     )
 

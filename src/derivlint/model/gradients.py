@@ -224,12 +224,16 @@ def misread_gradients(body: DispatchBody) -> tuple[str, KeyedFormula, Word] | No
     info = body.info
     if info is None:
         return None
+    lines = [item.line for item in info.derivatives if item.line is not None]
+    if not info.used_named_gradients and not any(mentions(line.formula, GRADS) for line in lines):
+        # with "grad" alone none of the three can be broken
+        return None
     refusal = counted_gradients(info.derivatives).refusal
     if refusal is None or gradients_of(body).conflict is not None:
         return None
     if not all(map(_can_have_gradient, body_gradients(body))):
         return None
-    lines = sorted((item.line for item in info.derivatives if item.line is not None), key=lambda line: line.index)
+    lines.sort(key=lambda line: line.index)
     names = [GRADS] if refusal == ONLY_FIRST else [GRAD, GRADS, *info.available_named_gradients]
     seen = [(line, word) for line in lines for name in names for word in occurrences(line.formula, name)]
     if not seen:
