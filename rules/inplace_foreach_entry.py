@@ -89,7 +89,7 @@ def check(model: Model) -> Iterator[Finding]:
 
 
 def _cure(model: Model, function: NativeFunction) -> str:
-    base = function.name.base.removeprefix("_foreach_")
+    base = function.name.element_base
     if model.natives.with_base(base):
         return f"write its formulas in the entry of {quoted(base)}"
     return "remove the entry"

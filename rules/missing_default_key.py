@@ -109,7 +109,7 @@ def check(model: Model) -> Iterator[Finding]:
         needing = model.served_without_default(entry)
         if needing:
             name = quoted(str(needing[0].name))
-            which = name if needing[0].name.base.startswith("_foreach_") else f"the view {name}"
+            which = name if needing[0].name.is_foreach else f"the view {name}"
             message = f'the entry has no "Default" formulas, which {which} needs'
             help_text = 'add the key "Default" below "dispatch"'
             yield Finding(entry.dispatch_key_node.span, message, help=help_text, at=entry)

@@ -117,7 +117,7 @@ def check(model: Model) -> Iterator[Finding]:
         return
     by_base: dict[str, list[str]] = {}
     for function in missing:
-        by_base.setdefault(function.name.base.removeprefix("_foreach_"), []).append(str(function.name))
+        by_base.setdefault(function.name.element_base, []).append(str(function.name))
     reported = set(_bases_with_other_problems(model))
     for base, names in by_base.items():
         if base not in reported and closest(base, reported) is None:

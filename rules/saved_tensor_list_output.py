@@ -30,7 +30,6 @@ from collections.abc import Iterator
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.wording import quoted
 from derivlint.model import KeyedFormula
-from derivlint.model.foreach import is_foreach
 
 META = RuleMeta(severity=Severity.ERROR, checks=("G10", "F1"))
 
@@ -69,7 +68,7 @@ INVALID = (
 def check(line: KeyedFormula) -> Iterator[Finding]:
     """Judge the outputs that one backward formula saves."""
     derivative, function = line.derivative, line.entry.function
-    if derivative is None or function is None or is_foreach(function.canonical):
+    if derivative is None or function is None or function.canonical.name.is_foreach:
         return
     for saved in derivative.saved_outputs:
         if saved.is_tensor_vector and saved.word is not None:

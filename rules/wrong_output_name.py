@@ -38,7 +38,6 @@ from collections.abc import Iterator
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
 from derivlint.lint.wording import counted, listed, quoted
 from derivlint.model import EntryFunction, KeyedFormula, NameKind, Output, Role
-from derivlint.model.foreach import is_foreach
 
 META = RuleMeta(severity=Severity.ERROR, checks=("L10", "X4"))
 
@@ -113,7 +112,7 @@ def check(line: KeyedFormula) -> Iterator[Finding]:
     function = line.entry.function
     if function is None or line.role is not Role.FORWARD or line.says_non_differentiable:
         return
-    if is_foreach(function.canonical) and function.is_inplace:
+    if function.canonical.name.is_foreach and function.is_inplace:
         # an entry for an in-place foreach operator is refused whatever it says
         return
     operator = line.entry.operator

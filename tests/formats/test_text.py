@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,9 +17,9 @@ SOURCE = SourceFile("d.yaml", TEXT)
 GUTTER = len("    1 | ")
 
 
-def diagnostic(start: int, end: int, message: str = "a fact", **more: object) -> Diagnostic:
-    values: dict[str, object] = {"severity": Severity.ERROR, "confidence": Confidence.HIGH, **more}
-    return Diagnostic("d.yaml", Span(start, end), "some-rule", message, **values)  # type: ignore[arg-type]
+def diagnostic(start: int, end: int, message: str = "a fact", **more: Any) -> Diagnostic:
+    values: dict[str, Any] = {"severity": Severity.ERROR, "confidence": Confidence.HIGH, **more}
+    return Diagnostic("d.yaml", Span(start, end), "some-rule", message, **values)
 
 
 def rendered(*found: Diagnostic, width: int = 120, hidden: int = 0, suppressed: int = 0) -> list[str]:

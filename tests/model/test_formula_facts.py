@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from derivlint.formula import parse_formula
 from derivlint.model import Model, build_model
 from derivlint.model.accidental import accidental_saves
-from derivlint.model.foreach import is_foreach
 from derivlint.model.forward import misread_base_name
 from derivlint.model.gradients import gradients_of, misread_gradients, out_of_range_masks
 from derivlint.model.guards import wrap_opt_if_calls
@@ -167,4 +166,4 @@ def test_operators_with_an_entry_of_their_own_are_those_of_the_installed_torch(
 ) -> None:
     model = build_model(SourceFile.read(derivatives_path), installed_natives)
     functions = [entry.function.declared for entry in model.entries if entry.function is not None]
-    assert {str(item.name) for item in functions if item.generated or is_foreach(item)} == WITH_OWN_ENTRY
+    assert {str(item.name) for item in functions if item.generated or item.name.is_foreach} == WITH_OWN_ENTRY

@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from derivlint.source import Span
-from derivlint.yaml_reader import Scalar, Sequence
+from derivlint.yaml_reader import Mapping, Scalar, Sequence
 from tests.yaml_reader.helpers import read
 
 TEXTS = st.text(st.sampled_from(list("abgrad() '\"\\:#-,*&!%@[]{}|>?_0123\n\t é🎉\x85\u2028\x07\xa0")), max_size=60)
@@ -63,7 +63,8 @@ def test_value_equals_that_of_pyyaml_and_every_character_has_its_place(
         assert [problem.kind for problem in document.problems if problem.kind != "tag"] == []
         assert isinstance(document.root, Sequence)
         mapping = document.root.items[0]
-        value = mapping.pairs[0].value  # type: ignore[attr-defined]
+        assert isinstance(mapping, Mapping)
+        value = mapping.pairs[0].value
         assert isinstance(value, Scalar)
         loaded = yaml.safe_load(source)[0]["a"]
         assert value.value == loaded
@@ -92,7 +93,8 @@ def test_block_scalars_are_mapped_under_every_header(
         return
     document = read(source)
     assert document.problems == ()
-    value = document.root.pairs[0].value  # type: ignore[union-attr]
+    assert isinstance(document.root, Mapping)
+    value = document.root.pairs[0].value
     assert isinstance(value, Scalar)
     assert loaded is not None
     assert value.value == loaded.value[0][1].value
@@ -109,7 +111,8 @@ def test_flow_scalars_written_by_hand_are_mapped(inner: str, quote: str) -> None
     document = read(source)
     if document.problems or document.root is None:
         return
-    value = document.root.pairs[0].value  # type: ignore[attr-defined]
+    assert isinstance(document.root, Mapping)
+    value = document.root.pairs[0].value
     assert isinstance(value, Scalar)
     loaded = yaml.compose(source, Loader=yaml.CSafeLoader)
     assert loaded is not None

@@ -11,7 +11,6 @@ from derivlint.formula.vocabulary import (
     SEMICOLON,
     SPECIAL_WORDS,
     STATEMENT_WORDS,
-    TRIVIA,
     UNCLOSED_COMMENT,
     UNCLOSED_STRING,
     WORD_OPERATORS,
@@ -41,11 +40,6 @@ def tokens(text: str) -> list[Token]:
         found.append(token)
         position = token.end
     return found
-
-
-def significant_tokens(text: str) -> list[Token]:
-    """The tokens of a text without blanks and comments."""
-    return [token for token in tokens(text) if token.type not in TRIVIA]
 
 
 _REST_OF_LINE = re.compile(r"[^\n]*")

@@ -73,6 +73,12 @@ class Derivative:
     uses_grad: bool = False
     line: KeyedFormula | None = field(default=None, compare=False, repr=False)
 
+    @property
+    def saves_strides(self) -> bool:
+        """Whether it saves the strides of an argument."""
+        saved = {f"{name}_sym_strides" for name, _ in self.strides_of}
+        return any(item.name in saved for item in self.saved_inputs)
+
 
 @dataclass(frozen=True, slots=True)
 class ForwardDerivative:

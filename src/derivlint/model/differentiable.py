@@ -12,7 +12,6 @@ from functools import cached_property
 
 from derivlint.cpp import return_names
 from derivlint.model.derivative import DifferentiabilityInfo, ForwardDerivative
-from derivlint.model.foreach import is_foreach
 from derivlint.model.match import FunctionMatch, How
 from derivlint.model.torch_lists import DONT_REQUIRE_DERIVATIVE, MANUAL_AUTOGRAD, MAY_RETURN_VIEWS, VIEWS
 from derivlint.schema import Argument, ListType, NativeFunction, SchemaKind, Type
@@ -87,7 +86,7 @@ class Differentiability:
         schema = self.function.schema
         self.is_inplace = schema.kind is SchemaKind.inplace
         self.is_out = schema.kind is SchemaKind.out
-        self.is_foreach = is_foreach(self.function)
+        self.is_foreach = self.function.name.is_foreach
         self.is_inplace_foreach = self.is_foreach and self.is_inplace
         self.inputs = self._inputs()
         names = [name for derivative in self.info.derivatives for name in derivative.var_names]

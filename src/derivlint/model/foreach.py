@@ -12,14 +12,12 @@ from dataclasses import dataclass
 from derivlint.cpp import Binding, value_type
 from derivlint.formula import Word, parse_formula
 from derivlint.model.derivative import Derivative, DifferentiabilityInfo, ForwardDerivative, InfoSource, SavedAttribute
-from derivlint.model.forward import FOREACH_PREFIX, PRIMAL, TANGENT
+from derivlint.model.forward import PRIMAL, TANGENT
 from derivlint.model.words import mentions, replace_in_words, rewrite_words
 from derivlint.schema import Argument, FunctionSchema, ListType, NativeFunction, OptionalType
 
 #: foreach functions whose reference is the in-place function
 WITH_INPLACE_REFERENCE = frozenset({"_foreach_zero_"})
-#: foreach functions that take one tensor beside the list
-WITH_TENSOR_OVERLOAD = frozenset({"_foreach_add.Tensor", "_foreach_mul.Tensor", "_foreach_div.Tensor"})
 #: foreach functions without the ``alpha`` of their reference
 OTHER_ARITY = frozenset(
     f"_foreach_{name}.{overload}" for name in ("add", "add_", "sub", "sub_") for overload in ("Scalar", "ScalarList")
@@ -50,15 +48,10 @@ class ForeachProblem:
     cause: str | None = None
 
 
-def is_foreach(function: NativeFunction) -> bool:
-    """Whether the function is called ``_foreach_...``."""
-    return function.name.base.startswith(FOREACH_PREFIX)
-
-
 def is_reference(function: NativeFunction, schema: FunctionSchema) -> bool:
     """Whether the function of ``schema`` is what the foreach function applies to every element."""
     name = str(function.name)
-    if function.name.base.removeprefix(FOREACH_PREFIX) != schema.name.base:
+    if function.name.element_base != schema.name.base:
         return False
     if schema.name.inplace and name not in WITH_INPLACE_REFERENCE:
         return False

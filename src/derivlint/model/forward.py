@@ -17,7 +17,6 @@ from derivlint.schema import NativeFunction, Type
 
 TANGENT = "_t"
 PRIMAL = "_p"
-FOREACH_PREFIX = "_foreach_"
 
 
 def forward_output_types(line: KeyedFormula, function: EntryFunction) -> tuple[Type, ...] | None:
@@ -47,7 +46,7 @@ def required_inputs(
     Functions over tensor lists unpack what they need themselves; only foreach functions are told.
     """
     formula = parse_formula(formula_text)
-    is_foreach = function.schema.name.base.startswith(FOREACH_PREFIX)
+    is_foreach = function.name.is_foreach
     return tuple(
         binding.name
         for binding in args
@@ -122,7 +121,7 @@ def packed_lists(info: DifferentiabilityInfo) -> list[str]:
 
     Kernels of foreach operators do unpack them.
     """
-    if info.func.schema.name.base.startswith(FOREACH_PREFIX):
+    if info.func.name.is_foreach:
         return []
     return [binding.name for binding in info.args_with_derivatives if binding.is_tensor_list]
 
@@ -155,7 +154,7 @@ def misread_base_name(line: KeyedFormula) -> list[tuple[str, Word | None]]:
     info, forward = line.body.info, line.forward
     if info is None or forward is None or line.auto == AUTO_LINEAR:
         return []
-    is_foreach = info.func.schema.name.base.startswith(FOREACH_PREFIX)
+    is_foreach = info.func.name.is_foreach
     expanded = parse_formula(forward.formula)
     found: list[tuple[str, Word | None]] = []
     for binding in info.args_with_derivatives:

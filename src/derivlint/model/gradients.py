@@ -23,6 +23,10 @@ NAMED_PREFIX = "grad_"
 GRAD_INPUT_MASK = "grad_input_mask"
 
 
+#: Which of torchgen's three rules for gradients is broken: grad beside grads, only grads[0], a named one beside others.
+MIXED, ONLY_FIRST, MIXED_NAMED = "mixed", "only-first", "mixed-named"
+
+
 @dataclass(frozen=True, slots=True)
 class IndexedGradient:
     """One ``grads[i]`` with a literal index.
@@ -30,12 +34,10 @@ class IndexedGradient:
     Attributes:
         node: the whole expression.
         index: the index.
-        seen_by_torchgen: False where blanks hide it, as in ``grads[ 1 ]``.
     """
 
     node: Index
     index: int
-    seen_by_torchgen: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +58,6 @@ class GradientUses:
     indexed: tuple[IndexedGradient, ...]
     named: tuple[Word, ...]
 
-    @property
-    def is_any(self) -> bool:
-        """Whether the formula uses a gradient at all."""
-        return bool(self.grad or self.grads or self.named)
-
 
 def integer(text: str) -> int | None:
     """The value of an integer literal without suffix, or None."""
@@ -80,8 +77,7 @@ def gradient_uses(line: KeyedFormula, available: tuple[str, ...]) -> GradientUse
                 digits = formula.text[position.start : position.end]
                 value = integer(digits)
                 if value is not None:
-                    written = formula.text[node.start : node.end]
-                    indexed.append(IndexedGradient(node, value, written == f"{GRADS}[{digits}]"))
+                    indexed.append(IndexedGradient(node, value))
     return GradientUses(
         line,
         variable_uses(formula, GRAD),
@@ -121,13 +117,13 @@ class CountedGradients:
 
     @property
     def refusal(self) -> str | None:
-        """Which of its three checks refuses this: ``mixed``, ``only-first``, ``mixed-named`` or None."""
+        """Which of its three checks refuses this, or None."""
         if self.uses_grad and self.grads > 0:
-            return "mixed"
+            return MIXED
         if self.grads == len(self.indices) and set(self.indices) == {0}:
-            return "only-first"
+            return ONLY_FIRST
         if self.uses_named and (self.uses_grad or self.grads > 0):
-            return "mixed-named"
+            return MIXED_NAMED
         return None
 
 
@@ -158,10 +154,6 @@ def adjacent_indices(formula: Formula) -> list[int]:
                 if value is not None and ends_with_grads and node.end == node.object.end + len(digits) + 2:
                     indices.append(value)
     return indices
-
-
-#: The answers of :attr:`CountedGradients.refusal`.
-MIXED, ONLY_FIRST, MIXED_NAMED = "mixed", "only-first", "mixed-named"
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from derivlint.model.derivative import DifferentiabilityInfo, ForwardDerivative, InfoSource
-from derivlint.model.foreach import WITH_INPLACE_REFERENCE, ForeachProblem, foreach_info, is_foreach, is_reference
+from derivlint.model.foreach import WITH_INPLACE_REFERENCE, ForeachProblem, foreach_info, is_reference
 from derivlint.model.inplace import InplaceProblem, inplace_forwards
 from derivlint.model.read import DEFAULT
 from derivlint.model.torch_lists import WITH_OWN_ENTRY
@@ -106,9 +106,8 @@ class Matcher:
         foreach: the infos generated for out-of-place foreach functions so far, by schema.
     """
 
-    def __init__(self, infos: Mapping[str, InfoByKey], natives: NativeFunctions) -> None:
+    def __init__(self, infos: Mapping[str, InfoByKey]) -> None:
         self._infos = infos
-        self._natives = natives
         self._functional: dict[str, tuple[FunctionSchema, InfoByKey]] = {}
         self._other: dict[str, tuple[FunctionSchema, InfoByKey]] = {}
         for by_key in infos.values():
@@ -144,7 +143,7 @@ class Matcher:
             problems.extend(
                 MatchProblem("strides-of-self", function, info)
                 for derivative in info.derivatives
-                if "self" in derivative.var_names and derivative.strides_of
+                if "self" in derivative.var_names and derivative.saves_strides
             )
             own = how is How.EXACT
             forwards[key], found = inplace_forwards(info, own_entry=own)
@@ -159,7 +158,7 @@ class Matcher:
         if text in self._infos:
             return self._infos[text], How.EXACT
         signature = schema.signature_key_no_defaults
-        foreach = is_foreach(function)
+        foreach = function.name.is_foreach
         if signature in self._functional and not foreach:
             return self._functional[signature][1], How.SIGNATURE
         if function.generated and signature in self._other:
@@ -175,7 +174,7 @@ class Matcher:
 
     def reference(self, function: NativeFunction) -> tuple[FunctionSchema, InfoByKey] | None:
         """The signature and infos of the function that a foreach function applies to every element."""
-        base = function.name.base.removeprefix("_foreach_")
+        base = function.name.element_base
         for schema, infos in self._functional_by_base.get(base, ()):
             if is_reference(function, schema):
                 return schema, infos

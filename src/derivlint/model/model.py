@@ -9,7 +9,7 @@ from functools import cached_property
 from derivlint.model.derivative import DifferentiabilityInfo
 from derivlint.model.differentiable import Differentiability, has_generated_kernel, is_view
 from derivlint.model.entry import DispatchBody, Entry
-from derivlint.model.foreach import is_foreach, is_reference
+from derivlint.model.foreach import is_reference
 from derivlint.model.info import build_info
 from derivlint.model.match import FunctionMatch, InfoByKey, Matcher, MatchProblem, view_copy_infos
 from derivlint.model.read import DEFAULT, read_entries
@@ -52,9 +52,8 @@ class Model:
                 body.info = build_info(body, entry.function, counter)
                 by_key[body.key] = body.info
             self._infos[str(entry.function.schema)] = by_key
-        self._copies = view_copy_infos(self._infos, natives)
-        self._infos.update(self._copies)
-        self.matcher = Matcher(self._infos, natives)
+        self._infos.update(view_copy_infos(self._infos, natives))
+        self.matcher = Matcher(self._infos)
 
     @property
     def source(self) -> SourceFile:
@@ -184,7 +183,7 @@ class Model:
         found = [
             function
             for function in self.natives.foreach_of(entry.function.canonical.name.base)
-            if is_foreach(function) and not self.match(function).infos and is_reference(function, signature)
+            if not self.match(function).infos and is_reference(function, signature)
         ]
         found.extend(
             match.function

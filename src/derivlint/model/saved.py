@@ -29,7 +29,6 @@ class Property:
         type: the saved attribute's C++ type.
         expr: the expression at save time, with ``{}`` for the argument; None for the expression as written.
         result: what replaces the expression in the formula, with ``{}`` for the argument.
-        takes_index: whether the method takes one integer or name, ``sym_size(0)``.
     """
 
     spelling: str
@@ -37,7 +36,6 @@ class Property:
     type: str
     expr: str | None = None
     result: str | None = None
-    takes_index: bool = False
 
     @property
     def is_method(self) -> bool:
@@ -59,7 +57,7 @@ PROPERTIES = (
     ),
     Property(".options", "_options", "at::TensorOptions"),
     Property("zeros_like", "_info", "torch::autograd::generated::TypeAndSize", "{0}", "{0}_info.zeros()"),
-    Property(".sym_size", "_sym_argsize_", "c10::SymInt", takes_index=True),
+    Property(".sym_size", "_sym_argsize_", "c10::SymInt"),
     Property(".numel", "_numel", "int64_t"),
     Property(".sym_numel", "_sym_numel", "c10::SymInt"),
     Property("to_args_sizes", "_args_sizes", "::std::vector<::std::vector<int64_t>>"),

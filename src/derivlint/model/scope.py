@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from derivlint.formula import Formula, Word, parse_formula
 from derivlint.model.entry import KeyedFormula, Role
-from derivlint.model.forward import FOREACH_PREFIX, PRIMAL, TANGENT
+from derivlint.model.forward import PRIMAL, TANGENT
 from derivlint.model.gradients import GRAD, GRAD_INPUT_MASK, GRADS, NAMED_PREFIX
 from derivlint.model.resolve import EntryFunction, generic_output_index
 
@@ -84,7 +84,7 @@ def backward_names(function: EntryFunction, info: DifferentiabilityInfo, line: K
     names += [GRAD, GRADS, *info.available_named_gradients, RETAIN_VARIABLES]
     if len(line.names) > 1:
         names.append(GRAD_INPUT_MASK)
-    if function.canonical.name.base.startswith(FOREACH_PREFIX):
+    if function.canonical.name.is_foreach:
         names.append("i")
     return names
 
@@ -93,7 +93,7 @@ def forward_names(function: EntryFunction, info: DifferentiabilityInfo) -> list[
     """The variables a forward formula can use."""
     names = [output.name for output in function.outputs]
     names += [argument.name for argument in function.schema.arguments.flat_all]
-    is_foreach = function.canonical.name.base.startswith(FOREACH_PREFIX)
+    is_foreach = function.canonical.name.is_foreach
     for binding in info.args_with_derivatives:
         if is_foreach or not binding.is_tensor_list:
             names += [binding.name + suffix for suffix in (PRIMAL, TANGENT, "_t_raw", "_tensor")]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 
 #: The methods whose in-place form is ``__i<name>__``, after PEP 203.
 AUGMENTED_ASSIGNMENTS = frozenset(("add", "sub", "mul", "div", "mod", "pow", "lshift", "rshift", "and", "xor", "or"))
 
 FUNCTIONAL_SUFFIX = "_functional"
+FOREACH_PREFIX = "_foreach_"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +52,19 @@ class OperatorName:
         name = self.name_without_overload
         return f"{name}_{self.overload}" if self.overload else name
 
+    @property
+    def is_foreach(self) -> bool:
+        """Whether it is an operator that applies another one to each tensor of a list: ``_foreach_abs``."""
+        return self.base.startswith(FOREACH_PREFIX)
+
+    @property
+    def element_base(self) -> str:
+        """The base name of the operator that a foreach operator applies: ``abs``; of any other its own."""
+        return self.base.removeprefix(FOREACH_PREFIX)
+
     def with_overload(self, overload: str) -> OperatorName:
         """The name of the same base operator, not in place, with another overload."""
         return OperatorName(self.base, dunder=self.dunder, overload=overload)
-
-    def without_overload(self) -> OperatorName:
-        """The same name with an empty overload."""
-        return replace(self, overload="")
 
     def __str__(self) -> str:
         name = self.name_without_overload

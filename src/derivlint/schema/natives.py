@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from derivlint.schema.families import Family, ViewGroup
 from derivlint.schema.function_schema import view_base
-from derivlint.schema.names import OperatorName
+from derivlint.schema.names import FOREACH_PREFIX, OperatorName
 from derivlint.schema.native_function import NativeFunction
 from derivlint.source import SourceFile, Span
 
@@ -128,12 +128,12 @@ class NativeFunctions:
 
     def foreach_of(self, base: str) -> tuple[NativeFunction, ...]:
         """The functions that apply an operator to each tensor of a list: ``_foreach_<base>`` in all forms."""
-        return self.with_base(f"_foreach_{base}")
+        return self.with_base(FOREACH_PREFIX + base)
 
     @cached_property
     def inplace_foreach(self) -> tuple[NativeFunction, ...]:
         """The in-place functions that apply an operator to each tensor of a list."""
-        return tuple(f for f in self.written if f.name.inplace and f.name.base.startswith("_foreach_"))
+        return tuple(f for f in self.written if f.name.inplace and f.name.is_foreach)
 
     @cached_property
     def _operator_names(self) -> tuple[str, ...]:
