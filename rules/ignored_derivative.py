@@ -53,7 +53,7 @@ INVALID = (
     Invalid(
         """\
 - name: isnan(Tensor self) -> Tensor
-  self: grad.zeros_like()
+  self: zeros_like(grad)
 """,
         at="2:3-7",
         message='"isnan" is among the operators that PyTorch never differentiates, so its formulas are refused',
@@ -70,7 +70,7 @@ INVALID = (
     Invalid(
         """\
 - name: equal(Tensor self, Tensor other) -> bool
-  self: other.zeros_like()
+  self: zeros_like(other)
 """,
         at="2:3-7",
         message='"equal" returns no tensor, so its formulas are refused',

@@ -90,12 +90,15 @@ INVALID = (
     ),
 )
 
+#: Kinds of problems that have rules of their own.
+ELSEWHERE = frozenset({"trailing-semicolon", "comma-operator"})
+
 
 def check(entry: Entry) -> Iterator[Finding]:
     """Judge the syntax of every formula of one entry."""
     for expression in entry.expressions:
         for problem in expression.formula.problems:
-            if problem.kind == "trailing-semicolon":
+            if problem.kind in ELSEWHERE:
                 continue
             # "auto linear" is a keyword that is misspelt, not two operands without an operator
             if expression.line is not None and near_keyword(expression.line) is not None:

@@ -75,14 +75,14 @@ INVALID = (
     Invalid(
         """\
 - name: _linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet, Tensor LU, Tensor pivots)
-  A: slogdet_backward(grad, grads[1], A, sign, LU, pivots, grads[1])
+  A: slogdet_backward(grad, grads[1], A, sign, LU, grads[1])
   output_differentiability: [True, True, False, False]
 """,
         at="2:23-27",
         message='"grad" is used beside "grads"',
         fixed="""\
 - name: _linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet, Tensor LU, Tensor pivots)
-  A: slogdet_backward(grads[0], grads[1], A, sign, LU, pivots, grads[1])
+  A: slogdet_backward(grads[0], grads[1], A, sign, LU, grads[1])
   output_differentiability: [True, True, False, False]
 """,
     ),

@@ -57,7 +57,7 @@ INVALID = (
     Invalid(
         """\
 - name: unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]
-  self: unbind_backward(grads, result.size(), dim)
+  self: unbind_backward(grads, result.size())
 """,
         at="2:32-38",
         message='"result" cannot be saved: "unbind.int" returns it as a list of tensors',

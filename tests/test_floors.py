@@ -23,7 +23,8 @@ ALLOWED: dict[str, set[str]] = {
     "lint": {"source", "yaml_reader", "formula", "schema", "cpp", "model"},
     "rules": {"source", "yaml_reader", "formula", "schema", "cpp", "model", "lint"},
     "formats": {"source", "yaml_reader", "formula", "schema", "cpp", "model", "lint", "rules"},
-    "cli": {"source", "yaml_reader", "formula", "schema", "cpp", "model", "lint", "rules", "formats"},
+    "compiler": {"source", "yaml_reader", "formula", "schema", "cpp", "model", "lint"},
+    "cli": {"source", "yaml_reader", "formula", "schema", "cpp", "model", "lint", "rules", "formats", "compiler"},
 }
 
 

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from derivlint.cpp.header import read_declarations
 from derivlint.formats.model_json import model_document
 from derivlint.model import build_model
 from derivlint.rules import load_rules
-from derivlint.schema import NativeFunctions, build_index, declared_functions, read_index
+from derivlint.schema import NativeFunctions, build_index, read_index
 from derivlint.source import SourceFile
 from tests.cli.conftest import ADD, COS, SIN, Run
 
@@ -79,7 +80,8 @@ def test_an_index_is_written_from_files(run: Run, here: Path) -> None:
     assert (outcome.status, outcome.out) == (0, "wrote i.json: 1 operator of PyTorch 9.9\n")
     natives = read_index((here / "i.json").read_bytes(), "x")
     assert [f.func_text for f in natives.written] == ["add_one(Tensor self) -> Tensor"]
-    assert (natives.version, natives.helpers) == ("9.9", frozenset({"helper"}))
+    assert natives.version == "9.9"
+    assert natives.declarations == read_declarations("Tensor helper(Tensor a);").declarations.to_json()
 
 
 def test_an_index_of_the_installed_torch_is_its_facts(
@@ -87,8 +89,8 @@ def test_an_index_of_the_installed_torch_is_its_facts(
 ) -> None:
     assert run("index", "build", "--torch", "installed", "--version", "9.9", "--out", "i.json").status == 0
     header = native_functions_path.parents[4] / "torch/include/torch/csrc/autograd/FunctionsManual.h"
-    helpers = declared_functions(header.read_text()) if header.is_file() else ()
-    assert (here / "i.json").read_bytes() == build_index(installed_natives, "9.9", helpers)
+    declarations = read_declarations(header.read_text()).declarations.to_json()
+    assert (here / "i.json").read_bytes() == build_index(installed_natives, "9.9", declarations)
 
 
 def test_an_index_needs_operators_a_version_and_a_place(run: Run, here: Path) -> None:

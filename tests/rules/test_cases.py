@@ -47,7 +47,7 @@ def operators(case: Invalid, bundled: NativeFunctions) -> NativeFunctions:
     extra = read_native_functions([SourceFile("native_functions.yaml", case.natives)])
     assert extra.problems == ()
     return NativeFunctions(
-        (*bundled.written, *extra.written), helpers=bundled.helpers, autograd_keys=bundled.autograd_keys
+        (*bundled.written, *extra.written), declarations=bundled.declarations, autograd_keys=bundled.autograd_keys
     )
 
 

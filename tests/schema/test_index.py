@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from derivlint.cpp.header import read_declarations
 from derivlint.schema import (
     IndexFormatError,
     InstalledTorch,
     NativeFunctions,
     available_versions,
     build_index,
-    declared_functions,
     installed_torch,
     load_index,
     read_index,
@@ -30,29 +31,29 @@ def facts(natives: NativeFunctions) -> list[dict[str, object]]:
 
 
 @pytest.fixture(scope="module")
-def helpers(installed: InstalledTorch) -> list[str]:
+def declarations(installed: InstalledTorch) -> Any:
     assert installed.functions_manual is not None
-    return declared_functions(installed.functions_manual.read_text(encoding="utf-8"))
+    return read_declarations(installed.functions_manual.read_text(encoding="utf-8")).declarations.to_json()
 
 
 def test_the_bundled_index_is_the_installed_pytorch(
-    natives: NativeFunctions, installed: InstalledTorch, helpers: list[str]
+    natives: NativeFunctions, installed: InstalledTorch, declarations: Any
 ) -> None:
     assert installed.release == "2.13.0"
     index = load_index("2.13.0")
     assert facts(index) == facts(natives)
-    assert (index.version, index.helpers, index.known_tags) == ("2.13.0", frozenset(helpers), natives.known_tags)
+    assert (index.version, index.declarations, index.known_tags) == ("2.13.0", declarations, natives.known_tags)
     assert index.autograd_keys == natives.autograd_keys
     assert index.problems == ()
     assert index.origin == "the bundled operator index of PyTorch 2.13.0"
     assert [str(f.schema) for f in index.functions] == [str(f.schema) for f in natives.functions]
 
 
-def test_building_is_deterministic(natives: NativeFunctions, helpers: list[str]) -> None:
-    data = build_index(natives, "2.13.0", reversed(helpers))
+def test_building_is_deterministic(natives: NativeFunctions, declarations: Any) -> None:
+    data = build_index(natives, "2.13.0", declarations)
     path = Path(sys.modules[build_index.__module__].__file__ or "").parent / "data" / "index-2.13.0.json"
     assert data == path.read_bytes()
-    assert build_index(load_index("2.13.0"), "2.13.0", helpers) == data
+    assert build_index(load_index("2.13.0"), "2.13.0", declarations) == data
     assert len(data) < MAX_INDEX_BYTES
 
 
@@ -72,10 +73,10 @@ def test_unknown_versions_name_the_known_ones() -> None:
         (b"", "not an operator index"),
         (b"\xff\x00", "not an operator index"),
         (b"[]", "not an operator index"),
-        (b'{"format":1}', "not an operator index"),
-        (b'{"format":99}', "the operator index has format 99, expected 1"),
+        (b'{"format":2}', "not an operator index"),
+        (b'{"format":99}', "the operator index has format 99, expected 2"),
         (
-            json.dumps({"format": 1, "profiles": [{"nonsense": 1}], "functions": [["f() -> ()", 0]]}).encode(),
+            json.dumps({"format": 2, "profiles": [{"nonsense": 1}], "functions": [["f() -> ()", 0]]}).encode(),
             "not an operator index",
         ),
     ],
@@ -132,43 +133,3 @@ def test_no_installed_pytorch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     for name in [name for name in sys.modules if name.partition(".")[0] in ("torch", "torchgen")]:
         monkeypatch.delitem(sys.modules, name)
     assert installed_torch() is None
-
-
-HEADER = """\
-#pragma once
-#define CALL(x) \\
-  macro(x)
-// Tensor commented(Tensor a);
-/* Tensor commented_too(Tensor a); */
-namespace torch::autograd { namespace details {
-extern const char* kMessage;
-struct TORCH_API Range {
-  int method(int a) { return a; }
-};
-TORCH_API std::tuple<Tensor, std::function<bool(int)>>
-first(const Tensor& a, const char* reason = "; no(x) {");
-template <typename T>
-T second(T a) {
-  return inner(a);
-}
-inline bool third(int a = default_of(1));
-static int value = call(3);
-bool first(int overload);
-}}
-extern "C" { void fourth(void); }
-"""
-
-
-def test_functions_of_a_header() -> None:
-    assert declared_functions(HEADER) == ["first", "fourth", "second", "third"]
-
-
-def test_functions_of_the_real_header(helpers: list[str]) -> None:
-    assert {"handle_r_to_c", "norm_backward", "apply_loss_reduction", "not_implemented"} <= set(helpers)
-    assert {"range", "size", "if", "return"}.isdisjoint(helpers)
-    assert len(helpers) > 200
-
-
-@pytest.mark.parametrize("text", ["", "}", "{", "f(", '"', "namespace {", "a<b<c(d);"])
-def test_broken_headers_are_no_error(text: str) -> None:
-    assert declared_functions(text) in ([], ["c"])

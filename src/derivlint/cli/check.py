@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +11,7 @@ import click
 from derivlint.cli.inputs import derivatives_files, folder_of, operators_for
 from derivlint.cli.options import CONFIDENCES, SEVERITIES, rule_names, source_options
 from derivlint.cli.settings import Settings, SettingsOfFiles
-from derivlint.cli.terminal import terminal_width, wants_color, write, write_lines
+from derivlint.cli.terminal import show_progress, terminal_width, wants_color, write, write_lines
 from derivlint.formats import Report
 from derivlint.lint import Confidence, Severity
 
@@ -34,7 +32,12 @@ MANY_FILES = 5
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True)
 @click.option("--quiet", "-q", is_flag=True, help="In text, leave out the summary: print findings only.")
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 also when there are findings.")
-@click.option("--no-cache", is_flag=True, help="Accepted for scripts; derivlint keeps no cache.")
+@click.option(
+    "--compiler",
+    metavar="NAME",
+    help="Compile all formulas as well, with this C++ compiler and the headers of the installed torch; takes seconds.",
+)
+@click.option("--no-cache", is_flag=True, help="Read headers anew, and keep nothing.")
 @click.option("--show-settings", is_flag=True, help="Print what would be checked, with what, and why; check nothing.")
 def check(
     paths: tuple[str, ...],
@@ -42,6 +45,7 @@ def check(
     color: str,
     quiet: bool,
     exit_zero: bool,
+    compiler: str | None,
     no_cache: bool,
     show_settings: bool,
     no_config: bool,
@@ -53,6 +57,9 @@ def check(
     PATHS are files, folders (searched for derivatives*.yaml), patterns, or - for standard input. Without PATHS, what
     the configuration names is checked, else the nearest derivatives file, or with --torch installed the file that
     ships inside the installed torch.
+
+    With --compiler, what the compiler refuses and derivlint does not is reported as compiler-error: the final word,
+    where there is a compiler.
 
     The exit status is 0 where nothing is at the fail level or above, 1 where something is, 2 for wrong usage or a file
     that cannot be read, and 3 for an error in derivlint itself.
@@ -73,7 +80,7 @@ def check(
         names = {path: [rule.name for rule in rules[path]] for path in files}
         write("".join(f"{line}\n" for line in _settings_lines(settings, folders, names)))
         return
-    run = Run(stdin_filename)
+    run = Run(stdin_filename, use_cache=not no_cache, compiler=compiler)
     for path in with_progress(files):
         run.check(path, folders[path], settings[path], rules[path])
     report = run.report()
@@ -100,15 +107,13 @@ def _print_text(report: Report, color: bool, summary: bool) -> None:
 
 def with_progress(files: list[str]) -> Iterator[str]:
     """The files; on a terminal, where there are many of them, with a line that says how far the run is."""
-    # pre-commit runs hooks on a terminal of its own, whose text it keeps for the report
-    automated = "CI" in os.environ or "PRE_COMMIT" in os.environ
-    shown = len(files) >= MANY_FILES and not automated and sys.stderr is not None and sys.stderr.isatty()
+    shown = len(files) >= MANY_FILES
     for number, path in enumerate(files, 1):
         if shown:
-            click.echo(f"\r\x1b[Kchecking {number} of {len(files)}: {path}", err=True, nl=False)
+            show_progress(f"checking {number} of {len(files)}: {path}")
         yield path
     if shown:
-        click.echo("\r\x1b[K", err=True, nl=False)
+        show_progress("")
 
 
 def _settings_lines(

@@ -5,12 +5,13 @@ from __future__ import annotations
 import glob
 import os
 import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from derivlint.cli.exits import InputError
+from derivlint.cli.headers import merged, read_headers
 from derivlint.cli.settings import Settings
 from derivlint.lint.wording import quoted_list
 from derivlint.source import SourceError, SourceFile
@@ -36,7 +37,8 @@ class Operators:
         reason: why these, for ``--show-settings``.
         native_functions: the files; with the bundled index they add to it, else they are all there is.
         tags: the file of tags, if known.
-        functions_manual: the header with the C++ functions that formulas may call, if known.
+        functions_manual: PyTorch's own header with the C++ functions that formulas may call, if known.
+        headers: more such headers, given by the user.
         bundled: whether the bundled index is taken.
         version: the version of the index or of the installed torch; None for the newest index, or where unknown.
     """
@@ -45,6 +47,7 @@ class Operators:
     native_functions: tuple[Path, ...] = ()
     tags: Path | None = None
     functions_manual: Path | None = None
+    headers: tuple[Path, ...] = ()
     bundled: bool = False
     version: str | None = None
 
@@ -154,6 +157,19 @@ def folder_of(path: str, stdin_filename: str | None = None) -> Path:
 
 
 def operators_for(folder: Path, settings: Settings) -> Operators:
+    """Where the operators and the C++ declarations for a derivatives file come from.
+
+    Args:
+        folder: where the derivatives file stands.
+        settings: the settings for that file.
+
+    Raises:
+        InputError: an installed torch is asked for and there is none.
+    """
+    return replace(_operators_for(folder, settings), headers=settings.headers)
+
+
+def _operators_for(folder: Path, settings: Settings) -> Operators:
     """Where the operators come from: options and configuration, the checkout around the folder, the bundled index.
 
     Args:
@@ -196,21 +212,25 @@ def _beside(native: Path) -> tuple[Path | None, Path | None]:
     return tags if tags.is_file() else None, header if header is not None and header.is_file() else None
 
 
-def load_operators(operators: Operators) -> LoadedOperators:
-    """Read the operators.
+def load_operators(operators: Operators, use_cache: bool = True) -> LoadedOperators:
+    """Read the operators, and the headers that belong to them.
+
+    Args:
+        operators: where they come from.
+        use_cache: whether declarations of headers may come from the cache.
 
     Raises:
         InputError: a file cannot be read or holds no operators, or there is no bundled index of that version.
     """
-    from derivlint.schema import NativeFunctions, declared_functions, read_native_functions
+    from derivlint.schema import NativeFunctions, read_native_functions
 
     index = _load_index(operators.version) if operators.bundled else None
+    own = read_headers(operators.headers, use_cache)
     if index is not None and not operators.native_functions:
-        return LoadedOperators(index)
+        return LoadedOperators(_with_headers(index, [], own))
     try:
         sources = tuple(SourceFile.read(path) for path in operators.native_functions)
         tags = SourceFile.read(operators.tags) if operators.tags is not None else None
-        header = SourceFile.read(operators.functions_manual) if operators.functions_manual is not None else None
     except SourceError as error:
         raise InputError(str(error)) from error
     natives = read_native_functions(sources, tags=tags)
@@ -218,23 +238,45 @@ def load_operators(operators: Operators) -> LoadedOperators:
         # going on would report every operator of the derivatives file as unknown
         files = quoted_list([source.path for source in sources])
         raise InputError("; ".join([f"no native functions in {files}", *map(problem_text, natives.problems[:1])]))
-    helpers = frozenset(declared_functions(header.text)) if header is not None else frozenset()
     written, known_tags = natives.written, natives.known_tags
     if index is not None:
         known = {(function.namespace, function.func_text) for function in index.written}
         more = (function for function in natives.written if (function.namespace, function.func_text) not in known)
-        written, helpers = (*index.written, *more), index.helpers
+        written = (*index.written, *more)
         known_tags = known_tags if known_tags is not None else index.known_tags
     natives = NativeFunctions(
         written,
         problems=natives.problems,
         version=operators.version,
-        helpers=helpers,
+        declarations=index.declarations if index is not None else _declarations_of_release(natives),
         autograd_keys=natives.autograd_keys,
         known_tags=known_tags,
         origin=natives.origin if index is None else f"{index.origin} and {natives.origin}",
     )
-    return LoadedOperators(natives, sources)
+    manual = operators.functions_manual
+    return LoadedOperators(
+        _with_headers(natives, read_headers([manual], use_cache) if manual is not None else [], own), sources
+    )
+
+
+def _with_headers(
+    natives: NativeFunctions, pytorch: list[Mapping[str, Any]], own: list[Mapping[str, Any]]
+) -> NativeFunctions:
+    """The operators with declarations: PyTorch's own header instead of those known so far, the user's besides."""
+    known = pytorch or ([natives.declarations] if natives.declarations is not None else [])
+    if not pytorch and not own:
+        return natives
+    return natives.with_declarations(merged([*known, *own]), complete=bool(own))
+
+
+def _declarations_of_release(natives: NativeFunctions) -> Mapping[str, Any] | None:
+    """The bundled declarations, where the operators are those of the bundled release and perhaps some more.
+
+    Helpers change from release to release, and those of another one would accuse formulas that are right.
+    """
+    index = _load_index(None)
+    there = {function.func_text for function in natives.written}
+    return index.declarations if all(function.func_text in there for function in index.written) else None
 
 
 def problem_text(problem: NativeProblem) -> str:

@@ -24,6 +24,7 @@ def model(
     paths: tuple[str, ...],
     native_functions: tuple[Path, ...],
     tags: Path | None,
+    headers: tuple[Path, ...],
     torch: str | None,
     no_config: bool,
     stdin_filename: str | None,
@@ -37,7 +38,7 @@ def model(
     from derivlint.formats.model_json import model_document
     from derivlint.model import build_model
 
-    lookup = SettingsOfFiles(no_config, native_functions=native_functions, tags=tags, torch=torch)
+    lookup = SettingsOfFiles(no_config, native_functions=native_functions, tags=tags, torch=torch, headers=headers)
     load = cache(load_operators)
     for path in derivatives_files(paths, lookup.of_folder(Path.cwd())):
         try:

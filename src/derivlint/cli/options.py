@@ -39,6 +39,13 @@ def source_options(function: Command) -> Command:
             metavar="VERSION|installed",
             help="Use the bundled index of that PyTorch version, or the files of the installed torch.",
         ),
+        click.option(
+            "--headers",
+            multiple=True,
+            type=EXISTING,
+            help="A C++ header with functions that formulas call; repeatable. PyTorch's FunctionsManual.h is found "
+            "beside native_functions.yaml, or is part of the bundled index.",
+        ),
         click.option("--no-config", is_flag=True, help="Read no pyproject.toml and no derivlint.toml."),
         click.option("--stdin-filename", metavar="NAME", help="What messages call standard input (-)."),
     ]

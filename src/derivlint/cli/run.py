@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from derivlint.cli.exits import (
     CLEAN,
@@ -18,10 +19,14 @@ from derivlint.cli.exits import (
 )
 from derivlint.cli.inputs import LoadedOperators, load_operators, operators_for, problem_text, read_source
 from derivlint.cli.settings import Settings
+from derivlint.cli.terminal import show_progress
 from derivlint.formats import Filter, Report
 from derivlint.lint import INTERNAL_ERROR, Confidence, Diagnostic, Rule, Severity, run_rules
-from derivlint.model import build_model
+from derivlint.model import Model, build_model
 from derivlint.source import SourceError, SourceFile, Span
+
+if TYPE_CHECKING:
+    from derivlint.compiler.gxx import Toolchain
 
 #: How many problems of native_functions.yaml are told.
 MAX_PROBLEMS = 20
@@ -30,8 +35,10 @@ MAX_PROBLEMS = 20
 class Run:
     """The files checked so far."""
 
-    def __init__(self, stdin_filename: str | None) -> None:
+    def __init__(self, stdin_filename: str | None, *, use_cache: bool = True, compiler: str | None = None) -> None:
         self._stdin_filename = stdin_filename
+        self._toolchain = toolchain_named(compiler) if compiler is not None else None
+        self._use_cache = use_cache
         self._load_operators = cache(load_operators)
         self._shown: list[Diagnostic] = []
         self._hidden = 0
@@ -52,7 +59,7 @@ class Run:
         """
         try:
             source = read_source(path, self._stdin_filename)
-            loaded = self._load_operators(operators_for(folder, settings))
+            loaded = self._load_operators(operators_for(folder, settings), self._use_cache)
         except (SourceError, InputError) as error:
             self._unreadable = True
             self._tell_once(str(error))
@@ -62,8 +69,13 @@ class Run:
         try:
             model = build_model(source, loaded.natives)
             result = run_rules(model, rules)
+            compiled = self._compile(model, result.diagnostics, settings)
             self._entries += model.n_entries
             self._formulas += model.n_formulas
+        except InputError as error:
+            self._unreadable = True
+            self._tell_once(str(error))
+            return
         except Exception as error:
             if debugging():
                 raise
@@ -72,10 +84,26 @@ class Run:
             return
         self._crashed |= result.internal_errors > 0
         chosen = Filter(settings.min_severity, settings.min_confidence)
-        shown = [item for item in result.diagnostics if chosen.shows(item)]
-        self._hidden += len(result.diagnostics) - len(shown)
+        found = (*result.diagnostics, *compiled)
+        shown = [item for item in found if chosen.shows(item)]
+        self._hidden += len(found) - len(shown)
         self._failing |= any(item.severity >= settings.fail_level for item in shown)
         self._shown += shown
+
+    def _compile(self, model: Model, found: tuple[Diagnostic, ...], settings: Settings) -> list[Diagnostic]:
+        """What the compiler refuses beyond what was found, where one is asked for."""
+        if self._toolchain is None:
+            return []
+        from derivlint.compiler.diagnostics import compiler_diagnostics
+        from derivlint.compiler.gxx import CompilerError
+
+        told = {(item.entry, item.dispatch, item.key) for item in found if item.severity is Severity.ERROR}
+        try:
+            return compiler_diagnostics(model, self._toolchain, told, includes=settings.headers, progress=show_progress)
+        except CompilerError as error:
+            raise InputError(str(error)) from error
+        finally:
+            show_progress("")
 
     def _tell_problems(self, loaded: LoadedOperators) -> None:
         """Tell what is wrong in files of native functions: operators that cannot be read would be called unknown."""
@@ -110,6 +138,20 @@ class Run:
         if self._unreadable:
             return USAGE
         return FINDINGS if self._failing and not exit_zero else CLEAN
+
+
+def toolchain_named(name: str) -> Toolchain:
+    """The compiler of that name, with the headers of the installed torch.
+
+    Raises:
+        InputError: one of them is not there.
+    """
+    from derivlint.compiler.gxx import CompilerError, find_toolchain
+
+    try:
+        return find_toolchain(name)
+    except CompilerError as error:
+        raise InputError(str(error)) from error
 
 
 def _crash(source: SourceFile, error: Exception) -> Diagnostic:

@@ -26,6 +26,7 @@ class Settings:
         paths: the derivatives files to check where the command names none.
         native_functions: files of native functions.
         tags: the file of tags.
+        headers: C++ headers with functions that formulas call.
         torch: a version of the bundled index, or ``installed``.
         select: the only rules to run; empty for the default ones.
         ignore: rules not to run.
@@ -41,6 +42,7 @@ class Settings:
     paths: tuple[Path, ...] = ()
     native_functions: tuple[Path, ...] = ()
     tags: Path | None = None
+    headers: tuple[Path, ...] = ()
     torch: str | None = None
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
@@ -224,6 +226,7 @@ _KEYS: dict[str, tuple[Any, str]] = {
     "paths": (_paths, "a list of paths"),
     "native-functions": (_paths, "a list of paths"),
     "tags": (_path, "a path"),
+    "headers": (_paths, "a list of paths"),
     "torch": (_text, 'a version, or "installed"'),
     "select": (_texts, "a list of rule names"),
     "ignore": (_texts, "a list of rule names"),

@@ -8,6 +8,8 @@ import shutil
 import sys
 from collections.abc import Iterable
 
+import click
+
 from derivlint.cli.exits import InputError
 from derivlint.formats.text import Line, plain
 
@@ -86,3 +88,11 @@ def _discard_the_rest() -> None:
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, sys.stdout.fileno())
     os.close(null)
+
+
+def show_progress(what: str) -> None:
+    """Say on a terminal what is being done, in a line that the next one replaces; empty text clears it."""
+    # pre-commit runs hooks on a terminal of its own, whose text it keeps for the report
+    automated = "CI" in os.environ or "PRE_COMMIT" in os.environ
+    if not automated and sys.stderr is not None and sys.stderr.isatty():
+        click.echo(f"\r\x1b[K{what}", err=True, nl=False)

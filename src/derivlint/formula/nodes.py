@@ -223,8 +223,9 @@ class Binary(Expr):
 
 @dataclass(slots=True, eq=False)
 class Conditional(Expr):
-    """``condition ? then : otherwise``."""
+    """``condition ? then : otherwise``; ``question`` is the offset of the question mark."""
 
+    question: int
     condition: Expr
     then: Expr
     otherwise: Expr

@@ -93,7 +93,7 @@ def _reduce(operands: list[Expr], waiting: _Pending) -> None:
         operands.append(Unary(operator.start, right.end, spelling(operator), right))
     elif waiting.then is not None:
         left = operands.pop()
-        operands.append(Conditional(left.start, right.end, left, waiting.then, right))
+        operands.append(Conditional(left.start, right.end, operator.start, left, waiting.then, right))
     else:
         left = operands.pop()
         operands.append(Binary(left.start, right.end, spelling(operator), operator.start, left, right))

@@ -12,7 +12,7 @@ from derivlint.cpp.types import TENSOR, TENSOR_VECTOR, optional_of
 
 if TYPE_CHECKING:
     from derivlint.cpp import Binding
-    from derivlint.formula import Word
+    from derivlint.formula import Edit, Word
     from derivlint.model.entry import KeyedFormula
     from derivlint.schema import NativeFunction, Type
 
@@ -59,6 +59,7 @@ class Derivative:
         saved_outputs: saved outputs and properties of outputs.
         named_gradients: the ``grad_<return>`` it uses.
         strides_of: arguments or outputs whose ``sym_strides()`` it asks for, with the place.
+        edits: the changes that make ``formula`` of ``original_formula``; none of a formula that is derived otherwise.
         uses_grad: whether torchgen finds ``grad`` in the formula.
         line: the pair of key and formula that it comes from.
     """
@@ -70,6 +71,7 @@ class Derivative:
     saved_outputs: tuple[SavedAttribute, ...]
     named_gradients: frozenset[str]
     strides_of: tuple[tuple[str, Word], ...] = ()
+    edits: tuple[Edit, ...] = field(default=(), compare=False)
     uses_grad: bool = False
     line: KeyedFormula | None = field(default=None, compare=False, repr=False)
 

@@ -14,7 +14,7 @@ from derivlint.formula import Word, parse_formula
 from derivlint.model.derivative import Derivative, DifferentiabilityInfo, ForwardDerivative, InfoSource, SavedAttribute
 from derivlint.model.forward import PRIMAL, TANGENT
 from derivlint.model.words import mentions, replace_in_words, rewrite_words
-from derivlint.schema import Argument, FunctionSchema, ListType, NativeFunction, OptionalType
+from derivlint.schema import Argument, FunctionSchema, ListType, NativeFunction, OptionalType, SchemaKind
 
 #: foreach functions whose reference is the in-place function
 WITH_INPLACE_REFERENCE = frozenset({"_foreach_zero_"})
@@ -248,3 +248,18 @@ def _foreach_forward(
         is_reusing_outplace_formula=derivative.is_reusing_outplace_formula,
         line=derivative.line,
     )
+
+
+def kernel_text(function: NativeFunction, reference: FunctionSchema, text: str) -> str:
+    """A forward formula as the kernel of a foreach function has it, which replaces text once more.
+
+    Follows gen_variable_type.py, ``emit_fw_derivatives``: an in-place kernel knows numbers under the names of its own
+    arguments, and where they are lists, by element.
+    """
+    if function.schema.kind is not SchemaKind.inplace:
+        return text if "result[i]" in text else text.replace(RESULT, "result[i]")
+    for own, theirs in zip(function.schema.arguments.flat_non_out, reference.arguments.flat_non_out, strict=False):
+        if not own.type.is_tensor_like:
+            element = f"{own.name}[i]" if isinstance(own.type, ListType) else own.name
+            text = text.replace(theirs.name, element)
+    return text

@@ -41,6 +41,7 @@ def build_derivative(line: KeyedFormula, function: EntryFunction, gradients: tup
         saved_outputs=outputs,
         named_gradients=frozenset(name for name in gradients if saved.mentions(name)),
         strides_of=tuple(saved.strides_of),
+        edits=saved.edits,
         uses_grad=saved.mentions("grad"),
         line=line,
     )

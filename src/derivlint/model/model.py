@@ -6,17 +6,23 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import cached_property
 
+from derivlint.cpp.load import library_of
 from derivlint.model.derivative import DifferentiabilityInfo
 from derivlint.model.differentiable import Differentiability, has_generated_kernel, is_view
 from derivlint.model.entry import DispatchBody, Entry
+from derivlint.model.evaluation import evaluations
 from derivlint.model.foreach import is_reference
 from derivlint.model.info import build_info
 from derivlint.model.match import FunctionMatch, InfoByKey, Matcher, MatchProblem, view_copy_infos
 from derivlint.model.read import DEFAULT, read_entries
 from derivlint.model.resolve import SchemaProblem, resolve_entry
+from derivlint.model.typing import FormulaProblem, TypeChecker
 from derivlint.schema import NativeFunction, NativeFunctions
 from derivlint.source import SourceFile
 from derivlint.yaml_reader import Document, Node, read_yaml
+
+#: As many schemas are not misspelt at once: the file is of another release.
+MANY_UNKNOWN = 4
 
 
 class Model:
@@ -39,6 +45,7 @@ class Model:
         self._infos: dict[str, InfoByKey] = {}
         self._matches: dict[str, FunctionMatch] = {}
         self._uses: dict[int, tuple[FunctionMatch, ...]] = {}
+        self._type_problems: dict[int, tuple[FormulaProblem, ...]] = {}
         self._differentiabilities: dict[int, tuple[Differentiability, ...]] = {}
         counter: Counter[str] = Counter()
         for entry in self.entries:
@@ -142,6 +149,43 @@ class Model:
             if differentiability.key == body.key and differentiability.function is function.canonical:
                 return differentiability
         return None
+
+    @cached_property
+    def is_pytorchs_own(self) -> bool:
+        """Whether the file holds PyTorch's derivatives as a whole, not those of a back end or a part of them.
+
+        The entry of nearly every operator with foreach functions is there.
+        """
+        return 2 * len(self.foreach_without_reference()) < len(self.natives.inplace_foreach)
+
+    @cached_property
+    def is_of_another_release(self) -> bool:
+        """Whether the file belongs to another PyTorch than the operators it is judged against."""
+        return len(self.schema_problems) >= MANY_UNKNOWN
+
+    @cached_property
+    def _typing(self) -> TypeChecker:
+        natives = self.natives
+        if self.is_of_another_release and not natives.declarations_complete:
+            # helpers change from release to release
+            natives = natives.with_declarations(None, complete=False)
+        library = library_of(natives)
+        complete = natives.declarations_complete or self.is_pytorchs_own
+        return TypeChecker(library, is_complete=complete and library.has_headers)
+
+    def type_problems(self, entry: Entry) -> tuple[FormulaProblem, ...]:
+        """What C++ would refuse in the entry's formulas, and in what PyTorch makes of them for other functions."""
+        found = self._type_problems.get(entry.index)
+        if found is None:
+            found = self._type_problems[entry.index] = self._typing.problems(
+                entry, evaluations(entry, self.differentiabilities(entry))
+            )
+        return found
+
+    def all_type_problems(self) -> Iterator[FormulaProblem]:
+        """The same for every entry, in file order."""
+        for entry in self.entries:
+            yield from self.type_problems(entry)
 
     def match_problems(self, entry: Entry) -> Iterator[MatchProblem]:
         """Why functions cannot have the entry's infos."""

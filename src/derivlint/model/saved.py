@@ -194,6 +194,11 @@ class SavedVariables:
         """The formula with everything replaced that is saved as an attribute."""
         return apply_edits(self._formula.text, self._edits) if self._edits else self._formula.text
 
+    @property
+    def edits(self) -> tuple[Edit, ...]:
+        """The changes that make that text of the written formula."""
+        return tuple(self._edits)
+
     def _is_free(self, start: int, end: int) -> bool:
         return all(end <= taken_start or start >= taken_end for taken_start, taken_end in self._taken)
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 RETAIN_VARIABLES = "retain_variables"
 ORIGINAL_SELF = ("original_self_p", "original_self_t")
-CPP_WORDS = frozenset({"true", "false", "nullptr", "this"})
+CPP_WORDS = frozenset({"true", "false", "nullptr", "nullopt", "this"})
 
 
 class NotDeclared(Enum):

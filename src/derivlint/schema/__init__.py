@@ -6,7 +6,6 @@ from derivlint.schema.dispatch import AUTOGRAD_KEYS
 from derivlint.schema.errors import SchemaError
 from derivlint.schema.families import ViewGroup
 from derivlint.schema.function_schema import FunctionSchema, SchemaKind
-from derivlint.schema.header import declared_functions
 from derivlint.schema.index import IndexFormatError, available_versions, build_index, load_index, read_index
 from derivlint.schema.installed import InstalledTorch, installed_torch
 from derivlint.schema.names import OperatorName
@@ -43,7 +42,6 @@ __all__ = [
     "ViewSchemaKind",
     "available_versions",
     "build_index",
-    "declared_functions",
     "describe_operator",
     "installed_torch",
     "load_index",

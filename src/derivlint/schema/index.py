@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from derivlint.schema.dispatch import AUTOGRAD_KEYS
 from derivlint.schema.native_function import DEFAULT_NAMESPACE, FUNCTION, NO_TAGS, NativeFunction
 from derivlint.schema.natives import NativeFunctions
 
-FORMAT = 1
+FORMAT = 2
 
 _DATA = Path(__file__).parent / "data"
 _NAME = re.compile(r"index-([0-9]+(?:\.[0-9]+)*)\.json")
@@ -56,7 +56,10 @@ class IndexFormatError(Exception):
 
 
 def build_index(
-    natives: NativeFunctions, version: str, helpers: Iterable[str], autograd_keys: Iterable[str] = AUTOGRAD_KEYS
+    natives: NativeFunctions,
+    version: str,
+    declarations: Mapping[str, Any] | None = None,
+    autograd_keys: Iterable[str] = AUTOGRAD_KEYS,
 ) -> bytes:
     """The index of the written functions; equal input gives equal bytes."""
     profiles: dict[str, int] = {}
@@ -70,7 +73,7 @@ def build_index(
         "version": version,
         "autograd_keys": list(autograd_keys),
         "known_tags": None if natives.known_tags is None else sorted(natives.known_tags),
-        "helpers": sorted(set(helpers)),
+        "declarations": declarations,
     }
     parts = [f"{json.dumps(name)}:{_json(value)}" for name, value in head.items()]
     parts.append('"profiles":[\n' + ",\n".join(profiles) + "\n]")
@@ -109,7 +112,7 @@ def read_index(data: bytes, origin: str) -> NativeFunctions:
         return NativeFunctions(
             written,
             version=content["version"],
-            helpers=content["helpers"],
+            declarations=content["declarations"],
             autograd_keys=content["autograd_keys"],
             known_tags=content["known_tags"],
             origin=origin,

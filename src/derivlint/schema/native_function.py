@@ -52,6 +52,8 @@ class NativeFunction:
         autogen: the names of the operators that PyTorch generates of this one.
         ufunc: whether CPU and CUDA kernels are generated of an inner loop.
         device_check: ``ExactSame`` or ``NoCheck``.
+        in_cpp_api: whether PyTorch's C++ API has a function for it, under PyTorch's rules for names and signatures; a
+            back end's own operators follow the back end's.
         generated: whether PyTorch generates it, so that it stands in no file.
         source: path and place of the schema, None when it comes from an index or is generated.
     """
@@ -99,6 +101,7 @@ class NativeFunction:
         self.use_const_ref_for_mutable_tensors = use_const_ref_for_mutable_tensors
         self.generated_from = generated_from
         self.source = source
+        self.in_cpp_api: bool = generated_from is None or generated_from.in_cpp_api
 
     def __repr__(self) -> str:
         return f"NativeFunction({self.func_text!r})"

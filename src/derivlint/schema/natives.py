@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from copy import copy
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from derivlint.schema.families import Family, ViewGroup
 from derivlint.schema.function_schema import view_base
@@ -31,7 +32,9 @@ class NativeFunctions:
         written: the functions as they stand in the files, in order.
         problems: what could not be read.
         version: the PyTorch version, None when it is not known.
-        helpers: the C++ functions that formulas may call beside operators; empty when not known.
+        declarations: the C++ that formulas may use beside operators, as :mod:`derivlint.cpp` reads it from headers;
+            None when no header is known.
+        declarations_complete: whether everything that formulas call is declared there.
         autograd_keys: the dispatch keys that derivatives may name.
         known_tags: the tags of tags.yaml, None when not known.
         origin: how the functions were obtained.
@@ -43,7 +46,7 @@ class NativeFunctions:
         *,
         problems: Iterable[NativeProblem] = (),
         version: str | None = None,
-        helpers: Iterable[str] = (),
+        declarations: Mapping[str, Any] | None = None,
         autograd_keys: Iterable[str] = (),
         known_tags: Iterable[str] | None = None,
         origin: str = "",
@@ -51,7 +54,8 @@ class NativeFunctions:
         self.written = tuple(written)
         self.problems = tuple(problems)
         self.version = version
-        self.helpers = frozenset(helpers)
+        self.declarations = declarations
+        self.declarations_complete = False
         self.autograd_keys = tuple(autograd_keys)
         self.known_tags = None if known_tags is None else frozenset(known_tags)
         self.origin = origin
@@ -64,6 +68,13 @@ class NativeFunctions:
         for position, function in enumerate(self.written):
             members.setdefault(view_base(function.name.base), []).append((position, function))
         return members
+
+    def with_declarations(self, declarations: Mapping[str, Any] | None, *, complete: bool) -> NativeFunctions:
+        """The same functions with other C++ declarations beside them."""
+        other = copy(self)
+        other.declarations = declarations
+        other.declarations_complete = complete
+        return other
 
     def _family(self, base: str) -> Family | None:
         key = view_base(base)

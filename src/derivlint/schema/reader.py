@@ -7,7 +7,7 @@ Unknown fields, tags and dispatch keys are accepted: each PyTorch release has it
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from collections.abc import Sequence as Seq
 from typing import Any
 
@@ -61,6 +61,7 @@ def read_native_functions(sources: Seq[SourceFile], *, tags: SourceFile | None =
             _add_list(source, root, functions, problems)
         elif root is not None:
             problems.append(NativeProblem(source, "the file is not a list of native functions", root.span, None))
+    _mark_own_operators(functions.values())
     known_tags = None if tags is None else _read_tags(tags, problems)
     return NativeFunctions(
         functions.values(),
@@ -69,6 +70,17 @@ def read_native_functions(sources: Seq[SourceFile], *, tags: SourceFile | None =
         known_tags=known_tags,
         origin=", ".join(source.path for source in sources),
     )
+
+
+def _mark_own_operators(functions: Iterable[NativeFunction]) -> None:
+    """Mark the operators of files that are not PyTorch's: a file without ``add`` is a library's own."""
+    by_file: dict[str | None, list[NativeFunction]] = {}
+    for function in functions:
+        by_file.setdefault(function.source[0] if function.source is not None else None, []).append(function)
+    for group in by_file.values():
+        if not any(function.name.base == "add" for function in group):
+            for function in group:
+                function.in_cpp_api = False
 
 
 def _read_root(source: SourceFile, problems: list[NativeProblem]) -> Node | None:
@@ -116,6 +128,7 @@ def _read_list(
             # the file as a whole says that its backend has the kernel, so that autograd needs a derivative
             facts.setdefault("dispatch", OUT_OF_TREE_KEYS)
         function = NativeFunction(text, namespace=namespace, source=(source.path, func.span), **facts)
+        function.in_cpp_api = not grouped
         try:
             _ = function.schema
         except SchemaError as error:

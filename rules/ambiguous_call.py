@@ -1,0 +1,73 @@
+"""A formula calls a function of which several overloads fit equally well.
+
+## What it detects
+
+A call that C++ refuses because no overload is better than the others.
+
+## Why it is bad
+
+PyTorch's generator copies formulas without a look at their types, so that only the C++ compiler finds the slip, after
+a rebuild.
+
+## Example
+
+    - name: exp(Tensor self) -> Tensor
+      self: grad.clamp(std::nullopt)
+
+## Instead
+
+    - name: exp(Tensor self) -> Tensor
+      self: grad.clamp(std::optional<at::Scalar>())
+
+## Sources
+
+torch/csrc/autograd/FunctionsManual.h; ATen/core/TensorBody.h; native_functions.yaml; torchgen/api/cpp.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.cpp.problem import TypeProblemKind
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.type_wording import type_findings
+from derivlint.model import Model
+
+META = RuleMeta(severity=Severity.ERROR, checks=("X2",))
+
+VALID = (
+    """\
+- name: exp(Tensor self) -> Tensor
+  self: grad.clamp(std::optional<at::Scalar>())
+""",
+    """\
+- name: exp(Tensor self) -> Tensor
+  self: grad.clamp(0)
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: exp(Tensor self) -> Tensor
+  self: grad.clamp(std::nullopt)
+""",
+        at="2:14-33",
+        message='the call of "clamp" is ambiguous: 2 overloads fit equally well',
+    ),
+    Invalid(
+        """\
+- name: exp(Tensor self) -> Tensor
+  self: at::clamp(grad, std::nullopt)
+""",
+        at="2:9-38",
+        message='the call of "clamp" is ambiguous: 2 overloads fit equally well',
+    ),
+)
+
+KINDS = (TypeProblemKind.AMBIGUOUS_CALL,)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Judge the calls of overloaded functions."""
+    yield from type_findings(model, KINDS)

@@ -1,0 +1,81 @@
+"""A bare name is a function of one namespace and a type of another.
+
+## What it detects
+
+A name without qualification that C++ finds in several namespaces as different things, such as "complex" in a forward
+formula: "at::complex" and "c10::complex".
+
+## Why it is bad
+
+PyTorch's generator copies formulas without a look at their types, so that only the C++ compiler finds the slip, after
+a rebuild.
+
+## Example
+
+    - name: complex(Tensor real, Tensor imag) -> Tensor
+      result: complex(real_t, imag_t)
+
+## Instead
+
+    - name: complex(Tensor real, Tensor imag) -> Tensor
+      result: at::complex(real_t, imag_t)
+
+## Sources
+
+torch/csrc/autograd/FunctionsManual.h; ATen/core/TensorBody.h; native_functions.yaml; torchgen/api/cpp.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.cpp.problem import TypeProblemKind
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.type_wording import type_findings
+from derivlint.model import Model
+
+META = RuleMeta(severity=Severity.ERROR, checks=("X2",))
+
+VALID = (
+    """\
+- name: complex(Tensor real, Tensor imag) -> Tensor
+  real: at::real(grad)
+  imag: at::imag(grad)
+  result: at::complex(real_t, imag_t)
+""",
+    """\
+- name: polar(Tensor abs, Tensor angle) -> Tensor
+  abs, angle: polar_backward(grad, result)
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: complex(Tensor real, Tensor imag) -> Tensor
+  real: at::real(grad)
+  imag: at::imag(grad)
+  result: complex(real_t, imag_t)
+""",
+        at="4:11-18",
+        message='"complex" is a function of one namespace and a type of another',
+        help='write "at::complex" for the function',
+    ),
+    Invalid(
+        """\
+- name: polar(Tensor abs, Tensor angle) -> Tensor
+  abs, angle: polar_backward(grad, result)
+  result: complex(abs_t * angle_p.cos() - angle_t, abs_t * angle_p.sin() + angle_t)
+""",
+        at="3:11-18",
+        message='"complex" is a function of one namespace and a type of another',
+        help='write "at::complex" for the function',
+    ),
+)
+
+KINDS = (TypeProblemKind.AMBIGUOUS_NAME,)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Judge the bare names of formulas."""
+    yield from type_findings(model, KINDS)

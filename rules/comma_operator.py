@@ -1,0 +1,72 @@
+"""Parentheses that are not a call hold several values, of which C++ throws away all but the last.
+
+## What it detects
+
+The comma operator: ``(grad, self)`` with no function in front.
+
+## Why it is bad
+
+It compiles. The value of the parentheses is the last one, and the others are computed for nothing. What was meant is
+nearly always a call whose function got lost.
+
+## Example
+
+    - name: xlogy.Tensor(Tensor self, Tensor other) -> Tensor
+      other: (grad * self, other)
+
+## Instead
+
+    - name: xlogy.Tensor(Tensor self, Tensor other) -> Tensor
+      other: div(grad * self, other)
+
+## Sources
+
+The C++ standard, [expr.comma].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.model import KeyedFormula
+
+META = RuleMeta(severity=Severity.WARNING, checks=("X2",))
+
+VALID = (
+    """\
+- name: xlogy.Tensor(Tensor self, Tensor other) -> Tensor
+  other: div(grad * self, other)
+""",
+    """\
+- name: xlogy.Tensor(Tensor self, Tensor other) -> Tensor
+  other: (grad * self) / other
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: xlogy.Tensor(Tensor self, Tensor other) -> Tensor
+  other: (grad * self, other)
+""",
+        at="2:22-23",
+        message='"," throws away the value before it: these parentheses are not a call',
+    ),
+    Invalid(
+        """\
+- name: mul.Tensor(Tensor self, Tensor other) -> Tensor
+  self: (grad, other, self)
+""",
+        at="2:14-15",
+        message='"," throws away the value before it: these parentheses are not a call',
+    ),
+)
+
+
+def check(line: KeyedFormula) -> Iterator[Finding]:
+    """Judge the parentheses of one formula."""
+    if line.is_expression:
+        for problem in line.formula.problems:
+            if problem.kind == "comma-operator":
+                yield Finding(line.range(problem.start, problem.end), problem.message, help=problem.help, at=line)

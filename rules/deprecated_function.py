@@ -1,0 +1,73 @@
+"""A formula calls a function that the headers call deprecated.
+
+## What it detects
+
+A call of a function or method that is declared with "[[deprecated]]" or PyTorch's macros for it.
+
+## Why it is bad
+
+It will be removed, and its replacement has been there for a while.
+
+## Example
+
+    - name: exp(Tensor self) -> Tensor
+      self: grad.is_variable() ? grad * result : grad
+
+## Instead
+
+    - name: exp(Tensor self) -> Tensor
+      self: grad * result
+
+## Sources
+
+torch/csrc/autograd/FunctionsManual.h; ATen/core/TensorBody.h; native_functions.yaml; torchgen/api/cpp.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.cpp.problem import TypeProblemKind
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.type_wording import type_findings
+from derivlint.model import Model
+
+META = RuleMeta(severity=Severity.WARNING, checks=("X2",))
+
+VALID = (
+    """\
+- name: exp(Tensor self) -> Tensor
+  self: grad * result
+""",
+    """\
+- name: exp(Tensor self) -> Tensor
+  self: grad.mul(result)
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: exp(Tensor self) -> Tensor
+  self: "grad.is_variable() ? grad * result : grad"
+""",
+        at="2:15-26",
+        message='"is_variable" is deprecated',
+    ),
+    Invalid(
+        """\
+- name: exp(Tensor self) -> Tensor
+  self: handle_r_to_c(self.type().scalarType(), grad)
+""",
+        at="2:28-32",
+        message='"type" is deprecated',
+        help="instead use Tensor.options(), which in many cases (e.g",
+    ),
+)
+
+KINDS = (TypeProblemKind.DEPRECATED,)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Judge the functions that formulas call."""
+    yield from type_findings(model, KINDS)

@@ -1,0 +1,74 @@
+"""The branches of "?:" have no common type.
+
+## What it detects
+
+A conditional expression of which one branch does not convert to the type of the other: a tensor and a number, a
+tensor and "nullopt", two tuples of different length.
+
+## Why it is bad
+
+PyTorch's generator copies formulas without a look at their types, so that only the C++ compiler finds the slip, after
+a rebuild.
+
+## Example
+
+    - name: exp(Tensor self) -> Tensor
+      self: "grad.defined() ? grad * result : 0.0"
+
+## Instead
+
+    - name: exp(Tensor self) -> Tensor
+      self: "grad.defined() ? grad * result : Tensor()"
+
+## Sources
+
+torch/csrc/autograd/FunctionsManual.h; ATen/core/TensorBody.h; native_functions.yaml; torchgen/api/cpp.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.cpp.problem import TypeProblemKind
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.type_wording import type_findings
+from derivlint.model import Model
+
+META = RuleMeta(severity=Severity.ERROR, checks=("X2",))
+
+VALID = (
+    """\
+- name: exp(Tensor self) -> Tensor
+  self: "grad.defined() ? grad * result : Tensor()"
+""",
+    """\
+- name: exp(Tensor self) -> Tensor
+  self: "grad * (self.dim() > 1 ? 1 : 0.5)"
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: exp(Tensor self) -> Tensor
+  self: "grad.defined() ? grad * result : 0.0"
+""",
+        at="2:25-46",
+        message='the branches have no common type: "Tensor" and "double"',
+    ),
+    Invalid(
+        """\
+- name: atan2(Tensor self, Tensor other) -> Tensor
+  self, other: "grad.defined() ? atan2_backward(grad, self, other, grad_input_mask) : std::tuple<Tensor>()"
+""",
+        at="2:32-107",
+        message='the branches have no common type: "tuple<Tensor,Tensor>" and "tuple<Tensor>"',
+    ),
+)
+
+KINDS = (TypeProblemKind.BRANCHES,)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Judge the branches of conditional expressions."""
+    yield from type_findings(model, KINDS)

@@ -1,0 +1,75 @@
+"""A formula raises an integer to the power of a tensor.
+
+## What it detects
+
+A call of "pow" with an integer as the base and a tensor as the exponent. The rule knows no dtypes and has low
+confidence; it runs with "--min-confidence medium".
+
+## Why it is bad
+
+Where the tensor holds integers, the result does, too, and ``pow(2, -1)`` is 0.
+
+## Example
+
+    - name: exp2(Tensor self) -> Tensor
+      self: grad * pow(2, self) * M_LN2
+
+## Instead
+
+    - name: exp2(Tensor self) -> Tensor
+      self: grad * pow(2.0, self) * M_LN2
+
+## Sources
+
+aten/src/ATen/native/Pow.cpp.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.cpp.problem import TypeProblemKind
+from derivlint.lint import Confidence, Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.type_wording import type_findings
+from derivlint.model import Model
+
+META = RuleMeta(severity=Severity.WARNING, confidence=Confidence.MEDIUM, checks=("X2",))
+
+VALID = (
+    """\
+- name: exp2(Tensor self) -> Tensor
+  self: grad * pow(2.0, self) * M_LN2
+""",
+    """\
+- name: exp2(Tensor self) -> Tensor
+  self: grad * self.pow(2) * M_LN2
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: exp2(Tensor self) -> Tensor
+  self: grad * pow(2, self) * M_LN2
+""",
+        at="2:20-21",
+        message="the power of an integer and an integer tensor is an integer",
+        help='write it as a "double", such as "2.0"',
+    ),
+    Invalid(
+        """\
+- name: exp2(Tensor self) -> Tensor
+  self: grad * at::pow(10, self)
+""",
+        at="2:24-26",
+        message="the power of an integer and an integer tensor is an integer",
+        help='write it as a "double", such as "2.0"',
+    ),
+)
+
+KINDS = (TypeProblemKind.INTEGER_BASE,)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Judge the powers in formulas."""
+    yield from type_findings(model, KINDS)

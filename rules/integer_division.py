@@ -1,0 +1,78 @@
+"""A formula divides an integer by an integer.
+
+## What it detects
+
+A division of two integers, literals such as "1/2" or sizes such as "self.sym_numel() / 2", whose result is the
+integer part in C++.
+
+## Why it is bad
+
+"1 / 2" is 0 in C++, whatever it is in Python. The formula compiles, and the gradient is wrong.
+
+## Example
+
+    - name: exp(Tensor self) -> Tensor
+      self: grad * result * (1 / 2)
+
+## Instead
+
+    - name: exp(Tensor self) -> Tensor
+      self: grad * result * 0.5
+
+## Sources
+
+The C++ standard, [expr.mul].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.cpp.problem import TypeProblemKind
+from derivlint.lint import Confidence, Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.type_wording import cure, fact
+from derivlint.model import Model
+
+META = RuleMeta(severity=Severity.WARNING, checks=("X2",))
+
+VALID = (
+    """\
+- name: exp(Tensor self) -> Tensor
+  self: grad * result / 2
+""",
+    """\
+- name: exp(Tensor self) -> Tensor
+  self: grad * result * (1.0 / self.numel())
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: exp(Tensor self) -> Tensor
+  self: grad * result * (1 / 2)
+""",
+        at="2:26-31",
+        message="integers are divided, and what is behind the point is lost",
+        help='write one of them as a "double", such as "2.0"',
+    ),
+    Invalid(
+        """\
+- name: exp(Tensor self) -> Tensor
+  self: grad * (self.dim() / 2)
+""",
+        at="2:17-31",
+        message="integers are divided, and what is behind the point is lost",
+        help='write one of them as a "double", such as "2.0"',
+    ),
+)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Judge the divisions of formulas."""
+    for found in model.all_type_problems():
+        problem = found.problem
+        if found.is_written and problem.kind is TypeProblemKind.INTEGER_DIVISION:
+            # sizes may be divisible; of literals everything is known
+            confidence = Confidence.HIGH if problem.name else Confidence.MEDIUM
+            yield Finding(found.where, fact(problem), help=cure(problem), at=found.line, confidence=confidence)

@@ -1,0 +1,75 @@
+"""A formula passes symbolic sizes to a function that takes plain integers.
+
+## What it detects
+
+A call of an operator with sizes that are symbolic (SymInt), although only its form with "_symint" takes them.
+
+## Why it is bad
+
+PyTorch's generator copies formulas without a look at their types, so that only the C++ compiler finds the slip, after
+a rebuild.
+
+## Example
+
+    - name: sum(Tensor self, *, ScalarType? dtype=None) -> Tensor
+      self: grad.expand(self.sym_sizes())
+
+## Instead
+
+    - name: sum(Tensor self, *, ScalarType? dtype=None) -> Tensor
+      self: grad.expand_symint(self.sym_sizes())
+
+## Sources
+
+torch/csrc/autograd/FunctionsManual.h; ATen/core/TensorBody.h; native_functions.yaml; torchgen/api/cpp.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.cpp.problem import TypeProblemKind
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.type_wording import type_findings
+from derivlint.model import Model
+
+META = RuleMeta(severity=Severity.ERROR, checks=("X2",))
+
+VALID = (
+    """\
+- name: sum(Tensor self, *, ScalarType? dtype=None) -> Tensor
+  self: grad.expand_symint(self.sym_sizes())
+""",
+    """\
+- name: sum(Tensor self, *, ScalarType? dtype=None) -> Tensor
+  self: grad.expand({1, 2})
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: sum(Tensor self, *, ScalarType? dtype=None) -> Tensor
+  self: grad.expand(self.sym_sizes())
+""",
+        at="2:14-37",
+        message='"expand" takes no symbolic sizes',
+        help='call "expand_symint"',
+    ),
+    Invalid(
+        """\
+- name: exp(Tensor self) -> Tensor
+  self: at::zeros(self.sym_sizes(), grad.options()) * grad
+""",
+        at="2:9-35",
+        message='"zeros" takes no symbolic sizes',
+        help='call "zeros_symint"',
+    ),
+)
+
+KINDS = (TypeProblemKind.MISSING_SYMINT,)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Judge the calls of operators with sizes."""
+    yield from type_findings(model, KINDS)

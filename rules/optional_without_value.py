@@ -1,0 +1,75 @@
+"""A formula uses an optional as if it always had a value.
+
+## What it detects
+
+A member of a value that is asked of the optional around it with "." instead of "->".
+
+## Why it is bad
+
+PyTorch's generator copies formulas without a look at their types, so that only the C++ compiler finds the slip, after
+a rebuild.
+
+## Example
+
+    - name: clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor
+      self: where(self > min.toDouble(), grad, 0)
+
+## Instead
+
+    - name: clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor
+      self: where(self > min->toDouble(), grad, 0)
+
+## Sources
+
+torch/csrc/autograd/FunctionsManual.h; ATen/core/TensorBody.h; native_functions.yaml; torchgen/api/cpp.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.cpp.problem import TypeProblemKind
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.type_wording import type_findings
+from derivlint.model import Model
+
+META = RuleMeta(severity=Severity.ERROR, checks=("X2",))
+
+VALID = (
+    """\
+- name: nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor
+  self: grad * at::isfinite(self) * nan.value_or(0.0)
+""",
+    """\
+- name: clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor
+  self: clamp_backward(grad, self, min, max)
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor
+  self: where(self > min.toDouble(), grad, 0)
+""",
+        at="2:26-34",
+        message='"toDouble" is asked of "optional<Scalar>", which may be empty',
+        help='write "->toDouble", and make sure that there is a value',
+    ),
+    Invalid(
+        """\
+- name: clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor
+  self: grad * max.isComplex()
+""",
+        at="2:20-29",
+        message='"isComplex" is asked of "optional<Scalar>", which may be empty',
+        help='write "->isComplex", and make sure that there is a value',
+    ),
+)
+
+KINDS = (TypeProblemKind.MEMBER_OF_OPTIONAL,)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Judge the members that formulas ask of optionals."""
+    yield from type_findings(model, KINDS)

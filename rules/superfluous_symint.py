@@ -1,0 +1,75 @@
+"""A formula asks for a form with symbolic sizes where there is none or none is needed.
+
+## What it detects
+
+A call of a name with "_symint" of an operator that takes no sizes, or with sizes that are plain integers.
+
+## Why it is bad
+
+PyTorch's generator copies formulas without a look at their types, so that only the C++ compiler finds the slip, after
+a rebuild.
+
+## Example
+
+    - name: exp(Tensor self) -> Tensor
+      self: grad.mul_symint(result)
+
+## Instead
+
+    - name: exp(Tensor self) -> Tensor
+      self: grad.mul(result)
+
+## Sources
+
+torch/csrc/autograd/FunctionsManual.h; ATen/core/TensorBody.h; native_functions.yaml; torchgen/api/cpp.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.cpp.problem import TypeProblemKind
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.type_wording import type_findings
+from derivlint.model import Model
+
+META = RuleMeta(severity=Severity.ERROR, checks=("X2",))
+
+VALID = (
+    """\
+- name: sum(Tensor self, *, ScalarType? dtype=None) -> Tensor
+  self: grad.expand_symint(self.sym_sizes())
+""",
+    """\
+- name: exp(Tensor self) -> Tensor
+  self: grad.mul(result)
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: exp(Tensor self) -> Tensor
+  self: grad.mul_symint(result)
+""",
+        at="2:14-24",
+        message='there is no "mul_symint": "mul" has no form for symbolic sizes',
+        help='call "mul"',
+    ),
+    Invalid(
+        """\
+- name: exp(Tensor self) -> Tensor
+  self: exp_symint(grad)
+""",
+        at="2:9-19",
+        message='there is no "exp_symint": "exp" has no form for symbolic sizes',
+        help='call "exp"',
+    ),
+)
+
+KINDS = (TypeProblemKind.SUPERFLUOUS_SYMINT,)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Judge the names with "_symint"."""
+    yield from type_findings(model, KINDS)

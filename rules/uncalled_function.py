@@ -1,0 +1,75 @@
+"""A formula names a function without calling it.
+
+## What it detects
+
+A method or function without parentheses behind it, where a value is wanted.
+
+## Why it is bad
+
+PyTorch's generator copies formulas without a look at their types, so that only the C++ compiler finds the slip, after
+a rebuild.
+
+## Example
+
+    - name: exp(Tensor self) -> Tensor
+      self: grad * result.conj
+
+## Instead
+
+    - name: exp(Tensor self) -> Tensor
+      self: grad * result.conj()
+
+## Sources
+
+torch/csrc/autograd/FunctionsManual.h; ATen/core/TensorBody.h; native_functions.yaml; torchgen/api/cpp.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.cpp.problem import TypeProblemKind
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.type_wording import type_findings
+from derivlint.model import Model
+
+META = RuleMeta(severity=Severity.ERROR, checks=("X2",))
+
+VALID = (
+    """\
+- name: exp(Tensor self) -> Tensor
+  self: grad * result.conj()
+""",
+    """\
+- name: exp(Tensor self) -> Tensor
+  self: grad * result.t().conj()
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: exp(Tensor self) -> Tensor
+  self: grad * result.conj
+""",
+        at="2:23-27",
+        message='"conj" is a function and is not called',
+        help='write "conj()"',
+    ),
+    Invalid(
+        """\
+- name: std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor
+  self: std_backward(result, grad, self, dim, correction, keepdim)
+  result: result(self_t)
+""",
+        at="3:11-25",
+        message='"result" is of type "Tensor" and cannot be called',
+    ),
+)
+
+KINDS = (TypeProblemKind.NOT_CALLED, TypeProblemKind.NOT_CALLABLE)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Judge the functions that formulas name."""
+    yield from type_findings(model, KINDS)

@@ -1,0 +1,76 @@
+"""A formula uses a constant that nothing declares.
+
+## What it detects
+
+A name in the manner of a constant, such as "M_LN2" or "kJagged", that is declared neither in the namespaces that C++
+searches there nor as a macro.
+
+## Why it is bad
+
+PyTorch's generator copies formulas without a look at their types, so that only the C++ compiler finds the slip, after
+a rebuild.
+
+## Example
+
+    - name: exp2(Tensor self) -> Tensor
+      self: grad * result.conj() * M_L2N
+
+## Instead
+
+    - name: exp2(Tensor self) -> Tensor
+      self: grad * result.conj() * M_LN2
+
+## Sources
+
+torch/csrc/autograd/FunctionsManual.h; ATen/core/TensorBody.h; native_functions.yaml; torchgen/api/cpp.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.cpp.problem import TypeProblemKind
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.type_wording import type_findings
+from derivlint.model import Model
+
+META = RuleMeta(severity=Severity.ERROR, checks=("X2",))
+
+VALID = (
+    """\
+- name: exp2(Tensor self) -> Tensor
+  self: grad * result.conj() * M_LN2
+""",
+    """\
+- name: exp2(Tensor self) -> Tensor
+  self: grad * result.conj() * MY_BACKENDS_CONSTANT
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: exp2(Tensor self) -> Tensor
+  self: grad * result.conj() * M_L2N
+""",
+        at="2:32-37",
+        message='"M_L2N" is not declared',
+        help='did you mean "M_LN2"?',
+    ),
+    Invalid(
+        """\
+- name: exp(Tensor self) -> Tensor
+  self: grad * result * M_PII
+""",
+        at="2:25-30",
+        message='"M_PII" is not declared',
+        help='did you mean "M_PI"?',
+    ),
+)
+
+KINDS = (TypeProblemKind.UNDECLARED_NAME,)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Judge the constants of formulas."""
+    yield from type_findings(model, KINDS)

@@ -1,0 +1,93 @@
+"""A formula calls a function that nothing declares.
+
+## What it detects
+
+A call of a name that is no helper of FunctionsManual.h, no operator of the namespaces that C++ searches there, and no
+function of C++.
+
+In a backward formula a bare name finds an operator only by its arguments: "where(c, x, y)" is "at::where" if one of
+them is a tensor. In a forward formula every operator is found.
+
+Where the file is not PyTorch's own and no header is given, a name that resembles no known one may be declared in a
+header that was not seen, and is left alone.
+
+## Why it is bad
+
+PyTorch's generator copies formulas without a look at their types, so that only the C++ compiler finds the slip, after
+a rebuild.
+
+## Example
+
+    - name: mm(Tensor self, Tensor mat2) -> Tensor
+      self: mm_mat1_bakward(grad, mat2, self.sym_sizes(), self.sym_strides(), self.layout(), 1)
+
+## Instead
+
+    - name: mm(Tensor self, Tensor mat2) -> Tensor
+      self: mm_mat1_backward(grad, mat2, self.sym_sizes(), self.sym_strides(), self.layout(), 1)
+
+## Sources
+
+torch/csrc/autograd/FunctionsManual.h; ATen/core/TensorBody.h; native_functions.yaml; torchgen/api/cpp.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.cpp.problem import TypeProblemKind
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.type_wording import type_findings
+from derivlint.model import Model
+
+META = RuleMeta(severity=Severity.ERROR, checks=("X2",))
+
+VALID = (
+    """\
+- name: abs(Tensor self) -> Tensor
+  self: grad * self.sgn()
+  result: handle_r_to_c(result.scalar_type(), self_t.conj() * self_p.sgn())
+""",
+    """\
+- name: neg(Tensor self) -> Tensor
+  self: my_backend_function(grad, self)
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: mm(Tensor self, Tensor mat2) -> Tensor
+  self: mm_mat1_bakward(grad, mat2, self.sym_sizes(), self.sym_strides(), self.layout(), 1)
+  mat2: mm_mat2_backward(grad, self, mat2.sym_sizes(), mat2.sym_strides(), mat2.layout(), 1)
+""",
+        at="2:9-24",
+        message='no function "mm_mat1_bakward" is declared',
+        help='did you mean "mm_mat1_backward"?',
+    ),
+    Invalid(
+        """\
+- name: abs(Tensor self) -> Tensor
+  self: grad * scalar_tensor(1., grad.options())
+""",
+        at="2:16-29",
+        message='no function "scalar_tensor" is declared',
+        help='write "at::scalar_tensor": bare names are sought there only for arguments that are tensors',
+    ),
+    Invalid(
+        """\
+- name: abs(Tensor self) -> Tensor
+  self: grad * new_ones(self, {})
+""",
+        at="2:16-24",
+        message='no function "new_ones" is declared',
+        help='it is a method: write "x.new_ones()"',
+    ),
+)
+
+KINDS = (TypeProblemKind.UNDECLARED_FUNCTION,)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Judge the functions that formulas call."""
+    yield from type_findings(model, KINDS)

@@ -1,0 +1,87 @@
+"""A formula asks a value for a member that its type does not have.
+
+## What it detects
+
+A method or field behind "." or "->" that the type of the value does not declare: a misspelt method, a method of
+another type, an operator that is a function only.
+
+## Why it is bad
+
+PyTorch's generator copies formulas without a look at their types, so that only the C++ compiler finds the slip, after
+a rebuild.
+
+## Example
+
+    - name: exp(Tensor self) -> Tensor
+      self: grad * result.conjj()
+
+## Instead
+
+    - name: exp(Tensor self) -> Tensor
+      self: grad * result.conj()
+
+## Sources
+
+torch/csrc/autograd/FunctionsManual.h; ATen/core/TensorBody.h; native_functions.yaml; torchgen/api/cpp.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.cpp.problem import TypeProblemKind
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.type_wording import type_findings
+from derivlint.model import Model
+
+META = RuleMeta(severity=Severity.ERROR, checks=("X2",))
+
+VALID = (
+    """\
+- name: exp(Tensor self) -> Tensor
+  self: grad * result.conj()
+  result: auto_element_wise
+""",
+    """\
+- name: exp(Tensor self) -> Tensor
+  self: my_function(grad).my_method()
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: exp(Tensor self) -> Tensor
+  self: grad * result.conjj()
+""",
+        at="2:23-28",
+        message='"Tensor" has no member "conjj"',
+        help='did you mean "conj"?',
+    ),
+    Invalid(
+        """\
+- name: mm(Tensor self, Tensor mat2) -> Tensor
+  self: grad.mm(mat2.sym_sizes().conj())
+""",
+        at="2:34-38",
+        message='"vector<SymInt>" has no member "conj"',
+        help='it is a function: write "at::conj(x)"',
+    ),
+    Invalid(
+        """\
+- name: atan2(Tensor self, Tensor other) -> Tensor
+  self: grad.where(self == 0, other)
+  other: grad.zeros_like(other)
+""",
+        at="3:15-32",
+        message='"Tensor" has no member "other_info"',
+        help='torchgen saves "zeros_like(other)" as "other_info", whatever stands in front of it; put nothing there',
+    ),
+)
+
+KINDS = (TypeProblemKind.NO_SUCH_MEMBER,)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Judge the members that formulas use."""
+    yield from type_findings(model, KINDS)

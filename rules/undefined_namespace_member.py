@@ -1,0 +1,84 @@
+"""A formula uses a qualified name that its namespace does not have.
+
+## What it detects
+
+A name behind "::" that the namespace or class before it does not declare: a misspelt operator, a helper of
+FunctionsManual.h looked for in "at::", a constant of another namespace.
+
+## Why it is bad
+
+PyTorch's generator copies formulas without a look at their types, so that only the C++ compiler finds the slip, after
+a rebuild.
+
+## Example
+
+    - name: acosh(Tensor self) -> Tensor
+      self: grad * at::rsqrtt(self.pow(2) - 1)
+
+## Instead
+
+    - name: acosh(Tensor self) -> Tensor
+      self: grad * at::rsqrt(self.pow(2) - 1)
+
+## Sources
+
+torch/csrc/autograd/FunctionsManual.h; ATen/core/TensorBody.h; native_functions.yaml; torchgen/api/cpp.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.cpp.problem import TypeProblemKind
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.type_wording import type_findings
+from derivlint.model import Model
+
+META = RuleMeta(severity=Severity.ERROR, checks=("X2",))
+
+VALID = (
+    """\
+- name: acosh(Tensor self) -> Tensor
+  self: grad * at::rsqrt(self.pow(2) - 1)
+""",
+    """\
+- name: neg(Tensor self) -> Tensor
+  self: my_backend::function(grad, self)
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: acosh(Tensor self) -> Tensor
+  self: grad * at::rsqrtt(self.pow(2) - 1)
+""",
+        at="2:20-26",
+        message='"at" has no member "rsqrtt"',
+        help='did you mean "rsqrt"?',
+    ),
+    Invalid(
+        """\
+- name: neg(Tensor self) -> Tensor
+  self: at::maybe_multiply(grad, -1)
+""",
+        at="2:13-27",
+        message='"at" has no member "maybe_multiply"',
+        help='write "maybe_multiply"',
+    ),
+    Invalid(
+        """\
+- name: neg(Tensor self) -> Tensor
+  self: -grad.sum(torch::vector<int64_t>{0})
+""",
+        at="2:26-32",
+        message='"torch" has no member "vector"',
+    ),
+)
+
+KINDS = (TypeProblemKind.NOT_IN_NAMESPACE, TypeProblemKind.NOT_A_TYPE)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Judge the qualified names of formulas."""
+    yield from type_findings(model, KINDS)

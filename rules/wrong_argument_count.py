@@ -1,0 +1,76 @@
+"""A formula calls a function with too few or too many arguments.
+
+## What it detects
+
+A call with a number of arguments that no overload of the function takes, defaults counted.
+
+## Why it is bad
+
+PyTorch's generator copies formulas without a look at their types, so that only the C++ compiler finds the slip, after
+a rebuild.
+
+## Example
+
+    - name: neg(Tensor self) -> Tensor
+      self: maybe_multiply(grad)
+
+## Instead
+
+    - name: neg(Tensor self) -> Tensor
+      self: maybe_multiply(grad, -1)
+
+## Sources
+
+torch/csrc/autograd/FunctionsManual.h; ATen/core/TensorBody.h; native_functions.yaml; torchgen/api/cpp.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.cpp.problem import TypeProblemKind
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.type_wording import type_findings
+from derivlint.model import Model
+
+META = RuleMeta(severity=Severity.ERROR, checks=("X2",))
+
+VALID = (
+    """\
+- name: neg(Tensor self) -> Tensor
+  self: maybe_multiply(grad, -1)
+""",
+    """\
+- name: sum(Tensor self, *, ScalarType? dtype=None) -> Tensor
+  self: grad.expand_symint(self.sym_sizes())
+  result: at::sum(self_t)
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: neg(Tensor self) -> Tensor
+  self: maybe_multiply(grad)
+""",
+        at="2:9-29",
+        message='"maybe_multiply" takes 2 arguments, 1 is given',
+        help='declared as "Tensor maybe_multiply(Tensor t, Scalar s)"',
+    ),
+    Invalid(
+        """\
+- name: abs(Tensor self) -> Tensor
+  self: grad.sgn(self)
+""",
+        at="2:14-23",
+        message='"sgn" takes no argument, 1 is given',
+        help='declared as "Tensor sgn()"',
+    ),
+)
+
+KINDS = (TypeProblemKind.ARGUMENT_COUNT,)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Judge the number of arguments of calls."""
+    yield from type_findings(model, KINDS)

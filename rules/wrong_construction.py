@@ -1,0 +1,73 @@
+"""A formula makes an object of something that no constructor takes.
+
+## What it detects
+
+A cast or a constructor call with arguments of types from which the type cannot be made.
+
+## Why it is bad
+
+PyTorch's generator copies formulas without a look at their types, so that only the C++ compiler finds the slip, after
+a rebuild.
+
+## Example
+
+    - name: exp(Tensor self) -> Tensor
+      self: grad * double(self)
+
+## Instead
+
+    - name: exp(Tensor self) -> Tensor
+      self: grad * self.item<double>()
+
+## Sources
+
+torch/csrc/autograd/FunctionsManual.h; ATen/core/TensorBody.h; native_functions.yaml; torchgen/api/cpp.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.cpp.problem import TypeProblemKind
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.type_wording import type_findings
+from derivlint.model import Model
+
+META = RuleMeta(severity=Severity.ERROR, checks=("X2",))
+
+VALID = (
+    """\
+- name: exp(Tensor self) -> Tensor
+  self: grad * self.item<double>()
+""",
+    """\
+- name: exp(Tensor self) -> Tensor
+  self: grad * double(self.dim())
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: exp(Tensor self) -> Tensor
+  self: grad * double(self)
+""",
+        at="2:16-28",
+        message='"double" cannot be made of "Tensor"',
+    ),
+    Invalid(
+        """\
+- name: exp(Tensor self) -> Tensor
+  self: grad * at::Scalar(result)
+""",
+        at="2:16-34",
+        message='"Scalar" cannot be made of "Tensor"',
+    ),
+)
+
+KINDS = (TypeProblemKind.CONSTRUCTION,)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Judge the objects that formulas make."""
+    yield from type_findings(model, KINDS)

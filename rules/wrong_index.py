@@ -1,0 +1,74 @@
+"""A formula indexes something that has no elements, or with something that is no index.
+
+## What it detects
+
+A subscript on a value that has none, or with an index that it does not take; a "std::get" beyond the end of a tuple
+or on something else than a tuple.
+
+## Why it is bad
+
+PyTorch's generator copies formulas without a look at their types, so that only the C++ compiler finds the slip, after
+a rebuild.
+
+## Example
+
+    - name: exp(Tensor self) -> Tensor
+      self: grad * result.dim()[0]
+
+## Instead
+
+    - name: exp(Tensor self) -> Tensor
+      self: grad * result[0]
+
+## Sources
+
+torch/csrc/autograd/FunctionsManual.h; ATen/core/TensorBody.h; native_functions.yaml; torchgen/api/cpp.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.cpp.problem import TypeProblemKind
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.type_wording import type_findings
+from derivlint.model import Model
+
+META = RuleMeta(severity=Severity.ERROR, checks=("X2",))
+
+VALID = (
+    """\
+- name: exp(Tensor self) -> Tensor
+  self: grad * result[0]
+""",
+    """\
+- name: exp(Tensor self) -> Tensor
+  self: grad * std::get<1>(at::sort(self))
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: exp(Tensor self) -> Tensor
+  self: grad * std::get<2>(at::sort(self))
+""",
+        at="2:25-26",
+        message='"tuple<Tensor,Tensor>" has no element 2: its 2 elements are counted from 0',
+    ),
+    Invalid(
+        """\
+- name: exp(Tensor self) -> Tensor
+  self: grad * std::get<0>(self)
+""",
+        at="2:16-33",
+        message='"std::get" takes a tuple, this is of type "Tensor"',
+    ),
+)
+
+KINDS = (TypeProblemKind.NOT_INDEXABLE, TypeProblemKind.TUPLE_INDEX)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Judge the indices of formulas."""
+    yield from type_findings(model, KINDS)

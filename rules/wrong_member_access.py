@@ -1,0 +1,75 @@
+"""A formula uses "->" on a value or "." on a pointer.
+
+## What it detects
+
+A member access with "->" on something that is neither a pointer nor an optional, or with "." on a pointer.
+
+## Why it is bad
+
+PyTorch's generator copies formulas without a look at their types, so that only the C++ compiler finds the slip, after
+a rebuild.
+
+## Example
+
+    - name: exp(Tensor self) -> Tensor
+      self: grad * result->conj()
+
+## Instead
+
+    - name: exp(Tensor self) -> Tensor
+      self: grad * result.conj()
+
+## Sources
+
+torch/csrc/autograd/FunctionsManual.h; ATen/core/TensorBody.h; native_functions.yaml; torchgen/api/cpp.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.cpp.problem import TypeProblemKind
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.type_wording import type_findings
+from derivlint.model import Model
+
+META = RuleMeta(severity=Severity.ERROR, checks=("X2",))
+
+VALID = (
+    """\
+- name: exp(Tensor self) -> Tensor
+  self: grad * result.conj()
+""",
+    """\
+- name: clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor
+  self: where(self > min->toDouble(), grad, 0)
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: exp(Tensor self) -> Tensor
+  self: grad * result->conj()
+""",
+        at="2:22-24",
+        message='"->" cannot be used on "Tensor"',
+        help='write "."',
+    ),
+    Invalid(
+        """\
+- name: exp(Tensor self) -> Tensor
+  self: grad->mul(result)
+""",
+        at="2:13-15",
+        message='"->" cannot be used on "Tensor"',
+        help='write "."',
+    ),
+)
+
+KINDS = (TypeProblemKind.WRONG_ACCESS,)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Judge the member accesses of formulas."""
+    yield from type_findings(model, KINDS)

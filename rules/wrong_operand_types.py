@@ -1,0 +1,87 @@
+"""A formula uses an operator on types for which it is not defined.
+
+## What it detects
+
+An arithmetic, comparison, logical or assignment operator, or "?", with operands that it does not take: "&&" between
+tensors, "*" between a tensor and a list of sizes, "-" of an optional.
+
+## Why it is bad
+
+PyTorch's generator copies formulas without a look at their types, so that only the C++ compiler finds the slip, after
+a rebuild.
+
+## Example
+
+    - name: mul.Tensor(Tensor self, Tensor other) -> Tensor
+      self: grad * other.sym_sizes()
+
+## Instead
+
+    - name: mul.Tensor(Tensor self, Tensor other) -> Tensor
+      self: grad * other
+
+## Sources
+
+torch/csrc/autograd/FunctionsManual.h; ATen/core/TensorBody.h; native_functions.yaml; torchgen/api/cpp.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.cpp.problem import TypeProblemKind
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.type_wording import type_findings
+from derivlint.model import Model
+
+META = RuleMeta(severity=Severity.ERROR, checks=("X2",))
+
+VALID = (
+    """\
+- name: mul.Tensor(Tensor self, Tensor other) -> Tensor
+  self: grad * other
+""",
+    """\
+- name: mul.Tensor(Tensor self, Tensor other) -> Tensor
+  self: "self.dim() > 0 && other.defined() ? grad * other : grad"
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: mul.Tensor(Tensor self, Tensor other) -> Tensor
+  self: grad * other.sym_sizes()
+""",
+        at="2:14-15",
+        message='"*" is not defined between "Tensor" and "vector<SymInt>"',
+    ),
+    Invalid(
+        """\
+- name: mul.Tensor(Tensor self, Tensor other) -> Tensor
+  self: "grad * (self && other)"
+""",
+        at="2:23-25",
+        message='"&&" is not defined for two values of type "Tensor"',
+    ),
+    Invalid(
+        """\
+- name: mul.Tensor(Tensor self, Tensor other) -> Tensor
+  self: "self ? grad : grad * other"
+""",
+        at="2:10-14",
+        message='"Tensor" is neither true nor false',
+    ),
+)
+
+KINDS = (
+    TypeProblemKind.OPERANDS,
+    TypeProblemKind.CONDITION,
+    TypeProblemKind.NOT_ASSIGNABLE,
+    TypeProblemKind.MISPLACED_BRACES,
+)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Judge the operators of formulas."""
+    yield from type_findings(model, KINDS)

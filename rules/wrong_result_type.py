@@ -1,0 +1,83 @@
+"""A formula gives a type that its key does not take.
+
+## What it detects
+
+A backward formula for one argument that gives no tensor, one for several arguments that gives no tuple with a tensor
+for each, a forward formula that does not give the tangent of its output.
+
+## Why it is bad
+
+PyTorch's generator copies formulas without a look at their types, so that only the C++ compiler finds the slip, after
+a rebuild.
+
+## Example
+
+    - name: exp(Tensor self) -> Tensor
+      self: grad.sym_sizes()
+
+## Instead
+
+    - name: exp(Tensor self) -> Tensor
+      self: grad * result
+
+## Sources
+
+torch/csrc/autograd/FunctionsManual.h; ATen/core/TensorBody.h; native_functions.yaml; torchgen/api/cpp.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.cpp.problem import TypeProblemKind
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.type_wording import type_findings
+from derivlint.model import Model
+
+META = RuleMeta(severity=Severity.ERROR, checks=("X2",))
+
+VALID = (
+    """\
+- name: exp(Tensor self) -> Tensor
+  self: grad * result
+""",
+    """\
+- name: atan2(Tensor self, Tensor other) -> Tensor
+  self, other: atan2_backward(grad, self, other, grad_input_mask)
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: exp(Tensor self) -> Tensor
+  self: grad.sym_sizes()
+""",
+        at="2:9-25",
+        message='the formula is of type "ArrayRef<SymInt>", but must give "Tensor"',
+    ),
+    Invalid(
+        """\
+- name: atan2(Tensor self, Tensor other) -> Tensor
+  self, other: grad * other
+""",
+        at="2:16-28",
+        message='the formula is of type "Tensor", but must give "tuple<Tensor,Tensor>"',
+    ),
+    Invalid(
+        """\
+- name: exp(Tensor self) -> Tensor
+  self: grad * result
+  result: self_t.dim()
+""",
+        at="3:11-23",
+        message='the formula is of type "int64_t", but must give "Tensor"',
+    ),
+)
+
+KINDS = (TypeProblemKind.RESULT,)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Judge the types of formulas."""
+    yield from type_findings(model, KINDS)

@@ -1,0 +1,82 @@
+"""A property that is saved for the backward pass cannot be computed from the argument.
+
+## What it detects
+
+An expression such as ``x.sym_sizes()`` or ``x.dim()`` that PyTorch evaluates when the node is created, with the
+argument as the operator got it: for an optional, a list or a number it has no such member.
+
+## Why it is bad
+
+PyTorch's generator moves such expressions from the formula into the kernel without a look at the argument's type. The
+C++ compiler stops there, at a line that stands in no formula.
+
+## Example
+
+    - name: clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor
+      self: clamp_backward(grad, self, min.scalar_type(), max)
+
+## Instead
+
+    - name: clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor
+      self: clamp_backward(grad, self, min, max)
+
+## Sources
+
+torchgen/packaged/autograd/load_derivatives.py, ``saved_variables``; gen_variable_type.py, ``save_variables``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.type_wording import cure, fact
+from derivlint.lint.wording import quoted
+from derivlint.model import Model
+from derivlint.model.evaluation import Mode, Origin
+
+META = RuleMeta(severity=Severity.ERROR, checks=("X2",))
+
+VALID = (
+    """\
+- name: add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
+  self: handle_r_to_c(self.scalar_type(), grad)
+  other: handle_r_to_c(other.scalar_type(), maybe_multiply(grad, alpha.conj()))
+""",
+    """\
+- name: clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor
+  self: clamp_backward(grad, self, min, max)
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
+  self: handle_r_to_c(alpha.scalar_type(), grad)
+""",
+        at="2:23-42",
+        message='"alpha.scalar_type()" is evaluated when values are saved, where "Scalar" has no member "scalar_type"',
+    ),
+    Invalid(
+        """\
+- name: clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor
+  self: clamp_backward(grad, self, min, max) * min.dim()
+""",
+        at="2:48-57",
+        message='"min.dim()" is evaluated when values are saved, where "optional<Scalar>" has no member "dim"',
+    ),
+)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Judge the expressions that are evaluated when values are saved."""
+    for problem in model.all_type_problems():
+        evaluation = problem.evaluation
+        if evaluation.mode is Mode.SAVE and evaluation.origin is Origin.YAML:
+            yield Finding(
+                problem.where,
+                f"{quoted(evaluation.text)} is evaluated when values are saved, where {fact(problem.problem)}",
+                help=cure(problem.problem),
+                at=problem.line,
+            )

@@ -1,0 +1,86 @@
+"""What the compiler refuses, as diagnostics at the formulas' own places."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
+
+from derivlint.compiler.gxx import Toolchain
+from derivlint.compiler.judge import Refusal, refusals
+from derivlint.lint import Confidence, Diagnostic, Severity
+from derivlint.model import KeyedFormula, Model
+from derivlint.model.consequences import is_checkable
+from derivlint.model.evaluation import Origin, evaluations
+from derivlint.source import Span
+
+#: The name under which findings of the compiler are reported.
+COMPILER_ERROR = "compiler-error"
+
+
+def compiler_diagnostics(
+    model: Model,
+    toolchain: Toolchain,
+    told: Collection[tuple[str | None, str | None, str | None]],
+    *,
+    includes: Sequence[Path] = (),
+    progress: Callable[[str], None] = lambda what: None,
+) -> list[Diagnostic]:
+    """The formulas that the compiler refuses, each once.
+
+    Args:
+        model: the model.
+        toolchain: the compiler and the headers.
+        told: the entries, dispatch keys and keys of formulas that are reported already.
+        includes: headers of the user.
+        progress: is told what is being done.
+
+    Raises:
+        CompilerError: the compiler does not do its work.
+    """
+    found = [
+        evaluation
+        for entry in model.entries
+        for evaluation in evaluations(entry, model.differentiabilities(entry))
+        if is_checkable(evaluation.line)
+    ]
+    first: dict[KeyedFormula, Refusal] = {}
+    for refusal in refusals(toolchain, found, includes=includes, progress=progress):
+        line = refusal.evaluation.line
+        known = first.get(line)
+        if known is None or (known.evaluation.origin is not Origin.YAML and refusal.evaluation.origin is Origin.YAML):
+            first[line] = refusal
+    diagnostics = [_diagnostic(model, refusal) for refusal in first.values()]
+    return sorted(item for item in diagnostics if (item.entry, item.dispatch, item.key) not in told)
+
+
+def _diagnostic(model: Model, refusal: Refusal) -> Diagnostic:
+    evaluation = refusal.evaluation
+    line = evaluation.line
+    message = f"the compiler refuses this formula: {refusal.message}"
+    if evaluation.origin is not Origin.YAML:
+        message = f'the compiler refuses what "{evaluation.function.name}" makes of this formula: {refusal.message}'
+    return Diagnostic(
+        path=model.source.path,
+        span=_place(refusal),
+        rule=COMPILER_ERROR,
+        message=message,
+        severity=Severity.ERROR,
+        confidence=Confidence.HIGH,
+        help=None,
+        entry=line.entry.operator,
+        dispatch=line.body.key,
+        key=line.key_text,
+    )
+
+
+def _place(refusal: Refusal) -> Span:
+    """The word that the compiler names, or the whole formula."""
+    line, offset = refusal.evaluation.line, refusal.offset
+    if offset is None:
+        return line.value.span
+    text = refusal.evaluation.text
+    end = offset
+    while end < len(text) and (text[end].isalnum() or text[end] == "_"):
+        end += 1
+    written = refusal.evaluation.written_range(offset, max(end, min(offset + 1, len(text))))
+    return line.range(*written) if written is not None else line.value.span

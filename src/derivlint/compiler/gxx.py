@@ -1,0 +1,185 @@
+"""Running a C++ compiler with the headers of an installed PyTorch.
+
+No shell is involved, nothing is linked but our own programs, and every run has a time limit.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+DEFAULT_COMPILER = "g++"
+#: The language and the warnings that PyTorch is built with; follows its CMakeLists.txt and cmake/public/utils.cmake.
+PYTORCH_FLAGS = (
+    "-std=c++20",
+    "-DNDEBUG",
+    "-D_GLIBCXX_USE_CXX11_ABI=1",
+    "-Wnarrowing",
+    "-Werror=return-type",
+    "-Werror=bool-operation",
+    "-Werror=range-loop-construct",
+)
+#: What makes a program of headers that calls nothing of the libraries: what they refer to stays unresolved.
+_UNLINKED = ("-no-pie", "-Wl,--unresolved-symbols=ignore-all")
+#: Seconds for a run; a unit with all of PyTorch's headers takes about ten.
+TIMEOUT = 600.0
+
+
+class CompilerError(Exception):
+    """The compiler cannot be run or does not do its work; its verdict on a source is no error of this kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compiler:
+    """A compiler that answers.
+
+    Attributes:
+        path: the executable.
+        version: the first line of what ``--version`` prints.
+    """
+
+    path: Path
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Toolchain:
+    """A compiler and the headers that it reads.
+
+    Attributes:
+        compiler: the compiler.
+        includes: the directories of PyTorch's headers.
+    """
+
+    compiler: Compiler
+    includes: tuple[Path, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Completed:
+    """What a process did.
+
+    Attributes:
+        status: 0 where all was well.
+        stdout: what it printed.
+        stderr: its messages.
+    """
+
+    status: int
+    stdout: str
+    stderr: str
+
+
+def find_compiler(name: str | None = None) -> Compiler | None:
+    """The compiler of that name or path, else of ``$CXX``, else ``g++``; None where there is none that answers."""
+    path = shutil.which(name or os.environ.get("CXX") or DEFAULT_COMPILER)
+    if path is None:
+        return None
+    try:
+        done = run([path, "--version"], timeout=30.0)
+    except CompilerError:
+        return None
+    lines = done.stdout.splitlines()
+    return Compiler(Path(path), lines[0].strip()) if done.status == 0 and lines else None
+
+
+def torch_includes() -> list[Path] | None:
+    """The directories of the headers of the installed torch, which is not imported; None where there are none."""
+    try:
+        spec = find_spec("torch")
+    except (ImportError, ValueError):
+        return None
+    for place in (spec.submodule_search_locations or ()) if spec is not None else ():
+        include = Path(place) / "include"
+        if (include / "ATen" / "ATen.h").is_file():
+            return [include, include / "torch" / "csrc" / "api" / "include"]
+    return None
+
+
+def find_toolchain(name: str | None = None, includes: Sequence[Path] | None = None) -> Toolchain:
+    """The compiler of that name, with the headers given, else those of the installed torch.
+
+    Raises:
+        CompilerError: there is no such compiler, or there are no headers.
+    """
+    compiler = find_compiler(name)
+    if compiler is None:
+        raise CompilerError(f'no compiler "{name or os.environ.get("CXX") or DEFAULT_COMPILER}" that runs')
+    found = torch_includes() if includes is None else includes
+    if not found:
+        raise CompilerError("no headers of PyTorch: torch is not installed")
+    return Toolchain(compiler, tuple(found))
+
+
+def compile_command(toolchain: Toolchain, *arguments: str) -> list[str]:
+    """The command that compiles as PyTorch is compiled."""
+    includes = [f"-I{directory}" for directory in toolchain.includes]
+    return [str(toolchain.compiler.path), *PYTORCH_FLAGS, *includes, *arguments]
+
+
+def run_program(toolchain: Toolchain, source: str) -> str:
+    """Compile and run a program of ours, which may use what is in the headers and in no library; what it prints.
+
+    Raises:
+        CompilerError: it does not compile or does not run.
+    """
+    with tempfile.TemporaryDirectory(prefix="derivlint-") as name:
+        folder = Path(name)
+        (folder / "program.cpp").write_text(source, encoding="utf-8")
+        done = run(compile_command(toolchain, "-w", "-O0", *_UNLINKED, "program.cpp", "-o", "program"), folder)
+        if done.status:
+            raise CompilerError(f"the program cannot be compiled: {first_error(done.stderr)}")
+        done = run([str(folder / "program")], folder)
+        if done.status:
+            raise CompilerError(f"the program ends with status {done.status}")
+        return done.stdout
+
+
+def first_error(messages: str) -> str:
+    """The first error among a compiler's messages, else their first line."""
+    lines = messages.splitlines()
+    return next((line for line in lines if "error:" in line), lines[0] if lines else "it does not say why")
+
+
+def run(command: Sequence[str], folder: Path | None = None, *, timeout: float = TIMEOUT) -> Completed:
+    """Run a command, with messages in English; it is ended with its children where it takes too long.
+
+    Raises:
+        CompilerError: it could not be started or did not end in time.
+    """
+    try:
+        process = subprocess.Popen(
+            command,
+            cwd=folder,
+            env={**os.environ, "LC_ALL": "C"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise CompilerError(f'cannot run "{command[0]}": {error.strerror}') from error
+    with process:
+        try:
+            stdout, stderr = process.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired as error:
+            raise CompilerError(f'"{command[0]}" did not end within {timeout:g} seconds') from error
+        finally:
+            if process.poll() is None:
+                _end(process)
+    return Completed(process.returncode, stdout.decode(errors="replace"), stderr.decode(errors="replace"))
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a process with its children: a compiler is a driver that waits for the one that works."""
+    if hasattr(os, "killpg"):
+        os.killpg(process.pid, signal.SIGKILL)
+    else:
+        process.kill()

@@ -1,0 +1,125 @@
+"""Asking the compiler about expressions: which it refuses, where, and why."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from derivlint.compiler.gxx import CompilerError, Toolchain, compile_command, run
+from derivlint.compiler.unit import CONSUMER, FORMULA, is_backward, source_of
+from derivlint.model.evaluation import Evaluation
+
+#: A template that breaks is reported where it is used first; the others show when those are gone.
+ROUNDS = 4
+_OPTIONS = ("-fsyntax-only", "-fmax-errors=0", "-fno-diagnostics-show-caret", "-fdiagnostics-column-unit=byte")
+_MESSAGE = re.compile(
+    r"^(?P<file>[^:\n]+):(?P<line>\d+):(?P<column>\d+): +(?P<text>(?:fatal )?error: .*|required from .*)$"
+)
+_PLACE = re.compile(rf"({FORMULA}|{CONSUMER})(\d+)$")
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """An expression that the compiler refuses.
+
+    Attributes:
+        evaluation: the expression.
+        message: the compiler's first message about it.
+        offset: the offset in the expression that the message names; None where it names what is around it.
+    """
+
+    evaluation: Evaluation
+    message: str
+    offset: int | None
+
+
+def refusals(
+    toolchain: Toolchain,
+    evaluations: Sequence[Evaluation],
+    *,
+    includes: Sequence[Path] = (),
+    progress: Callable[[str], None] = lambda what: None,
+) -> list[Refusal]:
+    """The expressions that the compiler refuses, each with its first message.
+
+    Args:
+        toolchain: the compiler and the headers.
+        evaluations: expressions with balanced brackets; what does not parse is not for a compiler.
+        includes: headers of the user.
+        progress: is told what is being done.
+
+    Raises:
+        CompilerError: the compiler does not do its work.
+    """
+    numbered = list(enumerate(evaluations))
+    parts = [[item for item in numbered if is_backward(item[1]) is flag] for flag in (True, False)]
+    progress(f"compiling {len(numbered):,} expressions with {toolchain.compiler.path.name}")
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        found = pool.map(lambda part: _judge(toolchain, part, includes), [part for part in parts if part])
+        merged = {number: refusal for part in found for number, refusal in part.items()}
+    return [merged[number] for number in sorted(merged)]
+
+
+def _judge(
+    toolchain: Toolchain, numbered: list[tuple[int, Evaluation]], includes: Sequence[Path]
+) -> dict[int, Refusal]:
+    found: dict[int, Refusal] = {}
+    for _ in range(ROUNDS):
+        left = [item for item in numbered if item[0] not in found]
+        more = _compile(toolchain, left, includes)
+        if not more:
+            return found
+        found |= more
+    return found
+
+
+def _compile(
+    toolchain: Toolchain, numbered: list[tuple[int, Evaluation]], includes: Sequence[Path]
+) -> dict[int, Refusal]:
+    if not numbered:
+        return {}
+    by_number = dict(numbered)
+    source = source_of(
+        numbered, backward=is_backward(numbered[0][1]), includes=[str(path.resolve()) for path in includes]
+    )
+    with tempfile.TemporaryDirectory(prefix="derivlint-") as name:
+        folder = Path(name)
+        (folder / "unit.cpp").write_text(source, encoding="utf-8")
+        done = run(compile_command(toolchain, *_OPTIONS, "unit.cpp"), folder)
+    found: dict[int, Refusal] = {}
+    strange: list[str] = []
+    user: tuple[str, int, int, int] | None = None
+    for line in done.stderr.splitlines():
+        match = _MESSAGE.match(line)
+        if match is None:
+            continue
+        place = _PLACE.match(match["file"])
+        if place is not None:
+            user = (place[1], int(place[2]), int(match["line"]), int(match["column"]))
+        if not match["text"].startswith(("error", "fatal")):
+            continue
+        message = match["text"].partition(": ")[2]
+        if user is None:
+            strange.append(line)
+            continue
+        kind, number, row, column = user
+        user = None
+        if number in by_number:
+            offset = _offset(by_number[number].text, row, column) if kind == FORMULA else None
+            found.setdefault(number, Refusal(by_number[number], message, offset))
+    if done.status and not found:
+        raise CompilerError(f"the compiler fails: {(strange or done.stderr.splitlines() or ['no message'])[0]}")
+    return found
+
+
+def _offset(text: str, line: int, column: int) -> int | None:
+    """The offset of a place that is given by line and byte."""
+    lines = text.split("\n")
+    if not 0 < line <= len(lines):
+        return None
+    before = lines[line - 1].encode()[: column - 1].decode(errors="ignore")
+    return sum(len(each) + 1 for each in lines[: line - 1]) + len(before)

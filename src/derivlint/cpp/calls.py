@@ -1,0 +1,603 @@
+"""Names, calls, members and constructors: what they stand for, and whether they can be used like that."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from derivlint.cpp.canonical import canonical_type
+from derivlint.cpp.conversion import ARITHMETIC, IMPOSSIBLE, INTEGERS, element_of, template_of
+from derivlint.cpp.declaration import Function
+from derivlint.cpp.library import BUILT_IN, NOTHING, SOMETHING, Found, opaque
+from derivlint.cpp.lookup import Kind, Meaning, look_up, qualified_meaning
+from derivlint.cpp.overloads import Outcome, Resolution, resolve
+from derivlint.cpp.problem import TypeProblemKind
+from derivlint.cpp.scope import associated_namespaces
+from derivlint.cpp.value import BRACES, FUNCTION, LVALUE, TEMPORARY, TENSOR, UNKNOWN, UNKNOWN_VALUE, Value
+from derivlint.formula import Call, Member, Name, Number, TypeName
+
+if TYPE_CHECKING:
+    from derivlint.cpp.inference import Inference
+    from derivlint.formula import Cast, Construct, Expr
+
+SYMINT = "_symint"
+POWER = "pow"
+#: The words of built-in types, and what may stand beside a type.
+TYPE_WORDS = BUILT_IN | {"const", "volatile", "typename", "struct", "class", "auto", "signed"}
+#: The namespaces that formulas name.
+NAMESPACES = ("at", "c10", "std", "torch")
+#: Casts that look like calls of a template.
+NAMED_CASTS = frozenset({"static_cast", "const_cast", "reinterpret_cast", "dynamic_cast"})
+#: What ``->`` can be used on, beside pointers.
+POINTER_LIKE = frozenset({"optional", "intrusive_ptr", "shared_ptr", "unique_ptr", "MaybeOwned", "OptionalArrayRef"})
+
+
+# ---- names that are not called
+
+
+def named_value(typer: Inference, node: Name) -> Value:
+    """The value of a name that is no variable: a constant, or something that cannot stand alone."""
+    meaning = meaning_of(typer, node)
+    if meaning.kind is Kind.VARIABLE:
+        return Value(meaning.type or UNKNOWN, LVALUE)
+    if meaning.kind is Kind.FUNCTION:
+        if len(meaning.functions.functions) == 1 and not meaning.functions.functions[0].template:
+            return Value(FUNCTION)
+        return typer.report(TypeProblemKind.NOT_CALLED, node, name=node.spelling)
+    if meaning.kind is Kind.TYPE:
+        return typer.report(TypeProblemKind.NOT_CALLED, node, name=node.spelling, wanted=(meaning.type or "",))
+    if meaning.kind is Kind.NOTHING:
+        return _undeclared(typer, node, meaning, TypeProblemKind.UNDECLARED_NAME)
+    return UNKNOWN_VALUE
+
+
+def meaning_of(typer: Inference, node: Name) -> Meaning:
+    """What a name stands for where it is neither a variable of the scope nor a keyword."""
+    if node.simple is not None:
+        return look_up(typer.library, typer.scope, node.simple)
+    return qualified_meaning(typer.library, typer.scope, node)
+
+
+def _undeclared(typer: Inference, node: Name, meaning: Meaning, kind: TypeProblemKind) -> Value:
+    part = node.parts[-1]
+    place = (part.start, part.start + len(part.identifier))
+    if meaning.missing is not None:
+        segment = node.parts[meaning.missing]
+        place = (segment.start, segment.start + len(segment.identifier))
+    if not typer.scope.is_complete and not _is_slip(typer, node, meaning):
+        return UNKNOWN_VALUE
+    if node.simple is None:
+        name = node.parts[meaning.missing if meaning.missing is not None else -1].identifier
+        known = typer.library.function_names(meaning.owner) if meaning.owner else NAMESPACES
+        other = name if look_up(typer.library, typer.scope, name).functions.exists else None
+        owner = meaning.owner or ("::" if node.leading_colons and len(node.parts) == 1 else "")
+        facts = {"name": name, "owner": owner, "known": known, "other": other}
+        return typer.report(TypeProblemKind.NOT_IN_NAMESPACE, place, **facts)
+    known = typer.library.visible_variables(typer.scope.levels)
+    return typer.report(kind, place, name=node.simple, known=(*typer.scope.variables, *known))
+
+
+def _is_slip(typer: Inference, node: Name, meaning: Meaning) -> bool:
+    """Whether a qualified name that nothing declares can only be a slip: it resembles one that is declared."""
+    part = node.parts[meaning.missing if meaning.missing is not None else -1]
+    if node.simple is not None:
+        return is_variable_of_generated_code(node.simple) or typer.library.resembles_variable(node.simple)
+    if meaning.owner and typer.library.has_headers and typer.library.names.lists(meaning.owner):
+        return True
+    if not meaning.owner:
+        return typer.library.resembles_namespace(part.identifier)
+    return (
+        typer.library.resembles_function(part.identifier)
+        or look_up(typer.library, typer.scope, part.identifier).functions.exists
+    )
+
+
+def is_variable_of_generated_code(name: str) -> bool:
+    """Whether a name is made by PyTorch's generator, and so declared by nobody else."""
+    return name.endswith(("_t_raw", "_t", "_p"))
+
+
+# ---- calls
+
+
+def call_value(typer: Inference, node: Call) -> Value:
+    """The value of a call, or of a functional cast, which looks just like one."""
+    callee = node.callee
+    if isinstance(callee, Name):
+        return _named_call(typer, node, callee)
+    if isinstance(callee, Member):
+        return _method_call(typer, node, callee)
+    function = typer.operand(callee)
+    for argument in node.args:
+        typer.value_of(argument)
+    return _not_callable(typer, node, function)
+
+
+def _not_callable(typer: Inference, node: Call, value: Value) -> Value:
+    if value.is_unknown or not typer.conversions.knows(value.type):
+        return UNKNOWN_VALUE
+    subject = node.callee.spelling if isinstance(node.callee, Name) else ""
+    return typer.report(TypeProblemKind.NOT_CALLABLE, node, given=(value.type,), subject=subject)
+
+
+def _named_call(typer: Inference, node: Call, callee: Name) -> Value:
+    simple = callee.simple
+    arguments = [typer.value_of(argument) for argument in node.args]
+    if simple is not None and (variable := typer.scope.variables.get(simple)) is not None:
+        return _not_callable(typer, node, variable)
+    last = callee.parts[-1]
+    if last.identifier in NAMED_CASTS and last.template_args is not None:
+        return _named_cast(typer, node, callee, arguments)
+    made = _made(callee, arguments)
+    if made is not None:
+        return made
+    meaning = meaning_of(typer, callee)
+    if not check_template_arguments(typer, callee):
+        return UNKNOWN_VALUE
+    if meaning.kind is Kind.AMBIGUOUS:
+        return typer.report(TypeProblemKind.AMBIGUOUS_NAME, callee, name=last.identifier)
+    if meaning.kind is Kind.TYPE and meaning.type is not None:
+        return construct(typer, node, meaning.type, arguments)
+    if meaning.kind is Kind.UNKNOWN:
+        return UNKNOWN_VALUE
+    if meaning.kind is Kind.VARIABLE:
+        return _not_callable(typer, node, Value(meaning.type or UNKNOWN))
+    found = meaning.functions
+    if len(callee.parts) == 1 and not callee.leading_colons:
+        found = _with_associated(typer, last.identifier, found, arguments)
+    if not found.exists:
+        # an argument of an unknown type may bring any namespace with it
+        some_unknown = any(argument.is_unknown for argument in arguments)
+        if some_unknown and simple is not None and _exists_somewhere(typer, simple):
+            return UNKNOWN_VALUE
+        return _no_function(typer, callee, meaning, arguments)
+    if last.template_args is not None:
+        return _template_call(typer, node, callee, arguments)
+    if last.identifier == "get" and len(arguments) == 1 and opaque(found.functions[0]):
+        # which element is meant cannot be deduced
+        return typer.report(TypeProblemKind.TUPLE_INDEX, callee, name="", given=(arguments[0].type,))
+    return _call(typer, node, callee, found, arguments)
+
+
+def _with_associated(typer: Inference, name: str, found: Found, arguments: Sequence[Value]) -> Found:
+    """The functions that bare lookup finds, and those of the namespaces of the arguments' types."""
+    namespaces: set[str] = set()
+    for argument in arguments:
+        if argument.type != BRACES:
+            namespaces |= associated_namespaces(argument.type)
+    functions = list(found.functions)
+    complete = found.complete
+    for namespace in sorted(namespaces):
+        more = typer.library.functions(namespace, name)
+        complete = complete and more.complete
+        functions.extend(function for function in more.functions if function not in functions)
+        if not more.exists and typer.library.may_be_function(namespace, name):
+            complete = False
+    return Found(tuple(functions), complete) if functions or not complete else NOTHING
+
+
+def _exists_somewhere(typer: Inference, name: str) -> bool:
+    return any(
+        typer.library.functions(namespace, name).exists or typer.library.may_be_function(namespace, name)
+        for namespace in ("at", "c10", "std")
+    )
+
+
+def _no_function(typer: Inference, callee: Name, meaning: Meaning, arguments: Sequence[Value]) -> Value:
+    library = typer.library
+    part = callee.parts[-1]
+    place = (part.start, part.start + len(part.identifier))
+    name = part.identifier
+    if callee.simple is None:
+        return _undeclared(typer, callee, meaning, TypeProblemKind.NOT_IN_NAMESPACE)
+    twin = _other_form(name, lambda other: look_up(library, typer.scope, other).functions.exists)
+    if twin is not None and name.endswith(SYMINT):
+        return typer.report(TypeProblemKind.SUPERFLUOUS_SYMINT, place, name=name, other=twin)
+    other = None
+    if library.functions("at", name).exists:
+        other = f"at::{name}"
+    elif arguments and library.methods(arguments[0].type, name) not in (None, NOTHING):
+        other = f".{name}"
+    elif not typer.scope.is_complete and not library.resembles_function(name):
+        return UNKNOWN_VALUE
+    return typer.report(
+        TypeProblemKind.UNDECLARED_FUNCTION,
+        place,
+        name=name,
+        other=other,
+        owner=typer.scope.name,
+        known=library.visible_functions(typer.scope.levels),
+    )
+
+
+def _other_form(name: str, exists: object) -> str | None:
+    other = name.removesuffix(SYMINT) if name.endswith(SYMINT) else name + SYMINT
+    return other if callable(exists) and exists(other) else None
+
+
+def _call(typer: Inference, node: Call, callee: Name | Member, found: Found, arguments: list[Value]) -> Value:
+    name = callee.name if isinstance(callee, Member) else callee.parts[-1].identifier
+    if not found.complete:
+        results = {function.result for function in found.functions if not opaque(function)}
+        return (
+            value_of_type(results.pop())
+            if len(results) == 1 and not any(map(opaque, found.functions))
+            else UNKNOWN_VALUE
+        )
+    resolution = resolve(typer.conversions, found.functions, arguments)
+    if resolution.function is not None:
+        _note(typer, node, callee, name, resolution.function, arguments)
+    if resolution.outcome in (Outcome.CHOSEN, Outcome.UNSURE):
+        return value_of_type(resolution.result)
+    _refused(typer, node, callee, name, resolution, arguments)
+    # one slip, one problem: what a wrong call would return is asked no more
+    return UNKNOWN_VALUE
+
+
+def _note(
+    typer: Inference,
+    node: Call,
+    callee: Name | Member,
+    name: str,
+    function: Function,
+    arguments: Sequence[Value],
+) -> None:
+    """Note calls that compile and are hardly meant."""
+    if function.deprecated is not None:
+        start = callee.name_start if isinstance(callee, Member) else callee.start
+        place = (start, callee.end)
+        typer.report(TypeProblemKind.DEPRECATED, place, name=name, other=function.deprecated)
+    if name == POWER and len(arguments) == 2 and not isinstance(callee, Member):
+        base, exponent = arguments
+        if base.type in INTEGERS and exponent.type == TENSOR:
+            typer.report(TypeProblemKind.INTEGER_BASE, node.args[0], given=(base.type, exponent.type))
+
+
+def value_of_type(result: str) -> Value:
+    """The value of a call that returns this type."""
+    if result in ("auto", "TensorBase"):
+        # a temporary TensorBase becomes a tensor and a variable does not, which the table of types cannot tell
+        return UNKNOWN_VALUE
+    if result[-1] == "&":
+        return Value(result[:-1], LVALUE)
+    return Value(result)
+
+
+def _refused(
+    typer: Inference,
+    node: Call,
+    callee: Name | Member,
+    name: str,
+    resolution: Resolution,
+    arguments: list[Value],
+) -> None:
+    given = tuple(argument.type for argument in arguments)
+    facts = {"name": name, "given": given, "candidates": resolution.considered}
+    start = callee.name_start if isinstance(callee, Member) else callee.start
+    place = (start, node.end)
+    if resolution.outcome is Outcome.COUNT:
+        typer.report(TypeProblemKind.ARGUMENT_COUNT, place, **facts)
+        return
+    if resolution.outcome is Outcome.AMBIGUOUS:
+        typer.report(TypeProblemKind.AMBIGUOUS_CALL, place, **facts)
+        return
+    twin = _twin(typer, callee, name)
+    if twin.exists and twin.complete:
+        other = resolve(typer.conversions, twin.functions, arguments)
+        if other.outcome is Outcome.CHOSEN:
+            symint = name.endswith(SYMINT)
+            kind = TypeProblemKind.SUPERFLUOUS_SYMINT if symint else TypeProblemKind.MISSING_SYMINT
+            form = name.removesuffix(SYMINT) if symint else name + SYMINT
+            last = node.args[resolution.blamed].end if resolution.blamed is not None else node.end
+            typer.report(kind, (start, last), other=form, **facts)
+            return
+    if resolution.blamed is None:
+        typer.report(TypeProblemKind.NO_OVERLOAD, place, **facts)
+        return
+    blamed = resolution.blamed
+    if given[blamed] == FUNCTION:
+        argument = node.args[blamed]
+        subject = argument.spelling if isinstance(argument, Name) else ""
+        typer.report(TypeProblemKind.NOT_CALLED, argument, name=subject)
+        return
+    parameters = {function.parameters[blamed].name for function in resolution.considered}
+    argument = node.args[blamed]
+    typer.report(
+        TypeProblemKind.ARGUMENT_TYPE,
+        # one function wants another argument; of several it may be the wrong one that is called
+        argument if resolution.tried == 1 else (start, argument.end),
+        wanted=resolution.wanted,
+        argument=blamed,
+        subject=argument.spelling if isinstance(argument, Name) else "",
+        parameter=parameters.pop() if len(parameters) == 1 else "",
+        **facts,
+    )
+
+
+def _twin(typer: Inference, callee: Name | Member, name: str) -> Found:
+    """The form of the same operator for symbolic sizes, or without them."""
+    other = name.removesuffix(SYMINT) if name.endswith(SYMINT) else name + SYMINT
+    if isinstance(callee, Member):
+        owner = typer.values.get(callee.object, UNKNOWN_VALUE)
+        return typer.library.methods(owner.type, other) or NOTHING
+    return typer.library.functions("at", other)
+
+
+# ---- templates that are called
+
+
+def _made(callee: Name, arguments: Sequence[Value]) -> Value | None:
+    """What the functions of the standard library return whose type is made of those of their arguments."""
+    name = callee.spelling.removeprefix("::")
+    if not name.startswith("std::") or any(argument.type in (UNKNOWN, BRACES) for argument in arguments):
+        return None
+    if name == "std::make_tuple" and arguments:
+        return Value(f"tuple<{','.join(argument.type for argument in arguments)}>")
+    if name == "std::make_optional" and len(arguments) == 1:
+        return Value(f"optional<{arguments[0].type}>")
+    if name == "std::move" and len(arguments) == 1:
+        return Value(arguments[0].type)
+    return None
+
+
+def check_template_arguments(typer: Inference, node: Name) -> bool:
+    """Whether the types among a name's template arguments exist; reports the first that does not."""
+    for part in node.parts:
+        for argument in part.template_args or ():
+            if isinstance(argument, TypeName) and not _check_type(typer, argument):
+                return False
+    return True
+
+
+def _check_type(typer: Inference, type: TypeName) -> bool:
+    for name in type.names:
+        if name.simple in TYPE_WORDS:
+            continue
+        meaning = meaning_of(typer, name)
+        if meaning.kind is Kind.NOTHING:
+            _undeclared(typer, name, meaning, TypeProblemKind.NOT_A_TYPE)
+            return False
+        if not check_template_arguments(typer, name):
+            return False
+    return True
+
+
+def _template_call(typer: Inference, node: Call, callee: Name, arguments: list[Value]) -> Value:
+    """A call with template arguments, of which only ``get`` is looked into."""
+    last = callee.parts[-1]
+    template_args = last.template_args or ()
+    if last.identifier == "get" and len(template_args) == 1 and len(arguments) == 1:
+        return _get(typer, node, template_args[0], arguments[0])
+    return UNKNOWN_VALUE
+
+
+def _get(typer: Inference, node: Call, index: Number | TypeName, value: Value) -> Value:
+    """``std::get<i>(tuple)``."""
+    if value.is_unknown or not typer.conversions.knows(value.type):
+        return UNKNOWN_VALUE
+    head, elements = template_of(value.type)
+    place = (node.start, node.end)
+    if head == "array":
+        elements = (elements[0],) * int(elements[1])
+    elif head not in ("tuple", "pair"):
+        return typer.report(TypeProblemKind.TUPLE_INDEX, place, given=(value.type,))
+    if isinstance(index, TypeName):
+        wanted = canonical_type(index.spelling)
+        # which of several elements of one type is an error, of which compilers disagree when
+        return Value(wanted) if wanted is not None and elements.count(wanted) == 1 else UNKNOWN_VALUE
+    position = int(index.text) if index.text.isdigit() else -1
+    if not 0 <= position < len(elements):
+        return typer.report(TypeProblemKind.TUPLE_INDEX, (index.start, index.end), name=index.text, given=(value.type,))
+    return Value(elements[position], value.category)
+
+
+def _named_cast(typer: Inference, node: Call, callee: Name, arguments: list[Value]) -> Value:
+    """``static_cast<T>(x)`` and its like."""
+    template_args = callee.parts[-1].template_args or ()
+    if len(template_args) != 1 or not isinstance(template_args[0], TypeName) or len(arguments) != 1:
+        return UNKNOWN_VALUE
+    type = typer.library.type_named(template_args[0].spelling)
+    if type is None:
+        return UNKNOWN_VALUE
+    value = arguments[0]
+    if callee.parts[-1].identifier == "static_cast":
+        return construct(typer, node, type, arguments)
+    if callee.parts[-1].identifier == "const_cast" and not value.is_unknown and typer.conversions.knows(value.type):
+        if type.rstrip("&") != value.type:
+            facts = {"name": type, "given": (value.type,)}
+            return typer.report(TypeProblemKind.CONSTRUCTION, node, **facts)
+        return Value(value.type, LVALUE)
+    return UNKNOWN_VALUE
+
+
+# ---- members
+
+
+def member_value(typer: Inference, node: Member) -> Value:
+    """The value of a member that is not called: a field, or a method without its parentheses."""
+    owner = _owner(typer, node)
+    if owner is None:
+        return UNKNOWN_VALUE
+    members = typer.library.members(owner)
+    if members is None:
+        return UNKNOWN_VALUE
+    field = members.fields.get(node.name)
+    if field is not None:
+        return value_of_type(field)
+    methods = typer.library.methods(owner, node.name)
+    if methods is None:
+        return UNKNOWN_VALUE
+    place = (node.name_start, node.name_end)
+    if methods.exists:
+        return typer.report(TypeProblemKind.NOT_CALLED, place, name=node.name, owner=owner)
+    return _no_member(typer, node, owner)
+
+
+def _owner(typer: Inference, node: Member) -> str | None:
+    """The class whose member is meant, None where it is not known or the access is wrong."""
+    value = typer.operand(node.object)
+    if value.is_unknown:
+        return None
+    type = value.type
+    place = (node.object.end, node.name_start)
+    head, arguments = template_of(type)
+    if not node.arrow:
+        if type.endswith("*"):
+            typer.report(TypeProblemKind.WRONG_ACCESS, place, name=".", owner=type)
+            return None
+        return type
+    if type.endswith("*"):
+        return type[:-1]
+    if head in POINTER_LIKE and arguments:
+        return f"ArrayRef<{arguments[0]}>" if head == "OptionalArrayRef" else arguments[0]
+    if typer.conversions.knows(type):
+        typer.report(TypeProblemKind.WRONG_ACCESS, place, name="->", owner=type)
+    return None
+
+
+def _no_member(typer: Inference, node: Member, owner: str) -> Value:
+    place = (node.name_start, node.name_end)
+    library = typer.library
+    head, arguments = template_of(owner)
+    inner = arguments[0] if head == "optional" else None
+    if inner is not None and (library.methods(inner, node.name) or NOTHING).exists:
+        return typer.report(TypeProblemKind.MEMBER_OF_OPTIONAL, place, name=node.name, owner=owner)
+    if node.name.endswith(SYMINT):
+        plain = node.name.removesuffix(SYMINT)
+        if (library.methods(owner, plain) or NOTHING).exists:
+            return typer.report(TypeProblemKind.SUPERFLUOUS_SYMINT, place, name=node.name, owner=owner, other=plain)
+    other = None
+    if look_up(library, typer.scope, node.name).functions.exists:
+        other = node.name
+    elif library.functions("at", node.name).exists:
+        other = f"at::{node.name}"
+    return typer.report(
+        TypeProblemKind.NO_SUCH_MEMBER,
+        place,
+        name=node.name,
+        owner=owner,
+        other=other,
+        known=library.method_names(owner),
+    )
+
+
+def _method_call(typer: Inference, node: Call, callee: Member) -> Value:
+    owner = _owner(typer, callee)
+    arguments = [typer.value_of(argument) for argument in node.args]
+    if owner is None:
+        return UNKNOWN_VALUE
+    methods = typer.library.methods(owner, callee.name)
+    if methods is None:
+        return UNKNOWN_VALUE
+    if not methods.exists:
+        members = typer.library.members(owner)
+        if members is not None and callee.name in members.fields:
+            return _not_callable(typer, node, Value(members.fields[callee.name]))
+        return _no_member(typer, callee, owner)
+    if callee.template_args is not None:
+        return _template_method(typer, callee)
+    return _call(typer, node, callee, methods, arguments)
+
+
+def _template_method(typer: Inference, callee: Member) -> Value:
+    """``x.item<double>()``: the template argument is what such methods return."""
+    template_args = callee.template_args or ()
+    if callee.name in ("item", "to") and len(template_args) == 1 and isinstance(template_args[0], TypeName):
+        type = typer.library.type_named(template_args[0].spelling)
+        if type is not None:
+            return Value(type)
+    return UNKNOWN_VALUE
+
+
+# ---- objects made on the spot
+
+
+def construct_value(typer: Inference, node: Construct) -> Value:
+    """The value of ``T{...}``."""
+    braces = typer.value_of(node.braces)
+    meaning = meaning_of(typer, node.type)
+    if meaning.kind is Kind.TYPE and meaning.type is not None:
+        if typer.conversions.rank(braces, meaning.type) == IMPOSSIBLE and not _has_constructor(
+            typer, meaning.type, braces.items or ()
+        ):
+            facts = {"name": meaning.type, "given": tuple(item.type for item in braces.items or ())}
+            return typer.report(TypeProblemKind.CONSTRUCTION, node, **facts)
+        return Value(meaning.type)
+    if not check_template_arguments(typer, node.type):
+        return UNKNOWN_VALUE
+    if meaning.kind is Kind.NOTHING:
+        return _undeclared(typer, node.type, meaning, TypeProblemKind.NOT_A_TYPE)
+    if meaning.kind in (Kind.FUNCTION, Kind.VARIABLE):
+        return typer.report(TypeProblemKind.NOT_A_TYPE, node.type, name=node.type.spelling)
+    return UNKNOWN_VALUE
+
+
+def cast_value(typer: Inference, node: Cast) -> Value:
+    """The value of ``(T) x``."""
+    value = typer.operand(node.operand)
+    type = typer.library.type_named(node.type.spelling)
+    if type is None:
+        return UNKNOWN_VALUE
+    return construct(typer, node, type, [value])
+
+
+def construct(typer: Inference, node: Expr, type: str, arguments: Sequence[Value]) -> Value:
+    """The value of ``T(...)``, checked as far as the constructors of ``T`` are known."""
+    referred = type.rstrip("&")
+    made = Value(referred, LVALUE if type.endswith("&") else TEMPORARY)
+    if not arguments or any(argument.is_unknown for argument in arguments):
+        return made
+    if len(arguments) == 1:
+        if _converts_explicitly(typer, arguments[0], referred):
+            return made
+        return typer.report(TypeProblemKind.CONSTRUCTION, node, name=referred, given=(arguments[0].type,))
+    if not _has_constructor(typer, referred, arguments):
+        facts = {"name": referred, "given": tuple(argument.type for argument in arguments)}
+        return typer.report(TypeProblemKind.CONSTRUCTION, node, **facts)
+    return made
+
+
+def _converts_explicitly(typer: Inference, value: Value, type: str) -> bool:
+    conversions = typer.conversions
+    if conversions.rank(value, type) != IMPOSSIBLE:
+        return True
+    relations = conversions.relations
+    if value.type != BRACES and relations.knows(value.type) and relations.knows(type):
+        if relations.explicit(value.type, type):
+            return True
+        return value.constant is not None and relations.explicit(value.type, type)
+    if not conversions.knows(type) or (value.type != BRACES and not conversions.knows(value.type)):
+        return True
+    if value.type == BRACES and element_of(type) is not None:
+        return False
+    return _has_constructor(typer, type, [value])
+
+
+def _has_constructor(typer: Inference, type: str, arguments: Sequence[Value]) -> bool:
+    """Whether a constructor may take these arguments; True where the constructors are not known."""
+    conversions = typer.conversions
+    head, elements = template_of(type)
+    if type in ARITHMETIC:
+        return False
+    if head in ("tuple", "pair"):
+        return len(arguments) == len(elements) and all(
+            conversions.rank(argument, element) != IMPOSSIBLE
+            for argument, element in zip(arguments, elements, strict=True)
+        )
+    members = typer.library.members(type)
+    if members is None or not members.constructors:
+        return True
+    return _takes_any(typer, members.constructors, arguments)
+
+
+def _takes_any(typer: Inference, constructors: Sequence[Function], arguments: Sequence[Value]) -> bool:
+    if any(map(opaque, constructors)):
+        return True
+    return resolve(typer.conversions, constructors, arguments).outcome in (
+        Outcome.CHOSEN,
+        Outcome.UNSURE,
+        Outcome.AMBIGUOUS,
+    )
+
+
+__all__ = ["SOMETHING", "Inference", "call_value", "cast_value", "construct_value", "member_value", "named_value"]

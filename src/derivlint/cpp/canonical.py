@@ -1,0 +1,297 @@
+"""The one spelling of a C++ type: ``std::optional<Tensor>`` for ``const ::std::optional<at::Tensor> &``.
+
+Headers, schemas and formulas spell one type in many ways. Everything that compares types compares canonical ones:
+without the namespaces of PyTorch, ``std`` and ``const``, without blanks, aliases expanded. Of references only those
+that can be written through are kept, ``Tensor&``, since a temporary does not bind to them.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from derivlint.formula.vocabulary import words
+
+#: Text that is much longer than any type is none; the scanner recurses for each "<".
+MAX_LENGTH = 4000
+
+_TOKEN = re.compile(
+    r"(?:\s|/\*(?:[^*]|\*(?!/))*\*/|//[^\n]*)*"
+    r"(?:(?P<word>[A-Za-z_]\w*)|(?P<number>\d\w*)|(?P<mark>::|&&|\.\.\.|[<>,&*()\[\]-])|(?P<end>\Z))"
+)
+
+#: Namespaces that are dropped, also where they are written relative to one that is.
+_DROPPED = frozenset(
+    {
+        ("at",),
+        ("at", "native"),
+        ("c10",),
+        ("std",),
+        ("caffe2",),
+        ("torch",),
+        ("torch", "autograd"),
+        ("torch", "autograd", "generated"),
+        ("torch", "autograd", "generated", "details"),
+        ("native",),
+        ("autograd",),
+        ("autograd", "generated"),
+        ("autograd", "generated", "details"),
+        ("generated",),
+        ("generated", "details"),
+    }
+)
+
+_ALIASES = {
+    "DimnameList": "ArrayRef<Dimname>",
+    "Dtype": "ScalarType",
+    "ITensorListRef": "IListRef<Tensor>",
+    "IntArrayRef": "ArrayRef<int64_t>",
+    "IntList": "ArrayRef<int64_t>",
+    "OptionalIntArrayRef": "OptionalArrayRef<int64_t>",
+    "OptionalSymIntArrayRef": "OptionalArrayRef<SymInt>",
+    "SymIntArrayRef": "ArrayRef<SymInt>",
+    "TensorList": "ArrayRef<Tensor>",
+    "Variable": "Tensor",
+    "tensor_list": "vector<Tensor>",
+    "variable_list": "vector<Tensor>",
+    # the fixed-width types are names of others on the 64-bit systems that PyTorch builds for
+    "int16_t": "short",
+    "int32_t": "int",
+    "intptr_t": "int64_t",
+    "ptrdiff_t": "int64_t",
+    "ssize_t": "int64_t",
+    "uint16_t": "unsigned short",
+    "uint32_t": "unsigned int",
+    "uint64_t": "size_t",
+    "uintptr_t": "size_t",
+}
+_QUALIFIED_ALIASES = {
+    "Reduction::Reduction": "Reduction",
+    "basic_string<char>": "string",
+    "basic_string_view<char>": "string_view",
+}
+#: In the namespace ``std``, which is the only one that a name keeps a trace of.
+_STD_NAMES = {"complex": "std_complex"}
+
+_QUALIFIERS = frozenset({"const", "volatile", "constexpr", "typename", "struct", "class", "enum", "union"})
+_ARITHMETIC = frozenset({"unsigned", "signed", "long", "short", "int", "char", "double"})
+#: Words that cannot be the name of a type.
+_NO_TYPES = words(
+    "alignas alignof asm break case catch concept const_cast continue default delete do dynamic_cast else explicit "
+    "export extern false for friend goto if inline mutable namespace new noexcept nullptr operator private protected "
+    "public register reinterpret_cast requires return sizeof static static_assert static_cast switch template this "
+    "thread_local throw true try typedef typeid typename using virtual while"
+)
+_POSTFIX = frozenset({"*", "&", "&&", "const", "volatile"})
+
+
+@lru_cache(maxsize=16384)
+def canonical_type(text: str) -> str | None:
+    """The canonical spelling of a type as C++ writes it, None where the text is no type."""
+    tokens = _tokens(text)
+    if not tokens:
+        return None
+    try:
+        type, position = _type(tokens, 0)
+    except (_NotATypeError, RecursionError):
+        return None
+    return type if position == len(tokens) else None
+
+
+def is_mutable_reference(text: str) -> bool:
+    """Whether a type as C++ writes it is a reference that can be written through, such as ``at::Tensor &``."""
+    canonical = canonical_type(text)
+    return canonical is not None and canonical.endswith("&")
+
+
+def decayed(canonical: str) -> str:
+    """A canonical type without its reference."""
+    return canonical.rstrip("&")
+
+
+class _NotATypeError(Exception):
+    """The tokens are no type."""
+
+
+def _tokens(text: str) -> list[str]:
+    if len(text) > MAX_LENGTH:
+        return []
+    found: list[str] = []
+    position = 0
+    while True:
+        match = _TOKEN.match(text, position)
+        if match is None:
+            return []
+        if match.lastgroup == "end":
+            return found
+        found.append(match[match.lastgroup or 0])
+        position = match.end()
+
+
+def _at(tokens: list[str], position: int) -> str:
+    return tokens[position] if position < len(tokens) else ""
+
+
+def _type(tokens: list[str], position: int) -> tuple[str, int]:
+    """The type that begins at a token, with ``*`` and ``&``, and where it ends."""
+    is_const = False
+    while _at(tokens, position) in _QUALIFIERS:
+        is_const = is_const or tokens[position] == "const"
+        position += 1
+    if _at(tokens, position) in _ARITHMETIC:
+        name, position, const_inside = _arithmetic(tokens, position)
+        is_const = is_const or const_inside
+    else:
+        name, position = _named(tokens, position)
+    while (mark := _at(tokens, position)) in _POSTFIX:
+        position += 1
+        if mark == "*":
+            name = "const char*" if name == "char" and is_const else name + "*"
+            is_const = False
+        elif mark == "&":
+            return (name if is_const else name + "&"), position
+        elif mark == "&&":
+            return name, position
+        else:
+            is_const = is_const or mark == "const"
+    return name, position
+
+
+def _arithmetic(tokens: list[str], position: int) -> tuple[str, int, bool]:
+    """``unsigned long int`` in any order, ``const`` in between; all the ways to spell the built-in numbers."""
+    found: list[str] = []
+    is_const = False
+    while (word := _at(tokens, position)) in _ARITHMETIC or word in ("const", "volatile"):
+        is_const = is_const or word == "const"
+        if word in _ARITHMETIC:
+            found.append(word)
+        position += 1
+    name = _number_type(found)
+    if name is None:
+        raise _NotATypeError
+    return name, position, is_const
+
+
+def _number_type(spelled: list[str]) -> str | None:
+    rest = sorted(spelled)
+    is_unsigned = "unsigned" in rest
+    for sign in ("signed", "unsigned"):
+        if sign in rest:
+            rest.remove(sign)
+    if rest == ["char"]:
+        # plain "char" is a type of its own beside the signed and the unsigned one
+        return "uint8_t" if is_unsigned else "int8_t" if "signed" in spelled else "char"
+    if "double" in rest:
+        return {1: "double", 2: "long double"}.get(len(rest)) if len(rest) == len(spelled) else None
+    if "int" in rest:
+        rest.remove("int")
+    name = _INTEGERS.get(tuple(rest))
+    return name[is_unsigned] if name is not None else None
+
+
+_INTEGERS = {
+    (): ("int", "unsigned int"),
+    ("short",): ("short", "unsigned short"),
+    ("long",): ("int64_t", "size_t"),
+    ("long", "long"): ("long long", "unsigned long long"),
+}
+
+
+def _named(tokens: list[str], position: int) -> tuple[str, int]:
+    """A name with its namespaces and template arguments: ``::std::vector<at::Tensor>::iterator``."""
+    if _at(tokens, position) == "::":
+        position += 1
+    segments: list[str] = []
+    path: list[str] = []
+    while True:
+        word = _at(tokens, position)
+        if not (word[:1].isalpha() or word[:1] == "_") or word in _NO_TYPES or word in _QUALIFIERS:
+            raise _NotATypeError
+        position += 1
+        if word == "decltype":
+            return "auto", _closed(tokens, position)
+        path.append(word)
+        if _at(tokens, position) == "<":
+            arguments, position = _arguments(tokens, position + 1)
+            word = f"{word}<{arguments}>"
+        segments.append(word)
+        if _at(tokens, position) != "::":
+            return _short(segments, path), position
+        position += 1
+        if _at(tokens, position) == "template":
+            position += 1
+
+
+def _short(segments: list[str], path: list[str]) -> str:
+    """The name without namespaces that are dropped, aliases expanded."""
+    dropped = 0
+    for count in range(len(path) - 1, 0, -1):
+        if tuple(path[:count]) in _DROPPED:
+            dropped = count
+            break
+    rest = segments[dropped:]
+    if dropped == 1 and path[0] == "std" and path[1] in _STD_NAMES:
+        rest[0] = _STD_NAMES[path[1]] + rest[0][len(path[1]) :]
+    name = "::".join(rest)
+    if len(rest) == 1:
+        name = _ALIASES.get(name, name)
+    return _QUALIFIED_ALIASES.get(name, name)
+
+
+def _arguments(tokens: list[str], position: int) -> tuple[str, int]:
+    """Template arguments from behind their ``<`` to behind their ``>``."""
+    found: list[str] = []
+    if _at(tokens, position) == ">":
+        return "", position + 1
+    while True:
+        argument, position = _argument(tokens, position)
+        found.append(argument)
+        mark = _at(tokens, position)
+        position += 1
+        if mark == ">":
+            return ",".join(found), position
+        if mark != ",":
+            raise _NotATypeError
+
+
+def _argument(tokens: list[str], position: int) -> tuple[str, int]:
+    """A template argument: a number, a type, or the type of a function, ``Tensor(int64_t,bool)``."""
+    word = _at(tokens, position)
+    sign = ""
+    if word == "-":
+        sign, position = "-", position + 1
+        word = _at(tokens, position)
+    if word[:1].isdigit():
+        return sign + word.rstrip("uUlLzZ"), position + 1
+    if sign:
+        raise _NotATypeError
+    if word in ("true", "false"):
+        return word, position + 1
+    type, position = _type(tokens, position)
+    if _at(tokens, position) == "(":
+        parameters: list[str] = []
+        position += 1
+        while _at(tokens, position) != ")":
+            if parameters:
+                if _at(tokens, position) != ",":
+                    raise _NotATypeError
+                position += 1
+            parameter, position = _type(tokens, position)
+            if (name := _at(tokens, position))[:1].isalpha() or name[:1] == "_":
+                position += 1
+            parameters.append(parameter)
+        type, position = f"{type}({','.join(parameters)})", position + 1
+    if _at(tokens, position) == "...":
+        return f"{type}...", position + 1
+    return type, position
+
+
+def _closed(tokens: list[str], position: int) -> int:
+    """Where the parentheses end that open at a token."""
+    depth = 0
+    while position < len(tokens):
+        depth += {"(": 1, ")": -1}.get(tokens[position], 0)
+        position += 1
+        if depth == 0:
+            return position
+    raise _NotATypeError

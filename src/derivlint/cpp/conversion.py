@@ -1,0 +1,313 @@
+"""Implicit conversions of arguments, ranked as overload resolution ranks them.
+
+Whether one type converts to another is looked up in the table that the compiler made (:mod:`derivlint.cpp.relations`).
+What is worked out here is what no finite table holds: braced lists, constants, and templates over any types.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from derivlint.cpp.relations import Relations
+from derivlint.cpp.value import (
+    BOOL,
+    BRACES,
+    CHAR_POINTER,
+    CONST_LVALUE,
+    FUNCTION,
+    LVALUE,
+    NULL_OPTION,
+    NULL_POINTER,
+    TEMPORARY,
+    UNKNOWN,
+    VOID,
+    Value,
+)
+
+#: How good a conversion is; a lower number is better. Follows [over.ics.rank] of the C++ standard.
+IMPOSSIBLE, EXACT, PROMOTION, STANDARD, USER_DEFINED, UNSURE = -1, 0, 1, 2, 3, 4
+
+INTEGERS = {
+    "bool": 1,
+    "char": 8,
+    "uint8_t": 8,
+    "int": 32,
+    "unsigned int": 32,
+    "int64_t": 64,
+    "long long": 64,
+    "size_t": 64,
+}
+UNSIGNED = frozenset({"bool", "uint8_t", "unsigned int", "size_t"})
+FLOATS = frozenset({"float", "double"})
+ARITHMETIC = INTEGERS.keys() | FLOATS
+#: What an unscoped enumeration or a small integer is promoted to.
+PROMOTIONS = {("bool", "int"), ("char", "int"), ("uint8_t", "int"), ("float", "double"), ("Reduction", "unsigned int")}
+#: Templates whose objects are lists of their first argument and can be made of a braced list of elements.
+LISTS = frozenset({"ArrayRef", "vector", "initializer_list", "IListRef", "List", "SmallVector", "OptionalArrayRef"})
+#: Lists that refer to elements owned by others, and take any owner.
+VIEWS = frozenset({"ArrayRef", "IListRef"})
+OWNERS = frozenset({"vector", "array", "SmallVector", "initializer_list"})
+NAMED_LISTS = {"DimVector": "int64_t", "SymDimVector": "SymInt"}
+TEMPLATES = LISTS | {"optional", "array", "tuple", "pair", "OptionalArray"}
+
+
+@cache
+def template_of(type: str) -> tuple[str, tuple[str, ...]]:
+    """The template and its arguments, ``("optional", ("Tensor",))``; a plain type has no arguments."""
+    if not type.endswith(">"):
+        return type, ()
+    head, _, rest = type[:-1].partition("<")
+    if not rest:
+        return head, ()
+    arguments, depth, start = [], 0, 0
+    for index, character in enumerate(rest):
+        if character == "<":
+            depth += 1
+        elif character == ">":
+            depth -= 1
+        elif character == "," and depth == 0:
+            arguments.append(rest[start:index])
+            start = index + 1
+    arguments.append(rest[start:])
+    return head, tuple(arguments)
+
+
+@cache
+def element_of(type: str) -> str | None:
+    """The type of the elements of a list, None where the type is no list."""
+    if type in NAMED_LISTS:
+        return NAMED_LISTS[type]
+    head, arguments = template_of(type)
+    return arguments[0] if arguments and (head in LISTS or head == "array") else None
+
+
+class Conversions:
+    """Answers how an expression converts to a type; one object for one table, which remembers the answers."""
+
+    def __init__(self, relations: Relations) -> None:
+        self.relations = relations
+        self._ranks: dict[tuple[str, str], int] = {}
+        self._braced: dict[tuple[str, str], bool] = {}
+        self._known: dict[str, bool] = {}
+
+    def knows(self, type: str) -> bool:
+        """Whether conversions of the type can be told: the table has it, or it is built of types that the table has."""
+        known = self._known.get(type)
+        if known is None:
+            known = self._known[type] = self._knows(type)
+        return known
+
+    def _knows(self, type: str) -> bool:
+        if self.relations.knows(type) or type in (VOID, NULL_POINTER, NULL_OPTION, FUNCTION):
+            return True
+        if type.endswith("*"):
+            return self.knows(type[:-1])
+        head, arguments = template_of(type)
+        return head in TEMPLATES and all(argument.isdigit() or self.knows(argument) for argument in arguments)
+
+    def rank(self, value: Value, wanted: str) -> int:
+        """How the value converts to a parameter of type ``wanted``: a rank, ``IMPOSSIBLE`` or ``UNSURE``."""
+        given = value.type
+        if given == wanted:
+            return EXACT
+        if given == UNKNOWN or wanted == UNKNOWN:
+            return UNSURE
+        if wanted[-1] == "&":
+            return self._bind(value, wanted[:-1])
+        if given == BRACES:
+            return self.braced_rank(value.items or (), wanted)
+        key = (given, wanted)
+        rank = self._ranks.get(key)
+        if rank is None:
+            rank = self._ranks[key] = self._rank(given, wanted)
+        if rank == IMPOSSIBLE and value.constant is not None:
+            return self._constant_rank(value, wanted)
+        return rank
+
+    def _bind(self, value: Value, referred: str) -> int:
+        """Binding to a reference through which the value may be changed."""
+        if value.type == referred:
+            return EXACT if value.category == LVALUE else IMPOSSIBLE
+        if value.category == LVALUE and self.relations.knows(value.type) and self.relations.knows(referred):
+            return STANDARD if self.relations.is_base(value.type, referred) else IMPOSSIBLE
+        return IMPOSSIBLE if self.knows(value.type) and self.knows(referred) else UNSURE
+
+    def _constant_rank(self, value: Value, wanted: str) -> int:
+        """What only constants can do: the literal zero is a null pointer."""
+        if value.constant == 0 and value.type == "int":
+            if wanted.endswith("*"):
+                return STANDARD
+            if self.relations.knows(wanted) and self.relations.literal("0", wanted):
+                return USER_DEFINED
+        return IMPOSSIBLE
+
+    def _rank(self, given: str, wanted: str) -> int:
+        if given in ARITHMETIC and wanted in ARITHMETIC:
+            return PROMOTION if (given, wanted) in PROMOTIONS else STANDARD
+        if (given, wanted) in PROMOTIONS:
+            return PROMOTION
+        if wanted == BOOL and given[-1] == "*":
+            return STANDARD
+        relations = self.relations
+        if relations.knows(given) and relations.knows(wanted):
+            if not relations.implicit(given, wanted):
+                return IMPOSSIBLE
+            if relations.is_base(given, wanted) or (wanted in ARITHMETIC and given in (CHAR_POINTER, "Reduction")):
+                return STANDARD
+            return USER_DEFINED
+        if not self.knows(given) or not self.knows(wanted):
+            return UNSURE
+        return USER_DEFINED if self._converts_structurally(given, wanted) else IMPOSSIBLE
+
+    def _converts(self, given: str, wanted: str) -> bool:
+        return self.rank(Value(given), wanted) != IMPOSSIBLE
+
+    def _converts_structurally(self, given: str, wanted: str) -> bool:
+        """Conversions between templates over types of which the table lacks the combination."""
+        head, arguments = template_of(wanted)
+        given_head, given_arguments = template_of(given)
+        if head == "optional":
+            if given == NULL_OPTION:
+                return True
+            if given_head == "optional":
+                return self._converts(given_arguments[0], arguments[0])
+            return self._converts(given, arguments[0])
+        if head == "OptionalArrayRef":
+            return given == NULL_OPTION or self._converts(given, f"ArrayRef<{arguments[0]}>")
+        if head in VIEWS:
+            return given == arguments[0] or (given_head in OWNERS and given_arguments[0] == arguments[0])
+        if head == "tuple" and given_head == "tuple":
+            return len(arguments) == len(given_arguments) and all(map(self._converts, given_arguments, arguments))
+        return wanted.endswith("*") and given == NULL_POINTER
+
+    # ---- braced lists
+
+    def braced_rank(self, items: tuple[Value, ...], wanted: str) -> int:
+        """How ``{items}`` initialises a parameter; follows [over.ics.list]."""
+        if wanted[-1] == "&":
+            return IMPOSSIBLE
+        if any(item.is_unknown for item in items) or not self.knows(wanted):
+            return UNSURE
+        if not items:
+            return self._empty_rank(wanted)
+        if wanted in ARITHMETIC:
+            return self._scalar_rank(items, wanted)
+        head, arguments = template_of(wanted)
+        if head in ("tuple", "pair"):
+            fits = len(items) == len(arguments) and all(map(self._initialises, items, arguments))
+            return USER_DEFINED if fits or self._copies(items, wanted) else IMPOSSIBLE
+        if head == "array":
+            return self._array_rank(items, arguments)
+        element = element_of(wanted)
+        if element is not None and all(self._initialises(item, element) for item in items):
+            return USER_DEFINED
+        if self._copies(items, wanted):
+            return USER_DEFINED
+        if head == "optional" and len(items) == 1 and self._initialises(items[0], arguments[0]):
+            return USER_DEFINED
+        if len(items) > 1 and head in ("vector", "List") and self._converts(items[0].type, "size_t"):
+            return USER_DEFINED
+        return IMPOSSIBLE
+
+    def _empty_rank(self, wanted: str) -> int:
+        if wanted in ARITHMETIC or wanted.endswith("*"):
+            return EXACT
+        if self.relations.knows(wanted):
+            return USER_DEFINED if self.relations.literal("{}", wanted) else IMPOSSIBLE
+        return USER_DEFINED
+
+    def _copies(self, items: tuple[Value, ...], wanted: str) -> bool:
+        """Whether a list of one item makes an object by one of the type's constructors."""
+        if len(items) != 1:
+            return False
+        item = items[0]
+        if item.type == BRACES:
+            # a list in a list is the list of elements that a constructor takes, and not a list of such lists
+            inner = item.items or ()
+            element = element_of(wanted)
+            if not inner:
+                return self._known_literal("{{}}", wanted)
+            if element is not None:
+                return all(each.type != BRACES and self._initialises(each, element) for each in inner)
+            return self.braced_rank(inner, wanted) != IMPOSSIBLE
+        if item.type == wanted:
+            return True
+        if narrows(item, element_of(wanted) or wanted):
+            return False
+        if isinstance(item.constant, str):
+            return self._known_literal('{"x"}', wanted)
+        if self.relations.knows(item.type) and self.relations.knows(wanted):
+            if self.relations.braced(item.type, wanted):
+                return True
+            return item.constant == 0 and item.type == "int" and self.relations.literal("{0}", wanted)
+        return self._converts(item.type, wanted)
+
+    def _known_literal(self, literal: str, wanted: str) -> bool:
+        return not self.relations.knows(wanted) or self.relations.literal(literal, wanted)
+
+    def _scalar_rank(self, items: tuple[Value, ...], wanted: str) -> int:
+        if len(items) != 1:
+            return IMPOSSIBLE
+        item = items[0]
+        if item.type == BRACES:
+            return IMPOSSIBLE if item.items else self.braced_rank((), wanted)
+        if narrows(item, wanted):
+            return IMPOSSIBLE
+        return self.rank(item, wanted)
+
+    def _initialises(self, item: Value, type: str) -> bool:
+        """Whether an item of a list initialises an element."""
+        if item.type == BRACES:
+            return self.braced_rank(item.items or (), type) != IMPOSSIBLE
+        return not narrows(item, type) and self.rank(item, type) != IMPOSSIBLE
+
+    def _array_rank(self, items: tuple[Value, ...], arguments: tuple[str, ...]) -> int:
+        element, length = arguments
+        # the braces of the array inside of std::array may be left out
+        if len(items) == 1 and items[0].type == BRACES:
+            inner = items[0].items or ()
+            if len(inner) <= int(length) and all(self._initialises(item, element) for item in inner):
+                return USER_DEFINED
+        if len(items) > int(length):
+            return IMPOSSIBLE
+        if len(items) == 1 and items[0].type == f"array<{element},{length}>":
+            return EXACT
+        return USER_DEFINED if all(self._initialises(item, element) for item in items) else IMPOSSIBLE
+
+
+def narrows(value: Value, wanted: str) -> bool:
+    """Whether braces refuse the conversion because a constant does not fit; of a variable g++ only warns."""
+    constant = value.constant
+    if wanted == "SymInt":
+        # of its constructors, the one for integers is taken
+        wanted = "int64_t"
+    if constant is None or wanted not in ARITHMETIC:
+        return False
+    if isinstance(constant, str):
+        # a pointer becomes true or false only outside of braces
+        return True
+    if wanted in FLOATS:
+        return False
+    if value.type in FLOATS:
+        return True
+    bits = INTEGERS[wanted]
+    if wanted in UNSIGNED:
+        return not 0 <= constant < 2**bits
+    return not -(2 ** (bits - 1)) <= constant < 2 ** (bits - 1)
+
+
+__all__ = [
+    "BOOL",
+    "CONST_LVALUE",
+    "EXACT",
+    "IMPOSSIBLE",
+    "PROMOTION",
+    "STANDARD",
+    "TEMPORARY",
+    "UNSURE",
+    "USER_DEFINED",
+    "Conversions",
+    "element_of",
+    "narrows",
+    "template_of",
+]

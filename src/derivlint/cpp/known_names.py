@@ -1,0 +1,58 @@
+"""The names that exist in the namespaces of C++ and PyTorch, as a compiler listed them for one release.
+
+``derivlint index names`` makes the list (:mod:`derivlint.compiler.names`). A name in it may be anything; whatever is
+known of it more closely stands in declarations.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+_DATA = Path(__file__).parent / "data"
+
+
+class KnownNames:
+    """The names of each namespace; those of one are split up when they are asked for."""
+
+    def __init__(self, content: dict[str, Any]) -> None:
+        self._names: dict[str, str] = content["names"]
+        self._inner: dict[str, str] = content["namespaces"]
+        self._macros: str = content["macros"]
+        self._sets: dict[str, frozenset[str]] = {}
+
+    def of(self, namespace: str) -> frozenset[str]:
+        """The names of a namespace; empty where it was not listed."""
+        found = self._sets.get(namespace)
+        if found is None:
+            found = self._sets[namespace] = frozenset(self._names.get(namespace, "").split())
+        return found
+
+    def has(self, namespace: str, name: str) -> bool:
+        """Whether a namespace has a name; whether there is such a macro, for the global one."""
+        return name in self.of(namespace) or (not namespace and name in self._macro_names)
+
+    @cached_property
+    def _macro_names(self) -> frozenset[str]:
+        return frozenset(self._macros.split())
+
+    def lists(self, namespace: str) -> bool:
+        """Whether all names of a namespace are known."""
+        return namespace in self._names
+
+    @cached_property
+    def namespaces(self) -> frozenset[str]:
+        """The full names of all namespaces that are known."""
+        found = {namespace for namespace in self._names if namespace}
+        for outer, names in self._inner.items():
+            found.update(f"{outer}::{name}" if outer else name for name in names.split())
+        return frozenset(found)
+
+
+@cache
+def load_names() -> KnownNames:
+    """The bundled names of the newest release."""
+    path = max(_DATA.glob("names-*.json"), key=lambda path: tuple(map(int, path.stem.partition("-")[2].split("."))))
+    return KnownNames(json.loads(path.read_bytes()))

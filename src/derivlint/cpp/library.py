@@ -1,0 +1,341 @@
+"""Everything that formulas can name: functions, methods, types and constants, wherever they are declared.
+
+Operators come from their schemas, helpers from headers, the rest of C++ from our stub files. A name that is known to
+exist without a declaration that can be read is unknown: it may be called with anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from derivlint.cpp.canonical import canonical_type
+from derivlint.cpp.conversion import ARITHMETIC, TEMPLATES, Conversions, template_of
+from derivlint.cpp.declaration import ClassDeclaration, Declarations, Function, Parameter
+from derivlint.cpp.known_names import KnownNames
+from derivlint.cpp.nearby import Neighbours, is_one_slip
+from derivlint.cpp.operator_signatures import OperatorSignatures
+from derivlint.cpp.relations import Relations
+from derivlint.cpp.value import TENSOR, UNKNOWN
+
+HELPERS = "torch::autograd::generated::details"
+ATEN = "at"
+#: Namespaces whose names are also found in others, by a using-directive or a using-declaration there.
+INCLUDED = {
+    "at": ("c10",),
+    "torch::autograd::generated": ("torch::autograd",),
+    "torch::autograd": ("torch",),
+}
+
+
+class Found(NamedTuple):
+    """What a name stands for as the callee of a call.
+
+    Attributes:
+        functions: the overloads.
+        complete: whether these are all of them; else it may be called with anything.
+    """
+
+    functions: tuple[Function, ...]
+    complete: bool = True
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is anything of that name."""
+        return bool(self.functions) or not self.complete
+
+
+NOTHING = Found(())
+SOMETHING = Found((), False)
+
+
+def substitute(type: str, bindings: dict[str, str]) -> str:
+    """A type with template parameters replaced."""
+    if type in bindings:
+        return bindings[type]
+    if type[-1] in "&*":
+        return substitute(type[:-1], bindings) + type[-1]
+    head, arguments = template_of(type)
+    if not arguments:
+        return type
+    return f"{head}<{','.join(substitute(argument, bindings) for argument in arguments)}>"
+
+
+def instantiated(function: Function, bindings: dict[str, str]) -> Function:
+    """A function with template parameters replaced in its types."""
+    return Function(
+        function.name,
+        substitute(function.result, bindings),
+        tuple(Parameter(substitute(p.type, bindings), p.name, p.has_default) for p in function.parameters),
+        template=tuple(name for name in function.template if name not in bindings),
+        is_static=function.is_static,
+        variadic=function.variadic,
+        deprecated=function.deprecated,
+    )
+
+
+def opaque(function: Function) -> bool:
+    """Whether a declaration only says that the function exists."""
+    return function.variadic and function.result == "auto"
+
+
+def without_doubles(functions: Iterable[Function]) -> tuple[Function, ...]:
+    """The overloads without those that are declared twice, perhaps with other names of parameters."""
+    by_types: dict[tuple[object, ...], Function] = {}
+    for function in functions:
+        key = (function.variadic, *(parameter.type for parameter in function.parameters))
+        by_types.setdefault(key, function)
+    return tuple(by_types.values())
+
+
+def found(functions: Iterable[Function]) -> Found:
+    """The overloads, incomplete where one of them says nothing but its name."""
+    overloads = tuple(functions)
+    return Found(overloads, not any(map(opaque, overloads)))
+
+
+@dataclass(frozen=True, slots=True)
+class ClassMembers:
+    """The members of a class, those of its bases included.
+
+    Attributes:
+        methods: the methods by name.
+        fields: the types of its data by name.
+        constructors: the constructors.
+        complete: whether there are no others.
+    """
+
+    methods: dict[str, Found]
+    fields: dict[str, str]
+    constructors: tuple[Function, ...]
+    complete: bool = True
+
+
+NO_MEMBERS = ClassMembers({}, {}, ())
+
+
+class Library:
+    """What can be named, for the operators of one PyTorch and the declarations that belong to it.
+
+    Attributes:
+        has_headers: whether the headers of the operators' own PyTorch are known; else a function that nothing declares
+            may be declared there.
+    """
+
+    def __init__(
+        self,
+        operators: OperatorSignatures,
+        stubs: Declarations,
+        headers: Declarations | None,
+        names: KnownNames,
+        relations: Relations,
+    ) -> None:
+        self.operators = operators
+        self._headers = headers if headers is not None else Declarations()
+        self.declarations = stubs if headers is None else stubs.merged(headers)
+        self.names = names
+        self.conversions = Conversions(relations)
+        self._heads = frozenset(template_of(type)[0] for type in relations.types) | TEMPLATES
+        self.has_headers = headers is not None
+        self.meanings: dict[tuple[object, str], Any] = {}
+        self._qualified: dict[tuple[str, str], Found] = {}
+        self._methods: dict[tuple[str, str], Found | None] = {}
+        self._members: dict[str, ClassMembers | None] = {}
+
+    # ---- functions
+
+    def functions(self, namespace: str, name: str) -> Found:
+        """The functions that a namespace itself has under a name."""
+        key = (namespace, name)
+        result = self._qualified.get(key)
+        if result is None:
+            result = self._qualified[key] = self._functions(namespace, name)
+        return result
+
+    def _functions(self, namespace: str, name: str) -> Found:
+        declared = self.declarations.functions.get(namespace, {}).get(name, ())
+        if namespace == ATEN:
+            declared = without_doubles((*self.operators.functions(name), *declared))
+        if declared:
+            return found(declared)
+        if name in self.declarations.opaque.get(namespace, ()):
+            return SOMETHING
+        return NOTHING
+
+    def may_be_function(self, namespace: str, name: str) -> bool:
+        """Whether a namespace has the name without a declaration, and not as a type."""
+        return self.names.has(namespace, name) and self.type_named(f"{namespace}::{name}") is None
+
+    def helpers_elsewhere(self, name: str) -> Found:
+        """The functions of that name that headers declare in any namespace."""
+        namespaces = [namespace for namespace, names in self._headers.functions.items() if name in names]
+        return found(function for namespace in namespaces for function in self._headers.functions[namespace][name])
+
+    def variable(self, namespace: str, name: str) -> str | None:
+        """The type of a variable or constant of a namespace."""
+        return self.declarations.variables.get(namespace, {}).get(name)
+
+    def namespaces_of_class(self, name: str) -> tuple[str, ...]:
+        """The full paths of classes of that name, for their static members."""
+        paths = (*self.declarations.functions, *self.declarations.variables)
+        return tuple(path for path in paths if path.rpartition("::")[2] == name)
+
+    def knows_all_of(self, namespace: str) -> bool:
+        """Whether a namespace has no names but those that are known."""
+        if self.names.lists(namespace):
+            return True
+        return any(namespace in names for names in (self.declarations.variables, self.declarations.functions))
+
+    def is_namespace(self, path: str) -> bool:
+        """Whether there is a namespace or a class of that name."""
+        return path in self._namespaces
+
+    @cached_property
+    def _namespaces(self) -> frozenset[str]:
+        return self.names.namespaces | self.declarations.functions.keys() | self.declarations.variables.keys()
+
+    @cached_property
+    def _callable(self) -> Neighbours:
+        helpers = self.declarations.functions.get(HELPERS, {})
+        return Neighbours({*helpers, *self.operators.function_names(), *self.declarations.functions.get("", ())})
+
+    def resembles_function(self, name: str) -> bool:
+        """Whether a name is one slip away from a function."""
+        return self._callable.nearest(name) is not None
+
+    def resembles_variable(self, name: str) -> bool:
+        """Whether a name is one slip away from a constant."""
+        return any(is_one_slip(name, known) for names in self.declarations.variables.values() for known in names)
+
+    def visible_variables(self, levels: tuple[tuple[str, ...], ...]) -> tuple[str, ...]:
+        """The constants that a bare name may mean, for suggestions."""
+        namespaces = {namespace for level in levels for namespace in level}
+        return tuple(sorted({name for each in namespaces for name in self.declarations.variables.get(each, ())}))
+
+    def resembles_namespace(self, name: str) -> bool:
+        """Whether a name is one slip away from a namespace, or a longer name of one."""
+        return any(is_one_slip(name, known) for known in ("at", "c10", "std", "torch"))
+
+    # ---- types
+
+    def type_named(self, spelling: str) -> str | None:
+        """The canonical type that a name spells, None where it is no type that is known."""
+        canonical = canonical_type(spelling)
+        if canonical is None:
+            return None
+        return canonical if self.is_type(canonical) else None
+
+    def is_type_path(self, path: str) -> bool:
+        """Whether a qualified name without template arguments leads to a type."""
+        namespace, _, name = path.rpartition("::")
+        return self.names.has(namespace, name) and self.type_named(path) is not None
+
+    def is_type(self, canonical: str) -> bool:
+        """Whether a canonical name is that of a type."""
+        head, _ = template_of(canonical.rstrip("*&"))
+        return head in BUILT_IN or head in self._heads or head in self.declarations.classes
+
+    # ---- members
+
+    def members(self, type: str) -> ClassMembers | None:
+        """The members of a class, None where nothing is known of it."""
+        if type not in self._members:
+            self._members[type] = self._members_of(type)
+        return self._members[type]
+
+    def _members_of(self, type: str) -> ClassMembers | None:
+        head, arguments = template_of(type)
+        declaration = self.declarations.classes.get(head)
+        if declaration is None:
+            return NO_MEMBERS if type in ARITHMETIC or type.endswith("*") else None
+        bindings = dict(zip(declaration.template, arguments, strict=False))
+        methods: dict[str, Found] = {}
+        fields: dict[str, str] = {}
+        complete = True
+        for base in declaration.bases:
+            inherited = self.members(substitute(base, bindings))
+            if inherited is None:
+                complete = False
+            else:
+                methods.update(inherited.methods)
+                fields.update(inherited.fields)
+                complete = complete and inherited.complete
+        methods.update(_own_methods(declaration, bindings))
+        fields.update({name: substitute(kind, bindings) for name, kind in declaration.fields.items()})
+        constructors = tuple(instantiated(each, bindings) for each in declaration.constructors)
+        return ClassMembers(methods, fields, constructors, complete)
+
+    def methods(self, type: str, name: str) -> Found | None:
+        """The methods of that name; None where the class is not known well enough to tell."""
+        key = (type, name)
+        if key not in self._methods:
+            self._methods[key] = self._methods_of(type, name)
+        return self._methods[key]
+
+    def _methods_of(self, type: str, name: str) -> Found | None:
+        members = self.members(type)
+        if members is None:
+            return None
+        own = members.methods.get(name, NOTHING)
+        if type == TENSOR:
+            generated = self.operators.methods(name)
+            own = Found(without_doubles((*generated, *own.functions)), own.complete) if generated else own
+        return own if own.exists or members.complete else None
+
+    def method_names(self, type: str) -> tuple[str, ...]:
+        """The methods of a class, for suggestions."""
+        members = self.members(type)
+        names = set(members.methods) if members is not None else set()
+        if type == TENSOR:
+            names.update(self.operators.method_names())
+        return tuple(sorted(names))
+
+    def visible_functions(self, levels: tuple[tuple[str, ...], ...]) -> tuple[str, ...]:
+        """The functions that a bare name may mean, for suggestions; operators are found by their arguments."""
+        namespaces = {"at", *(namespace for level in levels for namespace in level)}
+        return tuple(sorted({name for namespace in namespaces for name in self.function_names(namespace)}))
+
+    def function_names(self, namespace: str) -> tuple[str, ...]:
+        """The functions of a namespace, for suggestions."""
+        names = set(self.declarations.functions.get(namespace, ()))
+        if namespace == ATEN:
+            names.update(self.operators.function_names())
+        return tuple(sorted(names))
+
+
+def _own_methods(declaration: ClassDeclaration, bindings: dict[str, str]) -> dict[str, Found]:
+    if not bindings:
+        return {name: found(functions) for name, functions in declaration.methods.items()}
+    return {
+        name: found(instantiated(function, bindings) for function in functions)
+        for name, functions in declaration.methods.items()
+    }
+
+
+BUILT_IN = frozenset(
+    [
+        "void",
+        "bool",
+        "char",
+        "int",
+        "int64_t",
+        "size_t",
+        "uint8_t",
+        "float",
+        "double",
+        "const",
+        "unsigned",
+        "short",
+        "long",
+        "uint16_t",
+        "int32_t",
+        "uint32_t",
+        "int8_t",
+        "int16_t",
+        "uint64_t",
+    ]
+)
+
+__all__ = ["HELPERS", "UNKNOWN", "ClassMembers", "Found", "Library", "opaque", "substitute"]

@@ -1,0 +1,88 @@
+"""Where the declarations of PyTorch's C++ classes and of the standard library come from.
+
+``derivlint index library`` reads our stub files (``cpp/stubs``) and the headers named here, and writes what
+:mod:`derivlint.cpp.stubs` loads.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from derivlint.cpp.declaration import ClassDeclaration, Declarations, Function
+from derivlint.cpp.header import read_declarations
+from derivlint.cpp.operator_signatures import OperatorSignatures
+from derivlint.cpp.value import TENSOR
+from derivlint.schema import NativeFunctions
+
+STUBS = Path(__file__).parent / "stubs"
+#: Headers, below the folder with PyTorch's headers, that declare what formulas use.
+HEADERS = (
+    "ATen/core/TensorBase.h",
+    "ATen/core/TensorBody.h",
+    "ATen/core/List.h",
+    "ATen/core/Reduction.h",
+    "ATen/ExpandUtils.h",
+    "ATen/Functions.h",
+    "ATen/NestedTensorImpl.h",
+    "ATen/SparseCsrTensorUtils.h",
+    "ATen/TensorGeometry.h",
+    "ATen/WrapDimUtils.h",
+    "c10/core/Device.h",
+    "c10/core/DeviceType.h",
+    "c10/core/GradMode.h",
+    "c10/core/Layout.h",
+    "c10/core/MemoryFormat.h",
+    "c10/core/ScalarType.h",
+    "c10/core/SymBool.h",
+    "c10/core/SymFloat.h",
+    "c10/core/SymInt.h",
+    "c10/core/TensorImpl.h",
+    "c10/core/TensorOptions.h",
+    "c10/util/ArrayRef.h",
+    "torch/csrc/autograd/VariableTypeUtils.h",
+    "torch/headeronly/core/DeviceType.h",
+    "torch/headeronly/core/Layout.h",
+    "torch/headeronly/core/MemoryFormat.h",
+    "torch/headeronly/core/ScalarType.h",
+    "torch/headeronly/util/HeaderOnlyArrayRef.h",
+)
+
+
+def read_library(include: Path, natives: NativeFunctions) -> Declarations:
+    """The declarations of stubs and headers.
+
+    Args:
+        include: the folder with PyTorch's headers.
+        natives: its operators, whose functions and methods are left out: they come from schemas.
+
+    Raises:
+        OSError: a header is not there.
+    """
+    read = [(include / name).read_text(encoding="utf-8") for name in HEADERS]
+    # the stubs come last: of constants the last declaration counts
+    read += [path.read_text(encoding="utf-8") for path in sorted(STUBS.glob("*.h"))]
+    found = Declarations().merged(*(read_declarations(text).declarations for text in read))
+    signatures = OperatorSignatures(natives)
+    classes = dict(found.classes)
+    classes[TENSOR] = _without_operators(classes[TENSOR], signatures)
+    # a name that is written in the stubs is known, whatever a header could not say of it
+    opaque = {
+        namespace: frozenset(name for name in names if name not in found.functions.get(namespace, {}))
+        for namespace, names in found.opaque.items()
+    }
+    return replace(found, classes=classes, opaque=opaque)
+
+
+def _without_operators(tensor: ClassDeclaration, signatures: OperatorSignatures) -> ClassDeclaration:
+    methods: dict[str, tuple[Function, ...]] = {}
+    for name, overloads in tensor.methods.items():
+        generated = {_types(function) for function in signatures.methods(name)}
+        kept = tuple(function for function in overloads if _types(function) not in generated)
+        if kept:
+            methods[name] = kept
+    return replace(tensor, methods=methods)
+
+
+def _types(function: Function) -> tuple[str, ...]:
+    return tuple(parameter.type for parameter in function.parameters)

@@ -1,0 +1,21 @@
+"""Putting the library together that belongs to a set of operators."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from derivlint.cpp.declaration import declarations_from_json
+from derivlint.cpp.known_names import load_names
+from derivlint.cpp.library import Library
+from derivlint.cpp.operator_signatures import OperatorSignatures
+from derivlint.cpp.relations import load_relations
+from derivlint.cpp.stubs import load_stubs
+from derivlint.schema import NativeFunctions
+
+
+@lru_cache(maxsize=8)
+def library_of(natives: NativeFunctions) -> Library:
+    """What formulas can name beside these operators: our stubs, and the headers that come with the operators."""
+    written = natives.declarations
+    headers = declarations_from_json(written) if written is not None else None
+    return Library(OperatorSignatures(natives), load_stubs(), headers, load_names(), load_relations())

@@ -1,0 +1,182 @@
+"""Name lookup: what a bare or a qualified name stands for; follows [basic.lookup] of the C++ standard."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from derivlint.cpp.library import INCLUDED, NOTHING, Found, Library
+
+if TYPE_CHECKING:
+    from derivlint.cpp.scope import Scope
+    from derivlint.formula import Name
+
+
+class Kind(Enum):
+    """What a name stands for."""
+
+    FUNCTION = "function"
+    VARIABLE = "variable"
+    TYPE = "type"
+    #: it exists, and nothing more is known of it
+    UNKNOWN = "unknown"
+    #: several namespaces that are seen as one have it as different things
+    AMBIGUOUS = "ambiguous"
+    NOTHING = "nothing"
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """What a name stands for.
+
+    Attributes:
+        kind: the kind of thing.
+        functions: the overloads, where it is a function.
+        type: the type of a variable or constant, or the type that it is.
+        owner: the namespace or class that was asked, as it is written.
+        missing: the segment of a qualified name that is not there, None for the last.
+    """
+
+    kind: Kind
+    functions: Found = NOTHING
+    type: str | None = None
+    owner: str = ""
+    missing: int | None = None
+
+
+#: Types that are keywords, and found everywhere.
+KEYWORD_TYPES = frozenset({"bool", "char", "double", "float", "int", "long", "short", "unsigned", "void"})
+
+#: What the generated Functions.cpp takes into the global namespace by using-declarations.
+GLOBAL_TYPES = frozenset({"Tensor", "Scalar", "IntArrayRef", "TensorList"})
+
+NOT_FOUND = Meaning(Kind.NOTHING)
+EXISTS = Meaning(Kind.UNKNOWN)
+
+
+def look_up(library: Library, scope: Scope, name: str) -> Meaning:
+    """What a bare name stands for, variables of the scope apart."""
+    key = (scope.levels, name)
+    meaning = library.meanings.get(key)
+    if meaning is None:
+        meaning = library.meanings[key] = _look_up(library, scope, name)
+    return meaning
+
+
+def _look_up(library: Library, scope: Scope, name: str) -> Meaning:
+    if name in KEYWORD_TYPES:
+        return Meaning(Kind.TYPE, type=library.type_named(name))
+    for level in scope.levels:
+        meaning = _in_namespaces(library, level, name)
+        if meaning.kind is not Kind.NOTHING:
+            return meaning
+    # helpers of other projects live in namespaces of their own, which their generated files take in
+    helpers = library.helpers_elsewhere(name)
+    return Meaning(Kind.FUNCTION, helpers) if helpers.exists else NOT_FOUND
+
+
+def _in_namespaces(library: Library, namespaces: tuple[str, ...], name: str) -> Meaning:
+    """What namespaces that are seen as one have under a name."""
+    functions: list[Found] = []
+    exists = False
+    named: str | None = None
+    for namespace in namespaces:
+        if not namespace and name in GLOBAL_TYPES:
+            return Meaning(Kind.TYPE, type=library.type_named(name))
+        found = library.functions(namespace, name)
+        if found.exists:
+            functions.append(found)
+            continue
+        type = library.variable(namespace, name)
+        if type is not None:
+            return Meaning(Kind.VARIABLE, type=type)
+        if library.names.has(namespace, name):
+            type = library.type_named(f"{namespace}::{name}" if namespace else name)
+            if type is not None:
+                if len(namespaces) == 1:
+                    return Meaning(Kind.TYPE, type=type)
+                named = type
+            exists = True
+    if functions and named is not None:
+        return Meaning(Kind.AMBIGUOUS)
+    if functions:
+        overloads = tuple(dict.fromkeys(function for found in functions for function in found.functions))
+        complete = not exists and all(found.complete for found in functions)
+        return Meaning(Kind.FUNCTION, Found(overloads, complete))
+    if named is not None:
+        return Meaning(Kind.TYPE, type=named)
+    return EXISTS if exists else NOT_FOUND
+
+
+def qualified_meaning(library: Library, scope: Scope, node: Name) -> Meaning:
+    """What a qualified name stands for, or a bare one with template arguments."""
+    parts = node.parts
+    type = library.type_named(node.spelling)
+    if len(parts) == 1:
+        return _template_named(library, scope, node, type)
+    path = "::".join(part.identifier for part in parts[:-1])
+    name = parts[-1].identifier
+    owner = resolve_namespace(library, scope, path, leading=node.leading_colons)
+    if owner is None:
+        return _unknown_namespace(library, scope, node, path)
+    meaning = in_namespace(library, owner, name)
+    if meaning.kind is Kind.NOTHING:
+        return Meaning(Kind.NOTHING, owner=path) if library.knows_all_of(owner) else EXISTS
+    if meaning.kind in (Kind.UNKNOWN, Kind.TYPE) and type is not None:
+        return Meaning(Kind.TYPE, type=type)
+    return meaning
+
+
+def _template_named(library: Library, scope: Scope, node: Name, type: str | None) -> Meaning:
+    name = node.parts[0].identifier
+    if node.leading_colons:
+        # the using-directives of the file stand in the global namespace
+        return _in_namespaces(library, scope.levels[-1], name)
+    meaning = look_up(library, scope, name)
+    if meaning.kind in (Kind.UNKNOWN, Kind.TYPE) and type is not None:
+        return Meaning(Kind.TYPE, type=type)
+    return meaning
+
+
+def in_namespace(library: Library, namespace: str, name: str) -> Meaning:
+    """What a namespace has under a name, of itself or from the namespaces that it takes in."""
+    meaning = _in_namespaces(library, (namespace,), name)
+    if meaning.kind is Kind.NOTHING:
+        for included in INCLUDED.get(namespace, ()):
+            meaning = _in_namespaces(library, (included,), name)
+            if meaning.kind is not Kind.NOTHING:
+                break
+    return meaning
+
+
+def resolve_namespace(library: Library, scope: Scope, path: str, *, leading: bool) -> str | None:
+    """The full path of a namespace that is written relative to where the expression stands, None if there is none."""
+    if leading:
+        return path if library.is_namespace(path) else None
+    for level in scope.levels:
+        for namespace in level:
+            full = f"{namespace}::{path}" if namespace else path
+            if library.is_namespace(full):
+                return full
+    if library.is_namespace(path):
+        return path
+    outer, _, rest = path.partition("::")
+    # "at" takes in "c10", and a class is found where its name is
+    included = [f"{namespace}::{rest}" for namespace in INCLUDED.get(outer, ()) if rest]
+    visible = any(library.names.has(namespace, path) for level in scope.levels for namespace in level)
+    classes = library.namespaces_of_class(path) if visible else ()
+    return next((full for full in (*included, *classes) if library.is_namespace(full)), None)
+
+
+def _unknown_namespace(library: Library, scope: Scope, node: Name, path: str) -> Meaning:
+    """A path that leads nowhere; a class may stand in it, of which static members are not looked at."""
+    for count in range(len(node.parts) - 1, 0, -1):
+        prefix = "::".join(part.identifier for part in node.parts[:count])
+        if library.is_type_path(prefix):
+            return EXISTS
+        if resolve_namespace(library, scope, prefix, leading=node.leading_colons) is not None:
+            if library.names.has(prefix, node.parts[count].identifier):
+                return EXISTS
+            return Meaning(Kind.NOTHING, owner=prefix, missing=count)
+    return Meaning(Kind.NOTHING, owner="", missing=0)

@@ -1,0 +1,158 @@
+"""The C++ functions and methods that PyTorch generates of an operator's schema.
+
+Follows torchgen/api/cpp.py and torchgen/api/types/signatures.py, ``CppSignatureGroup``: a plain form, one with the
+tensor options unpacked and the out arguments last, and each of them once more for symbolic sizes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.cpp.canonical import canonical_type
+from derivlint.cpp.declaration import Function, Parameter, unknown_function
+from derivlint.cpp.types import argument_type, return_type
+from derivlint.cpp.value import UNKNOWN, VOID
+from derivlint.schema import Argument, NativeFunction, NativeFunctions, TensorOptionsArguments, Type
+
+SYMINT = "_symint"
+OUT = "_out"
+FAITHFUL_OUT = "_outf"
+METHOD = "method"
+FUNCTION = "function"
+
+
+class OperatorSignatures:
+    """The C++ of the operators of one PyTorch; each name is worked out when it is asked for."""
+
+    def __init__(self, natives: NativeFunctions) -> None:
+        self._natives = natives
+        self._functions: dict[str, tuple[Function, ...]] = {}
+        self._methods: dict[str, tuple[Function, ...]] = {}
+
+    def functions(self, name: str) -> tuple[Function, ...]:
+        """The overloads of ``at::name``; empty where no operator gives one."""
+        found = self._functions.get(name)
+        if found is None:
+            found = self._functions[name] = tuple(dict.fromkeys(self._find(name, FUNCTION)))
+        return found
+
+    def methods(self, name: str) -> tuple[Function, ...]:
+        """The overloads of the method ``name`` of tensors; empty where no operator gives one."""
+        found = self._methods.get(name)
+        if found is None:
+            found = self._methods[name] = tuple(dict.fromkeys(self._find(name, METHOD)))
+        return found
+
+    def _find(self, name: str, variant: str) -> Iterator[Function]:
+        yield from self._overloads(name, name, variant, symint=False, out=None)
+        base, suffix = name, None
+        for ending in (FAITHFUL_OUT, OUT):
+            if variant == FUNCTION and name.endswith(ending):
+                base, suffix = name.removesuffix(ending), ending
+                yield from self._overloads(name, base, variant, symint=False, out=suffix)
+                break
+        if base.endswith(SYMINT):
+            yield from self._overloads(name, base.removesuffix(SYMINT), variant, symint=True, out=suffix)
+
+    def _overloads(
+        self, name: str, operator: str, variant: str, *, symint: bool, out: str | None
+    ) -> Iterator[Function]:
+        for native in self._natives.named(operator):
+            if variant not in native.variants or native.manual_cpp_binding:
+                continue
+            if not native.in_cpp_api:
+                if out is None and not symint:
+                    yield unknown_function(name)
+                continue
+            schema = native.schema
+            if schema.is_out is not (out is not None) or (symint and not schema.has_symint):
+                continue
+            if out == FAITHFUL_OUT:
+                yield _function(name, native, symint=symint, faithful=True)
+            else:
+                yield _function(name, native, symint=symint, method=variant == METHOD)
+                if schema.arguments.tensor_options is not None and out is None:
+                    yield _function(name, native, symint=symint, faithful=True, method=variant == METHOD)
+
+    def function_names(self) -> frozenset[str]:
+        """The names of all functions, for suggestions."""
+        return frozenset(self._names(FUNCTION))
+
+    def method_names(self) -> frozenset[str]:
+        """The names of all methods that operators give to tensors, for suggestions."""
+        return frozenset(self._names(METHOD))
+
+    def _names(self, variant: str) -> Iterator[str]:
+        for native in self._natives.written:
+            if variant in native.variants:
+                name = native.name.name_without_overload
+                yield name
+                if "SymInt" in native.func_text:
+                    yield name + SYMINT
+
+
+def _function(
+    name: str, native: NativeFunction, *, symint: bool, faithful: bool = False, method: bool = False
+) -> Function:
+    """One C++ function of an operator.
+
+    Args:
+        name: its C++ name.
+        native: the operator.
+        symint: whether sizes are symbolic.
+        faithful: whether the parameters are in the order of the schema, tensor options unpacked; these have no
+            defaults.
+        method: whether the first tensor is the object.
+    """
+    schema = native.schema
+    arguments: list[Argument | TensorOptionsArguments] = [*schema.arguments.non_out]
+    out = list(schema.arguments.out)
+    arguments = [*arguments, *out] if faithful else [*out, *arguments]
+    own = schema.arguments.self_arg if method else None
+    parameters: list[Parameter] = []
+    for argument in arguments:
+        if isinstance(argument, TensorOptionsArguments):
+            if faithful:
+                parameters.extend(_parameter(each, native, symint=symint, faithful=True) for each in argument.all)
+            else:
+                parameters.append(Parameter("TensorOptions", "options", _options_default(argument)))
+        elif argument is not own:
+            parameters.append(_parameter(argument, native, symint=symint, faithful=faithful))
+    return Function(name, _result(native), tuple(parameters))
+
+
+def _parameter(argument: Argument, native: NativeFunction, *, symint: bool, faithful: bool) -> Parameter:
+    has_default = argument.default is not None and not faithful and argument.name not in native.cpp_no_default_args
+    return Parameter(_type(argument, native, symint), argument.name, has_default)
+
+
+def _type(argument: Argument, native: NativeFunction, symint: bool) -> str:
+    text = argument_type(
+        argument.type,
+        write=argument.is_write,
+        symint=symint,
+        structured=native.part_of_structured_group,
+        const_write=native.use_const_ref_for_mutable_tensors,
+    )
+    return canonical_type(text) or UNKNOWN
+
+
+def _options_default(options: TensorOptionsArguments) -> bool:
+    """Whether ``options`` may be left out: all four may, or the dtype has a default that is known."""
+    defaults = [argument.default for argument in options.all]
+    return all(default == "None" for default in defaults) or defaults[0] == "long"
+
+
+def _result(native: NativeFunction) -> str:
+    results = []
+    for item in native.schema.returns:
+        written = item.annotation is not None and item.annotation.is_write
+        results.append(_result_type(item.type, written and not native.use_const_ref_for_mutable_tensors))
+    if not results:
+        return VOID
+    return results[0] if len(results) == 1 else f"tuple<{','.join(results)}>"
+
+
+def _result_type(type: Type, written: bool) -> str:
+    canonical = canonical_type(return_type(type)) or UNKNOWN
+    return f"{canonical}&" if written and canonical == "Tensor" else canonical

@@ -1,0 +1,241 @@
+"""Operators on values: arithmetic, comparison, logic, assignment, indexing and ``?:``.
+
+What an operator does with two types is looked up in the table that the compiler made.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from derivlint.cpp.conversion import ARITHMETIC, IMPOSSIBLE, INTEGERS, template_of
+from derivlint.cpp.problem import TypeProblemKind
+from derivlint.cpp.value import (
+    BOOL,
+    CHAR_POINTER,
+    CONST_LVALUE,
+    LVALUE,
+    NULL_OPTION,
+    NULL_POINTER,
+    TEMPORARY,
+    TENSOR,
+    UNKNOWN,
+    UNKNOWN_VALUE,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from derivlint.cpp.inference import Inference
+    from derivlint.formula import Binary, Conditional, Expr, Index, Postfix, Unary
+
+ASSIGNMENTS = frozenset({"=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="})
+#: Division of these drops the rest.
+WHOLE_NUMBERS = INTEGERS.keys() | {"SymInt"}
+LOGICAL = frozenset({"&&", "||"})
+#: The elements of these are references into the container.
+REFERRING = frozenset({"vector", "array", "SmallVector", "DimVector", "SymDimVector"})
+
+
+def unary_value(typer: Inference, node: Unary) -> Value:
+    """The value of a prefix operator with its operand."""
+    value = typer.operand(node.operand)
+    op = node.op
+    if value.is_unknown:
+        return UNKNOWN_VALUE
+    if op == "!":
+        return Value(BOOL) if check_condition(typer, node.operand, value, node) else UNKNOWN_VALUE
+    if op == "&":
+        if value.category == TEMPORARY:
+            return typer.report(TypeProblemKind.NOT_ASSIGNABLE, node, name=op, given=(value.type,))
+        return Value(f"{value.type}*") if value.type != CHAR_POINTER else UNKNOWN_VALUE
+    if op in ("++", "--"):
+        return _step(typer, node, value)
+    if op == "*" and value.type.endswith("*"):
+        return Value(value.type[:-1], LVALUE)
+    if value.constant is not None and op in "+-" and not isinstance(value.constant, str):
+        number = -value.constant if op == "-" else value.constant
+        return Value(value.type if value.type != BOOL else "int", TEMPORARY, None, number)
+    relations = typer.conversions.relations
+    if not relations.knows(value.type):
+        head, arguments = template_of(value.type)
+        if op == "*" and head == "optional":
+            return Value(arguments[0], value.category)
+        return UNKNOWN_VALUE
+    result = relations.unary(op, value.type)
+    if result is None:
+        return typer.report(TypeProblemKind.OPERANDS, node, name=op, given=(value.type,))
+    return Value(result, value.category if op == "*" else TEMPORARY)
+
+
+def postfix_value(typer: Inference, node: Postfix) -> Value:
+    """The value of ``x++`` or ``x--``."""
+    value = typer.operand(node.operand)
+    return UNKNOWN_VALUE if value.is_unknown else _step(typer, node, value)
+
+
+def _step(typer: Inference, node: Unary | Postfix, value: Value) -> Value:
+    if value.type in ARITHMETIC and value.type != BOOL:
+        if value.category == LVALUE:
+            return value
+        return typer.report(TypeProblemKind.NOT_ASSIGNABLE, node, name=node.op, given=(value.type,))
+    if value.type.endswith("*") or not typer.conversions.knows(value.type):
+        return UNKNOWN_VALUE
+    return typer.report(TypeProblemKind.OPERANDS, node, name=node.op, given=(value.type,))
+
+
+def binary_value(typer: Inference, node: Binary) -> Value:
+    """The value of two operands with an operator between."""
+    left = typer.operand(node.left)
+    op = node.op
+    right = typer.value_of(node.right) if op in ASSIGNMENTS else typer.operand(node.right)
+    if left.is_unknown or right.is_unknown:
+        return Value(BOOL) if op in LOGICAL else UNKNOWN_VALUE
+    if op == ",":
+        return right
+    relations = typer.conversions.relations
+    a, b = left.type, right.type
+    place = (node.op_start, node.op_start + _width(typer, node))
+    if op in LOGICAL:
+        if relations.knows(a) and relations.knows(b) and not (relations.condition(a) and relations.condition(b)):
+            typer.report(TypeProblemKind.OPERANDS, place, name=op, given=(a, b))
+            return UNKNOWN_VALUE
+        return Value(BOOL)
+    if op in ASSIGNMENTS:
+        return _assignment(typer, node, left, right, place)
+    if not relations.knows(a) or not relations.knows(b):
+        return _unlisted(typer, op, left, right, place)
+    result = relations.binary(op, a, b)
+    if result is None:
+        return typer.report(TypeProblemKind.OPERANDS, place, name=op, given=(a, b))
+    if op == "/" and a in WHOLE_NUMBERS and b in WHOLE_NUMBERS:
+        literal = left.constant is not None and right.constant is not None
+        typer.report(TypeProblemKind.INTEGER_DIVISION, node, name="literals" if literal else "", given=(a, b))
+    return Value(result)
+
+
+def _width(typer: Inference, node: Binary) -> int:
+    return len(node.op)
+
+
+def _unlisted(typer: Inference, op: str, left: Value, right: Value, place: tuple[int, int]) -> Value:
+    """Operands of which the table lacks one: lists of flags and tuples compare with their like and do nothing else."""
+    conversions = typer.conversions
+    if not conversions.knows(left.type) or not conversions.knows(right.type):
+        return UNKNOWN_VALUE
+    if op in ("==", "!=", "<", ">", "<=", ">="):
+        if left.type == right.type or NULL_POINTER in (left.type, right.type):
+            return Value(BOOL)
+        if "optional" in (template_of(left.type)[0], template_of(right.type)[0]):
+            return Value(BOOL)
+    return typer.report(TypeProblemKind.OPERANDS, place, name=op, given=(left.type, right.type))
+
+
+def _assignment(typer: Inference, node: Binary, left: Value, right: Value, place: tuple[int, int]) -> Value:
+    facts = {"name": node.op, "given": (left.type, right.type)}
+    plain = left.type in ARITHMETIC or left.type.endswith("*")
+    if left.category == CONST_LVALUE or (plain and left.category == TEMPORARY):
+        return typer.report(TypeProblemKind.NOT_ASSIGNABLE, place, **facts)
+    if node.op == "=":
+        if typer.conversions.rank(right, left.type) == IMPOSSIBLE:
+            return typer.report(TypeProblemKind.OPERANDS, place, **facts)
+        return left
+    relations = typer.conversions.relations
+    if not relations.knows(left.type) or not relations.knows(right.type):
+        return left
+    if relations.binary(node.op, left.type, right.type) is None:
+        return typer.report(TypeProblemKind.OPERANDS, place, **facts)
+    return left
+
+
+def index_value(typer: Inference, node: Index, base: Value, index: Value) -> Value:
+    """The value of ``x[i]`` for one index."""
+    relations = typer.conversions.relations
+    head, arguments = template_of(base.type)
+    place = (node.object.end, node.end)
+    facts = {"owner": base.type, "given": (index.type,)}
+    if index.items is not None:
+        # a braced index fits where a number is wanted
+        fits = typer.conversions.rank(index, "size_t") != IMPOSSIBLE
+        index = Value("size_t") if fits else index
+        if not fits and head in REFERRING:
+            return typer.report(TypeProblemKind.NOT_INDEXABLE, place, **facts)
+    if relations.knows(base.type) and relations.knows(index.type):
+        result = relations.index(base.type, index.type)
+        if result is None:
+            return typer.report(TypeProblemKind.NOT_INDEXABLE, place, **facts)
+    elif head == "array" and arguments:
+        if typer.conversions.rank(index, "size_t") == IMPOSSIBLE:
+            return typer.report(TypeProblemKind.NOT_INDEXABLE, place, **facts)
+        result = arguments[0]
+    elif (head in ("tuple", "pair", "optional") and typer.conversions.knows(base.type)) or (
+        index.type.endswith("*") and (head in REFERRING or base.type == TENSOR)
+    ):
+        return typer.report(TypeProblemKind.NOT_INDEXABLE, place, **facts)
+    else:
+        return UNKNOWN_VALUE
+    if head in REFERRING and base.category != TEMPORARY:
+        return Value(result, base.category)
+    return Value(result, CONST_LVALUE if head == "ArrayRef" else TEMPORARY)
+
+
+def check_condition(typer: Inference, node: Expr, value: Value, whole: Expr | None = None) -> bool:
+    """Whether a value can be asked for true or false; reports if not."""
+    if value.is_unknown:
+        return True
+    relations = typer.conversions.relations
+    if value.type.endswith("*") or value.type == NULL_POINTER:
+        return True
+    if relations.knows(value.type):
+        fits = relations.condition(value.type)
+    else:
+        fits = not typer.conversions.knows(value.type) or template_of(value.type)[0] == "optional"
+    if not fits:
+        name = "!" if whole is not None else "?:"
+        typer.report(TypeProblemKind.CONDITION, whole or node, name=name, given=(value.type,))
+    return fits
+
+
+def conditional_value(typer: Inference, node: Conditional, then: Value, otherwise: Value) -> Value:
+    """The value of ``?:``, given those of its branches."""
+    if then.is_unknown or otherwise.is_unknown:
+        return UNKNOWN_VALUE
+    result = common_type(typer, then, otherwise)
+    if result is None:
+        return typer.report(TypeProblemKind.BRANCHES, (node.question, node.end), given=(then.type, otherwise.type))
+    if then.type == otherwise.type and then.category == otherwise.category:
+        return Value(result, then.category)
+    return Value(result)
+
+
+def common_type(typer: Inference, then: Value, otherwise: Value) -> str | None:
+    """The common type of two branches, None where they have none."""
+    a, b = then.type, otherwise.type
+    if a == b:
+        return a
+    relations = typer.conversions.relations
+    for one, other in ((then, otherwise), (otherwise, then)):
+        literal = _literal(one)
+        if literal is not None and relations.knows(other.type):
+            if one is then:
+                return relations.literal_ternary(literal, other.type, literal_first=True)
+            return relations.literal_ternary(literal, other.type, literal_first=False)
+    if relations.knows(a) and relations.knows(b):
+        return relations.ternary(a, b)
+    if not typer.conversions.knows(a) or not typer.conversions.knows(b):
+        return UNKNOWN
+    forth = typer.conversions.rank(Value(a), b) != IMPOSSIBLE
+    back = typer.conversions.rank(Value(b), a) != IMPOSSIBLE
+    if forth == back:
+        return None
+    return b if forth else a
+
+
+def _literal(value: Value) -> str | None:
+    if value.type == CHAR_POINTER and value.constant is not None:
+        return '"x"'
+    if value.type == NULL_POINTER:
+        return "nullptr"
+    if value.type == NULL_OPTION:
+        return "std::nullopt"
+    if value.type == "int" and value.constant == 0:
+        return "0"
+    return None

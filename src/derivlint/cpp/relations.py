@@ -1,0 +1,132 @@
+"""How C++ types convert and which operators they have: the table that a compiler made, for one release of PyTorch.
+
+``derivlint index relations`` makes the table (:mod:`derivlint.compiler.relations`); here it is only read.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from derivlint.cpp.value import UNKNOWN
+
+FORMAT = 1
+_DATA = Path(__file__).parent / "data"
+#: A result that is a type outside of the table.
+_OTHER = -2
+
+Row = dict[int, int]
+
+
+class Relations:
+    """The relations of the tabulated types; types are given and returned by their canonical names.
+
+    Every question but :meth:`knows` is for types that the table has; others raise ``KeyError``.
+    """
+
+    def __init__(self, content: dict[str, Any]) -> None:
+        self._content = content
+        self._types: list[str] = content["types"]
+        self._numbers = {name: number for number, name in enumerate(self._types)}
+        self._rows: dict[tuple[str, int], Row] = {}
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """The tabulated types."""
+        return tuple(self._types)
+
+    def knows(self, type: str) -> bool:
+        """Whether the table has a type."""
+        return type in self._numbers
+
+    def _row(self, table: str, number: int) -> Row:
+        key = (table, number)
+        row = self._rows.get(key)
+        if row is None:
+            written = self._content[table]
+            row = self._rows[key] = _decoded(written[number] if number >= 0 else written)
+        return row
+
+    def _pair(self, table: str, a: str, b: str) -> int | None:
+        return self._row(table, self._numbers[a]).get(self._numbers[b])
+
+    def _single(self, table: str, a: str) -> int | None:
+        return self._row(table, -1).get(self._numbers[a])
+
+    def _type(self, answer: int | None) -> str | None:
+        if answer is None:
+            return None
+        return UNKNOWN if answer == _OTHER else self._types[answer]
+
+    def implicit(self, a: str, b: str) -> bool:
+        """Whether a variable of type ``a`` can be passed for a parameter of type ``b``."""
+        return self._pair("implicit", a, b) is not None
+
+    def explicit(self, a: str, b: str) -> bool:
+        """Whether ``b(a)`` makes an object."""
+        return self._pair("explicit", a, b) is not None
+
+    def braced(self, a: str, b: str) -> bool:
+        """Whether ``{a}`` can be passed for a parameter of type ``b``."""
+        return self._pair("braced", a, b) is not None
+
+    def is_base(self, a: str, b: str) -> bool:
+        """Whether ``b`` is ``a`` or a base class of it."""
+        return self._pair("base", a, b) is not None
+
+    def condition(self, a: str) -> bool:
+        """Whether a value can be asked for true or false."""
+        return self._single("condition", a) is not None
+
+    def unary(self, op: str, a: str) -> str | None:
+        """The type of ``op a``, None where that is not defined, ``UNKNOWN`` where it is no type of the table."""
+        return self._type(self._single(f"unary {op}", a))
+
+    def binary(self, op: str, a: str, b: str) -> str | None:
+        """The type of ``a op b``, as for :meth:`unary`."""
+        return self._type(self._pair(f"binary {op}", a, b))
+
+    def ternary(self, a: str, b: str) -> str | None:
+        """The common type of two branches of a conditional, as for :meth:`unary`."""
+        return self._type(self._pair("ternary", a, b))
+
+    def index(self, a: str, b: str) -> str | None:
+        """The type of ``a[b]``, as for :meth:`unary`."""
+        return self._type(self._pair("index", a, b))
+
+    def literal(self, literal: str, b: str) -> bool:
+        """Whether a literal can be passed for a parameter of type ``b``; one of ``LITERALS`` of the generator."""
+        return self._single(f"literal {literal}", b) is not None
+
+    def literal_ternary(self, literal: str, a: str, *, literal_first: bool) -> str | None:
+        """The common type of a literal and a value as branches, as for :meth:`unary`."""
+        return self._type(self._single(f"{'first' if literal_first else 'last'} {literal}", a))
+
+
+def _decoded(masks: dict[str, str]) -> Row:
+    row: Row = {}
+    for answer, text in masks.items():
+        mask, number = int(text, 16), int(answer)
+        while mask:
+            lowest = mask & -mask
+            row[lowest.bit_length() - 1] = number
+            mask ^= lowest
+    return row
+
+
+def relations_name(version: str) -> str:
+    """The name of the file with the table of a release."""
+    return f"relations-{version}.json"
+
+
+@cache
+def load_relations() -> Relations:
+    """The bundled table of the newest release."""
+    path = max(_DATA.glob("relations-*.json"), key=lambda path: _version(path.stem))
+    return Relations(json.loads(path.read_bytes()))
+
+
+def _version(stem: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in stem.rpartition("-")[2].split("."))

@@ -1,0 +1,131 @@
+"""Where an expression stands: the variables declared there and the namespaces that a bare name is sought in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+
+from derivlint.cpp.canonical import canonical_type
+from derivlint.cpp.conversion import template_of
+from derivlint.cpp.library import HELPERS
+from derivlint.cpp.value import CONST_LVALUE, LVALUE, UNKNOWN, UNKNOWN_VALUE, Value
+
+#: The namespaces in which a bare name is sought, innermost first; the search ends at the first level that has it.
+#: Those of a level are seen as one, by the using-directives of the file.
+Levels = tuple[tuple[str, ...], ...]
+
+#: In the ``apply`` of a node; follows the using-directives of the generated Functions.cpp.
+BACKWARD_LEVELS: Levels = (
+    ("torch::autograd::generated",),
+    ("torch::autograd",),
+    ("torch",),
+    ("", HELPERS),
+)
+#: In a kernel; follows the generated VariableType.cpp, which has ``using namespace at``.
+FORWARD_LEVELS: Levels = (
+    ("torch::autograd::VariableType",),
+    ("torch::autograd",),
+    ("torch",),
+    ("", "at", "c10", "torch::autograd::generated", HELPERS),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The names that an expression can use without qualification.
+
+    Attributes:
+        variables: the variables.
+        levels: the namespaces.
+        is_complete: whether a function that nothing declares does not exist; else a header may declare it that is not
+            known.
+        name: how the place is called in messages: ``backward formula`` or ``forward formula``.
+    """
+
+    variables: Mapping[str, Value]
+    levels: Levels
+    name: str
+    is_complete: bool = True
+
+
+@cache
+def declared_value(type: str) -> Value:
+    """The value of a variable declared with this type: ``const at::Tensor &`` is a tensor that cannot be changed."""
+    canonical = canonical_type(type)
+    if canonical is None:
+        return UNKNOWN_VALUE
+    constant = type.lstrip().startswith("const ") and not canonical.endswith("*")
+    return Value(canonical.rstrip("&"), CONST_LVALUE if constant else LVALUE)
+
+
+@cache
+def associated_namespaces(type: str) -> frozenset[str]:
+    """The namespaces in which a function is sought for an argument of this type; follows [basic.lookup.argdep]."""
+    if type == UNKNOWN:
+        return frozenset()
+    head, arguments = template_of(type.rstrip("*&"))
+    found = {namespace} if (namespace := _HOME.get(head)) else set()
+    for argument in arguments:
+        found |= associated_namespaces(argument)
+    return frozenset(found)
+
+
+_HOME = dict.fromkeys(
+    [
+        "Tensor",
+        "TensorBase",
+        "TensorGeometry",
+        "Generator",
+        "Dimname",
+        "OptionalTensorRef",
+        "DimVector",
+        "NamedTensorMeta",
+    ],
+    "at",
+)
+_HOME |= dict.fromkeys(
+    [
+        "Scalar",
+        "SymInt",
+        "SymFloat",
+        "SymBool",
+        "ScalarType",
+        "Layout",
+        "Device",
+        "DeviceType",
+        "MemoryFormat",
+        "TensorOptions",
+        "Storage",
+        "QScheme",
+        "Stream",
+        "DispatchKeySet",
+        "ArrayRef",
+        "OptionalArrayRef",
+        "OptionalArray",
+        "List",
+        "IListRef",
+        "complex",
+        "SmallVector",
+        "SymDimVector",
+        "TensorImpl",
+    ],
+    "c10",
+)
+_HOME |= dict.fromkeys(
+    [
+        "optional",
+        "vector",
+        "array",
+        "tuple",
+        "pair",
+        "string",
+        "string_view",
+        "initializer_list",
+        "nullopt_t",
+        "std_complex",
+    ],
+    "std",
+)
+_HOME |= {"TypeMeta": "caffe2", "TypeAndSize": "torch::autograd", "Reduction": "at::Reduction"}
+_HOME["NestedTensorImpl"] = "at::native"

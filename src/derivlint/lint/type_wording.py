@@ -1,0 +1,266 @@
+"""What the type checker finds, in words: the fact, and the cure where there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+
+from derivlint.cpp.declaration import Function
+from derivlint.cpp.problem import TypeProblem, TypeProblemKind
+from derivlint.cpp.value import BRACES, UNKNOWN
+from derivlint.lint.diagnostic import Finding
+from derivlint.lint.wording import closest, counted, quoted, quoted_list
+from derivlint.model import Model
+
+#: A help text that is longer is no help.
+LONG = 100
+#: Types that no author would name like that.
+NAMELESS = {"const char*": "a string literal", "function*": "a function"}
+#: More overloads than this are no help.
+MANY = 3
+
+
+def shown(type: str) -> str:
+    """A type as messages name it."""
+    if type == BRACES:
+        return "a braced list"
+    if type in NAMELESS:
+        return NAMELESS[type]
+    return "an unknown type" if type == UNKNOWN else quoted(type)
+
+
+def _all(types: Sequence[str], word: str = "or") -> str:
+    names = list(dict.fromkeys(map(shown, types)))
+    if len(names) < 2:
+        return "".join(names)
+    return f"{', '.join(names[:-1])} {word} {names[-1]}"
+
+
+def _is(type: str) -> str:
+    """``is a "Tensor"``, ``is a braced list``, ``has an unknown type``."""
+    text = shown(type)
+    return f"is {text}" if text.startswith("a ") else f"is of type {text}"
+
+
+def _this(problem: TypeProblem) -> str:
+    """The value that is wrong, by its name where it has one."""
+    return quoted(problem.subject) if problem.subject else "this"
+
+
+def fact(problem: TypeProblem) -> str:
+    """What is wrong, as the first line of a diagnostic."""
+    return _FACTS[problem.kind](problem)
+
+
+def cure(problem: TypeProblem) -> str | None:
+    """What helps, None where that is not known."""
+    find = _CURES.get(problem.kind)
+    return find(problem) if find is not None else None
+
+
+def signatures(functions: Sequence[Function]) -> str | None:
+    """The declarations of overloads, None where they are too many."""
+    texts = list(dict.fromkeys(function.signature for function in functions))
+    if not texts or len(texts) > MANY:
+        return None
+    return f"declared as {quoted_list(texts)}"
+
+
+def _count(problem: TypeProblem) -> str:
+    given = len(problem.given)
+    least = min(function.required for function in problem.candidates)
+    most = max(len(function.parameters) for function in problem.candidates)
+    if given < least:
+        takes = counted(least, "argument") if least == most else f"at least {counted(least, 'argument')}"
+    elif given > most:
+        takes = counted(most, "argument") if least == most else f"at most {counted(most, 'argument')}"
+    else:
+        counts = sorted({len(function.parameters) for function in problem.candidates})
+        takes = f"{', '.join(map(str, counts[:-1]))} or {counts[-1]} arguments"
+    be = "is" if given == 1 else "are"
+    return f"{quoted(problem.name)} takes {takes.replace('0 arguments', 'no argument')}, {given or 'none'} {be} given"
+
+
+def _argument(problem: TypeProblem) -> str:
+    index = problem.argument or 0
+    parameter = f" ({quoted(problem.parameter)})" if problem.parameter else ""
+    which = f"argument {index + 1}{parameter} of {quoted(problem.name)}"
+    mutable = len(problem.wanted) == 1 and problem.wanted[0] == f"{problem.given[index]}&"
+    if mutable:
+        return f"{which} is changed by the call and must be a variable"
+    return f"{which} must be {_all(problem.wanted)}, {_this(problem)} {_is(problem.given[index])}"
+
+
+def _members_of(problem: TypeProblem) -> str:
+    return f"{shown(problem.owner)} has no member {quoted(problem.name)}"
+
+
+def _not_in(problem: TypeProblem) -> str:
+    if not problem.owner:
+        return f"there is no namespace {quoted(problem.name)}"
+    return f"{quoted(problem.owner)} has no member {quoted(problem.name)}"
+
+
+def _not_called(problem: TypeProblem) -> str:
+    if problem.wanted:
+        return f"{quoted(problem.name)} is a type and no value"
+    return f"{quoted(problem.name)} is a function and is not called"
+
+
+def _operands(problem: TypeProblem) -> str:
+    if len(problem.given) == 1:
+        return f"{quoted(problem.name)} is not defined for {shown(problem.given[0])}"
+    left, right = problem.given
+    if left == right:
+        return f"{quoted(problem.name)} is not defined for two values of type {shown(left)}"
+    return f"{quoted(problem.name)} is not defined between {shown(left)} and {shown(right)}"
+
+
+def _tuple_index(problem: TypeProblem) -> str:
+    type = problem.given[0]
+    if not problem.name:
+        return f'"std::get" takes a tuple, this {_is(type)}'
+    count = type.count(",") + 1
+    return f"{shown(type)} has no element {problem.name}: its {count} elements are counted from 0"
+
+
+def _result(problem: TypeProblem) -> str:
+    given = problem.given[0]
+    value = "gives nothing" if given == "void" else f"{_is(given)}"
+    # a forward formula may leave out the tangent, which is no advice
+    wanted = [type.removeprefix("optional<")[: -1 if type.startswith("optional<") else None] for type in problem.wanted]
+    return f"the formula {value}, but must give {_all(wanted)}"
+
+
+def _construction(problem: TypeProblem) -> str:
+    return f"{quoted(problem.name)} cannot be made of {_all(problem.given, 'and') or 'nothing'}"
+
+
+def _assignable(problem: TypeProblem) -> str:
+    if problem.name == "&":
+        return '"&" takes the address of a temporary value'
+    return f"{quoted(problem.name)} changes a value that cannot be changed"
+
+
+_FACTS: dict[TypeProblemKind, Callable[[TypeProblem], str]] = {
+    TypeProblemKind.UNDECLARED_NAME: lambda p: f"{quoted(p.name)} is not declared",
+    TypeProblemKind.UNDECLARED_FUNCTION: lambda p: f"no function {quoted(p.name)} is declared",
+    TypeProblemKind.NOT_IN_NAMESPACE: _not_in,
+    TypeProblemKind.NOT_A_TYPE: lambda p: f"{quoted(p.name)} is no type",
+    TypeProblemKind.NO_SUCH_MEMBER: _members_of,
+    TypeProblemKind.MEMBER_OF_OPTIONAL: lambda p: f"{quoted(p.name)} is asked of {shown(p.owner)}, which may be empty",
+    TypeProblemKind.WRONG_ACCESS: lambda p: f"{quoted(p.name)} cannot be used on {shown(p.owner)}",
+    TypeProblemKind.NOT_CALLED: _not_called,
+    TypeProblemKind.NOT_CALLABLE: lambda p: f"{_this(p)} {_is(p.given[0])} and cannot be called",
+    TypeProblemKind.ARGUMENT_COUNT: _count,
+    TypeProblemKind.ARGUMENT_TYPE: _argument,
+    TypeProblemKind.NO_OVERLOAD: lambda p: f"no overload of {quoted(p.name)} takes ({', '.join(p.given)})",
+    TypeProblemKind.MISSING_SYMINT: lambda p: f"{quoted(p.name)} takes no symbolic sizes",
+    TypeProblemKind.SUPERFLUOUS_SYMINT: lambda p: (
+        f"{quoted(p.name)} takes symbolic sizes, and these are plain integers"
+        if p.given
+        else f"there is no {quoted(p.name)}: {quoted(p.other or '')} has no form for symbolic sizes"
+    ),
+    TypeProblemKind.AMBIGUOUS_CALL: lambda p: (
+        f"the call of {quoted(p.name)} is ambiguous: {len(p.candidates)} overloads fit equally well"
+    ),
+    TypeProblemKind.AMBIGUOUS_NAME: lambda p: f"{quoted(p.name)} is a function of one namespace and a type of another",
+    TypeProblemKind.OPERANDS: _operands,
+    TypeProblemKind.CONDITION: lambda p: f"{shown(p.given[0])} is neither true nor false",
+    TypeProblemKind.BRANCHES: lambda p: f"the branches have no common type: {_all(p.given, 'and')}",
+    TypeProblemKind.NOT_INDEXABLE: lambda p: f"{shown(p.owner)} takes no index of type {shown(p.given[0])}",
+    TypeProblemKind.TUPLE_INDEX: _tuple_index,
+    TypeProblemKind.CONSTRUCTION: _construction,
+    TypeProblemKind.MISPLACED_BRACES: lambda p: "a braced list cannot stand here: its type is not known",
+    TypeProblemKind.NOT_ASSIGNABLE: _assignable,
+    TypeProblemKind.RESULT: _result,
+    TypeProblemKind.INTEGER_DIVISION: lambda p: "integers are divided, and what is behind the point is lost",
+    TypeProblemKind.INTEGER_BASE: lambda p: "the power of an integer and an integer tensor is an integer",
+    TypeProblemKind.DEPRECATED: lambda p: f"{quoted(p.name)} is deprecated",
+}
+
+
+def _near(problem: TypeProblem) -> str | None:
+    near = closest(problem.name, problem.known)
+    return f"did you mean {quoted(near)}?" if near is not None else None
+
+
+def _function_cure(problem: TypeProblem) -> str | None:
+    other = problem.other
+    if other is None:
+        return _near(problem)
+    if other.startswith("."):
+        return f'it is a method: write "x{other}()"'
+    return f"write {quoted(other)}: bare names are sought there only for arguments that are tensors"
+
+
+def _rewritten_cure(problem: TypeProblem) -> str:
+    return (
+        f"torchgen saves {quoted(problem.subject)} as {quoted(problem.name)}, whatever stands in front of it; "
+        "put nothing there"
+    )
+
+
+def _namespace_cure(problem: TypeProblem) -> str | None:
+    if problem.subject:
+        return _rewritten_cure(problem)
+    return f"write {quoted(problem.other)}" if problem.other else _near(problem)
+
+
+def _member_cure(problem: TypeProblem) -> str | None:
+    if problem.subject:
+        return _rewritten_cure(problem)
+    near = _near(problem)
+    if near is not None or problem.other is None:
+        return near
+    return f'it is a function: write "{problem.other}(x)"'
+
+
+def _access_cure(problem: TypeProblem) -> str:
+    return 'write "."' if problem.name == "->" else 'write "->"'
+
+
+def _argument_cure(problem: TypeProblem) -> str | None:
+    given = problem.given[problem.argument or 0]
+    if given.startswith("optional<") and given[len("optional<") : -1] in problem.wanted:
+        return 'write ".value()" behind it, and make sure that it has one'
+    return signatures(problem.candidates)
+
+
+def _advice(text: str) -> str | None:
+    """The sentence of a deprecation that says what to use, None where there is none or it is a story."""
+    sentences = [sentence.strip().rstrip(".") for sentence in text.split(". ")]
+    found = next((sentence for sentence in sentences if "use " in sentence.lower()), None)
+    return found[0].lower() + found[1:] if found is not None and len(found) <= LONG else None
+
+
+def _braces_cure(problem: TypeProblem) -> str:
+    return "name the type in front of it"
+
+
+_CURES: dict[TypeProblemKind, Callable[[TypeProblem], str | None]] = {
+    TypeProblemKind.UNDECLARED_NAME: _near,
+    TypeProblemKind.UNDECLARED_FUNCTION: _function_cure,
+    TypeProblemKind.NOT_IN_NAMESPACE: _namespace_cure,
+    TypeProblemKind.NO_SUCH_MEMBER: _member_cure,
+    TypeProblemKind.MEMBER_OF_OPTIONAL: lambda p: f'write "->{p.name}", and make sure that there is a value',
+    TypeProblemKind.WRONG_ACCESS: _access_cure,
+    TypeProblemKind.NOT_CALLED: lambda p: None if p.wanted else f'write "{p.name}()"',
+    TypeProblemKind.ARGUMENT_COUNT: lambda p: signatures(p.candidates),
+    TypeProblemKind.ARGUMENT_TYPE: _argument_cure,
+    TypeProblemKind.NO_OVERLOAD: lambda p: signatures(p.candidates),
+    TypeProblemKind.AMBIGUOUS_CALL: lambda p: signatures(p.candidates),
+    TypeProblemKind.MISSING_SYMINT: lambda p: f"call {quoted(p.other or '')}",
+    TypeProblemKind.SUPERFLUOUS_SYMINT: lambda p: f"call {quoted(p.other or '')}",
+    TypeProblemKind.MISPLACED_BRACES: _braces_cure,
+    TypeProblemKind.INTEGER_DIVISION: lambda p: 'write one of them as a "double", such as "2.0"',
+    TypeProblemKind.INTEGER_BASE: lambda p: 'write it as a "double", such as "2.0"',
+    TypeProblemKind.DEPRECATED: lambda p: _advice(p.other or ""),
+    TypeProblemKind.AMBIGUOUS_NAME: lambda p: f'write "at::{p.name}" for the function',
+}
+
+
+def type_findings(model: Model, kinds: Collection[TypeProblemKind]) -> Iterator[Finding]:
+    """A finding for each problem of these kinds in the formulas as they are written."""
+    for problem in model.all_type_problems():
+        if problem.is_written and problem.problem.kind in kinds:
+            yield Finding(problem.where, fact(problem.problem), help=cure(problem.problem), at=problem.line)

@@ -1,0 +1,74 @@
+"""Which type errors of a formula only follow from something else that is wrong with it, and are not told besides."""
+
+from __future__ import annotations
+
+from derivlint.cpp.problem import TypeProblem, TypeProblemKind
+from derivlint.model.entry import KeyedFormula, Role
+from derivlint.model.forward import base_name_uses, misread_base_name
+from derivlint.model.keywords import near_keyword
+from derivlint.model.resolve import NameKind
+from derivlint.model.scope import undeclared_names
+from derivlint.model.sizes import plain_sizes
+
+#: The helper whose first argument torchgen looks for in the text; a rule of its own judges its calls.
+WRAP_OPT_IF = "wrap_opt_if"
+
+
+def is_checkable(line: KeyedFormula) -> bool:
+    """Whether the types of a formula mean something: it is an expression, for a key that makes sense."""
+    formula = line.formula
+    if formula.tree is None or any(problem.kind != "comma-operator" for problem in formula.problems):
+        return False
+    return near_keyword(line) is None and has_sound_key(line) and not _is_misused_automatic(line)
+
+
+def has_sound_key(line: KeyedFormula) -> bool:
+    """Whether the names of a key are distinct tensors, all arguments or all outputs, and no other key has them."""
+    names = [name.text for name in line.names]
+    others = {name.text for other in line.body.lines if other is not line for name in other.names}
+    if len(set(names)) != len(names) or not others.isdisjoint(names):
+        return False
+    wanted = NameKind.ARGUMENT if line.role is Role.BACKWARD else NameKind.OUTPUT
+    for _, resolved in line.resolved_names:
+        if resolved.kind is not wanted:
+            return False
+        if resolved.argument is not None and not resolved.argument.is_tensor_like:
+            return False
+    return True
+
+
+def _is_misused_automatic(line: KeyedFormula) -> bool:
+    """Whether an automatic forward formula stands where torchgen's expansion makes no sense."""
+    info = line.body.info
+    if line.auto is None or info is None:
+        return False
+    return len(line.names) > 1 or any(binding.is_tensor_list for binding in info.args_with_derivatives)
+
+
+def is_known_wrong(line: KeyedFormula) -> bool:
+    """Whether something else is wrong with the formula, so that what is made of it need not be looked at."""
+    if undeclared_names(line) or base_name_uses(line) or misread_base_name(line):
+        return True
+    return line.forward is not None and not line.forward.required_inputs_fw_grad
+
+
+def is_consequence(line: KeyedFormula, problem: TypeProblem, written: tuple[int, int]) -> bool:
+    """Whether a problem of a formula as it is written follows from one that another rule reports.
+
+    Args:
+        line: the formula.
+        problem: the problem.
+        written: its range in the written formula.
+    """
+    kind = problem.kind
+    if kind is TypeProblemKind.RESULT:
+        return line.auto is not None or bool(undeclared_names(line))
+    if kind is TypeProblemKind.ARGUMENT_COUNT and problem.name == WRAP_OPT_IF:
+        return len(problem.given) == 1
+    if kind is TypeProblemKind.WRONG_ACCESS and line.role is Role.BACKWARD:
+        # "bias->sizes()" was a saved property once, as "bias->sym_sizes()" is now
+        return any(size.call.start <= written[0] < size.call.end for size in plain_sizes(line.formula))
+    if kind in (TypeProblemKind.ARGUMENT_TYPE, TypeProblemKind.NO_OVERLOAD) and line.role is Role.BACKWARD:
+        start, end = written
+        return any(start <= size.call.start and size.call.end <= end for size in plain_sizes(line.formula))
+    return False

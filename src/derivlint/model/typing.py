@@ -1,0 +1,152 @@
+"""What C++ would refuse in the formulas of an entry, and in everything that PyTorch generates from them.
+
+Every expression that the generated code evaluates (:mod:`derivlint.model.evaluation`) is typed; a problem is brought
+back to the formula as it is written. A formula is checked where it is written first: what PyTorch makes of it for other
+functions is told only where the formula itself is right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from derivlint.cpp.consumer import check_result
+from derivlint.cpp.inference import Inference
+from derivlint.cpp.library import Library
+from derivlint.cpp.problem import ACCEPTED, TypeProblem, TypeProblemKind
+from derivlint.cpp.scope import BACKWARD_LEVELS, FORWARD_LEVELS, Scope, declared_value
+from derivlint.formula import parse_formula
+from derivlint.model.consequences import is_checkable, is_consequence, is_known_wrong
+from derivlint.model.entry import Entry, KeyedFormula
+from derivlint.model.evaluation import Evaluation, Mode, Origin
+from derivlint.model.scope import undeclared_names, visible_names
+from derivlint.source import Span
+
+
+@dataclass(frozen=True, slots=True)
+class FormulaProblem:
+    """A problem of a formula.
+
+    Attributes:
+        line: the formula.
+        evaluation: where the generated code evaluates it.
+        problem: what C++ refuses.
+        where: the place in the file: of the part that is wrong, or of the whole formula where that part is generated.
+        is_exact: whether ``where`` is the very part of the formula that is wrong.
+    """
+
+    line: KeyedFormula
+    evaluation: Evaluation
+    problem: TypeProblem
+    where: Span
+    is_exact: bool
+
+    @property
+    def is_written(self) -> bool:
+        """Whether the formula is wrong as it is written, not only what PyTorch makes of it for another function."""
+        return self.evaluation.origin is Origin.YAML and self.evaluation.mode is not Mode.SAVE
+
+
+class TypeChecker:
+    """Checks the formulas of one model; an expression that occurs several times is looked at once."""
+
+    def __init__(self, library: Library, *, is_complete: bool) -> None:
+        self._library = library
+        self._is_complete = is_complete
+        self._checked: dict[tuple[object, ...], tuple[TypeProblem, ...]] = {}
+
+    def problems(self, entry: Entry, evaluations: Iterable[Evaluation]) -> tuple[FormulaProblem, ...]:
+        """The problems of an entry's formulas, each once, in file order.
+
+        Args:
+            entry: the entry.
+            evaluations: where the generated code evaluates its formulas.
+        """
+        found: list[FormulaProblem] = []
+        wrong: set[KeyedFormula] = set()
+        for evaluation in sorted(evaluations, key=_precedence):
+            line = evaluation.line
+            if line in wrong or not is_checkable(line):
+                continue
+            if evaluation.origin is not Origin.YAML and is_known_wrong(line):
+                continue
+            if line.auto is not None and not wrong.isdisjoint(line.body.lines):
+                # "auto_element_wise" is made of the backward formula
+                continue
+            problems = self._check(evaluation)
+            if evaluation.origin is not Origin.YAML:
+                # what compiles in the formula compiles in what is made of it
+                problems = tuple(problem for problem in problems if problem.kind not in ACCEPTED)
+            if problems:
+                if any(problem.kind not in ACCEPTED for problem in problems):
+                    wrong.add(line)
+                found.extend(_located(evaluation, problem) for problem in problems if not _is_told(evaluation, problem))
+        return tuple(sorted(found, key=lambda item: item.where))
+
+    def _check(self, evaluation: Evaluation) -> tuple[TypeProblem, ...]:
+        key = (evaluation.text, evaluation.mode, evaluation.consumer, *evaluation.variables.items())
+        known = self._checked.get(key)
+        if known is None:
+            known = self._checked[key] = tuple(self._infer(evaluation))
+        return known
+
+    def _infer(self, evaluation: Evaluation) -> Iterable[TypeProblem]:
+        """What is wrong with an expression, what is refused first."""
+        tree = parse_formula(evaluation.text).tree
+        if tree is None:
+            return ()
+        typer = Inference(scope_of(evaluation, self._is_complete), self._library)
+        value = typer.value_of(tree)
+        if not typer.problems:
+            check_result(typer, tree, value, evaluation.consumer)
+        return (*typer.problems, *typer.notes)
+
+
+def scope_of(evaluation: Evaluation, is_complete: bool) -> Scope:
+    """The scope in which the generated code evaluates an expression.
+
+    Args:
+        evaluation: the expression.
+        is_complete: whether a function that nothing declares does not exist.
+    """
+    backward = evaluation.mode is Mode.BACKWARD
+    return Scope(
+        {name: declared_value(type) for name, type in evaluation.variables.items()},
+        BACKWARD_LEVELS if backward else FORWARD_LEVELS,
+        "backward formula" if backward else "forward formula",
+        is_complete,
+    )
+
+
+def _is_told(evaluation: Evaluation, problem: TypeProblem) -> bool:
+    """Whether another rule tells what is wrong."""
+    if evaluation.origin is not Origin.YAML:
+        return False
+    line = evaluation.line
+    if problem.kind is TypeProblemKind.UNDECLARED_NAME:
+        names = (*visible_names(line), *(name.word.text for name in undeclared_names(line)))
+        return problem.name in names
+    written = evaluation.written_range(problem.start, problem.end)
+    return is_consequence(line, problem, written or (0, len(line.formula.text)))
+
+
+def _precedence(evaluation: Evaluation) -> tuple[bool, bool, bool]:
+    return (evaluation.origin is not Origin.YAML, evaluation.mode is Mode.SAVE, evaluation.line.auto is not None)
+
+
+def _located(evaluation: Evaluation, problem: TypeProblem) -> FormulaProblem:
+    line = evaluation.line
+    span = evaluation.written_range(problem.start, problem.end)
+    if span is None:
+        return FormulaProblem(line, evaluation, problem, line.value.span, False)
+    written = line.formula.text[span[0] : span[1]]
+    if problem.name not in written and problem.kind in (
+        TypeProblemKind.NO_SUCH_MEMBER,
+        TypeProblemKind.NOT_IN_NAMESPACE,
+    ):
+        # "at::zeros_like(y)", of which torchgen makes "at::y_info.zeros()"
+        return FormulaProblem(line, evaluation, replace(problem, subject=written), line.range(*span), True)
+    if problem.subject not in line.formula.text:
+        # a saved property, "self_sym_sizes", is no name that the author knows
+        problem = replace(problem, subject="")
+    return FormulaProblem(line, evaluation, problem, line.range(*span), True)
