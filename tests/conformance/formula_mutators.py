@@ -29,7 +29,7 @@ from derivlint.formula import (
 
 LITERALS = ("0", "1", "0.5", "true", '"text"', "{}", "{1, 2}", "std::nullopt", "nullptr", "Tensor()")
 METHODS = ("conj", "dim", "sum", "sym_sizes", "value", "size", "defined", "scalar_type", "options", "isComplex")
-FUNCTIONS = ("maybe_multiply", "handle_r_to_c", "at::sum", "std::move", "zeros_like", "sum_to", "at::scalar_tensor")
+FUNCTIONS = ("maybe_multiply", "handle_r_to_c", "at::sum", "at::pow", "zeros_like", "sum_to", "at::scalar_tensor")
 OPERATORS = ("+", "*", "/", "==", "<", "&&", "%", "&", "<<")
 UNARY = ("-", "!", "*", "&", "~", "++")
 WRAPPERS = ("std::get<0>({})", "{{{}}}", "double({})", "at::Scalar({})", "std::optional<Tensor>({})", "IntArrayRef({})")

@@ -120,7 +120,7 @@ def scope_of(evaluation: Evaluation, is_complete: bool) -> Scope:
 
 def _is_told(evaluation: Evaluation, problem: TypeProblem) -> bool:
     """Whether another rule tells what is wrong."""
-    if evaluation.origin is not Origin.YAML:
+    if evaluation.origin is not Origin.YAML or evaluation.mode is Mode.SAVE:
         return False
     line = evaluation.line
     if problem.kind is TypeProblemKind.UNDECLARED_NAME:
