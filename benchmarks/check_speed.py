@@ -1,7 +1,8 @@
 """Whole-process time and peak memory of ``derivlint check`` against torchgen's ``load_derivatives``.
 
 Both run on the files of the installed torch, in turn, each in a fresh process without any cache; what counts are the
-ratios of one run of this program, since machines differ and drift. Then ``derivlint check`` runs on files that hold
+ratios of one run of this program, since machines differ and drift. What type-checking the formulas adds is told apart.
+Then ``derivlint check`` runs on files that hold
 every operator and entry 4 and 16 times under other names: the time for each entry should stay the same.
 
     python benchmarks/check_speed.py [--runs 7] [--factors 1,4,16]
@@ -19,8 +20,13 @@ import sys
 import tempfile
 import time
 from dataclasses import dataclass
+from importlib import import_module
 from importlib.util import find_spec
+from inspect import getsource
 from pathlib import Path
+from types import ModuleType
+
+from derivlint.rules import NAMES
 
 LOAD_DERIVATIVES = """
 import sys
@@ -63,11 +69,22 @@ def run_process(command: list[str], expected: tuple[int, ...]) -> Run:
     return Run(usage.ru_utime + usage.ru_stime, wall, usage.ru_maxrss / 1024)
 
 
-def derivlint(files: Files) -> list[str]:
+def derivlint(files: Files, *more: str) -> list[str]:
     return [
         *(sys.executable, "-m", "derivlint", "check", str(files.derivatives)),
         *("--native-functions", str(files.native_functions), "--tags", str(files.tags), "--no-config", "--no-cache"),
+        *more,
     ]
+
+
+def rules_about_types() -> str:
+    """The rules without which formulas are not type-checked."""
+    names = [name for name in NAMES if "derivlint.lint.type_wording" in getsource(rule_module(name))]
+    return ",".join(names)
+
+
+def rule_module(name: str) -> ModuleType:
+    return import_module(f"derivlint.rules.{name.replace('-', '_')}")
 
 
 def torchgen(files: Files) -> list[str]:
@@ -140,17 +157,22 @@ def main() -> None:
     files = installed_files()
     ours: list[Run] = []
     theirs: list[Run] = []
+    untyped: list[Run] = []
+    without = derivlint(files, "--ignore", rules_about_types())
     for index in range(options.runs + 1):
         pair = run_process(derivlint(files), (0, 1)), run_process(torchgen(files), (0,))
         if index:  # the first pair warms the file cache and the compiled modules
             ours.append(pair[0])
             theirs.append(pair[1])
+            untyped.append(run_process(without, (0, 1)))
     print("minimum, median and maximum of", options.runs, "runs")
     print(describe("derivlint", ours))
     print(describe("torchgen", theirs))
     for field in ("cpu", "wall", "memory"):
         ratios = [getattr(a, field) / getattr(b, field) for a, b in zip(ours, theirs, strict=True)]
         print(f"ratio of {field}: {min(ratios):.2f} {statistics.median(ratios):.2f} {max(ratios):.2f}")
+    added = [(a.cpu - c.cpu) / b.cpu for a, b, c in zip(ours, theirs, untyped, strict=True)]
+    print(f"types add, as a ratio of cpu: {min(added):.2f} {statistics.median(added):.2f} {max(added):.2f}")
     with tempfile.TemporaryDirectory() as folder:
         for factor in map(int, options.factors.split(",")):
             many = multiplied(files, factor, Path(folder))

@@ -35,7 +35,7 @@ from derivlint.lint.wording import quoted
 from derivlint.model import KeyedFormula, Model
 from derivlint.model.foreach import ForeachProblem
 
-META = RuleMeta(severity=Severity.WARNING, checks=("X7",))
+META = RuleMeta(severity=Severity.ERROR, checks=("X7",))
 
 VALID = (
     """\

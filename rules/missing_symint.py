@@ -19,6 +19,10 @@ a rebuild.
     - name: sum(Tensor self, *, ScalarType? dtype=None) -> Tensor
       self: grad.expand_symint(self.sym_sizes())
 
+## Fix safety
+
+The fix is safe: the other form of the operator was found to take these arguments.
+
 ## Sources
 
 torch/csrc/autograd/FunctionsManual.h; ATen/core/TensorBody.h; native_functions.yaml; torchgen/api/cpp.py.
@@ -55,6 +59,10 @@ INVALID = (
         at="2:14-37",
         message='"expand" takes no symbolic sizes',
         help='call "expand_symint"',
+        fixed="""\
+- name: sum(Tensor self, *, ScalarType? dtype=None) -> Tensor
+  self: grad.expand_symint(self.sym_sizes())
+""",
     ),
     Invalid(
         """\
@@ -64,6 +72,10 @@ INVALID = (
         at="2:9-35",
         message='"zeros" takes no symbolic sizes',
         help='call "zeros_symint"',
+        fixed="""\
+- name: exp(Tensor self) -> Tensor
+  self: at::zeros_symint(self.sym_sizes(), grad.options()) * grad
+""",
     ),
 )
 

@@ -19,6 +19,11 @@ a rebuild.
     - name: exp(Tensor self) -> Tensor
       self: grad.mul(result)
 
+## Fix safety
+
+The fix is safe where the plain form was found to take these arguments; where there is no other form, it is not
+applied unasked.
+
 ## Sources
 
 torch/csrc/autograd/FunctionsManual.h; ATen/core/TensorBody.h; native_functions.yaml; torchgen/api/cpp.py.
@@ -55,6 +60,10 @@ INVALID = (
         at="2:14-24",
         message='there is no "mul_symint": "mul" has no form for symbolic sizes',
         help='call "mul"',
+        fixed="""\
+- name: exp(Tensor self) -> Tensor
+  self: grad.mul(result)
+""",
     ),
     Invalid(
         """\
@@ -64,6 +73,10 @@ INVALID = (
         at="2:9-19",
         message='there is no "exp_symint": "exp" has no form for symbolic sizes',
         help='call "exp"',
+        fixed="""\
+- name: exp(Tensor self) -> Tensor
+  self: exp(grad)
+""",
     ),
 )
 

@@ -19,6 +19,10 @@ a rebuild.
     - name: exp(Tensor self) -> Tensor
       self: grad * result.conj()
 
+## Fix safety
+
+The fix adds "()" and is never applied unasked: arguments may be missing.
+
 ## Sources
 
 torch/csrc/autograd/FunctionsManual.h; ATen/core/TensorBody.h; native_functions.yaml; torchgen/api/cpp.py.
@@ -55,6 +59,10 @@ INVALID = (
         at="2:23-27",
         message='"conj" is a function and is not called',
         help='write "conj()"',
+        fixed="""\
+- name: exp(Tensor self) -> Tensor
+  self: grad * result.conj()
+""",
     ),
     Invalid(
         """\

@@ -20,6 +20,10 @@ a rebuild.
     - name: exp2(Tensor self) -> Tensor
       self: grad * result.conj() * M_LN2
 
+## Fix safety
+
+The replacement by the nearest name is a guess and never applied unasked.
+
 ## Sources
 
 torch/csrc/autograd/FunctionsManual.h; ATen/core/TensorBody.h; native_functions.yaml; torchgen/api/cpp.py.
@@ -56,6 +60,10 @@ INVALID = (
         at="2:32-37",
         message='"M_L2N" is not declared',
         help='did you mean "M_LN2"?',
+        fixed="""\
+- name: exp2(Tensor self) -> Tensor
+  self: grad * result.conj() * M_LN2
+""",
     ),
     Invalid(
         """\
@@ -65,6 +73,10 @@ INVALID = (
         at="2:25-30",
         message='"M_PII" is not declared',
         help='did you mean "M_PI"?',
+        fixed="""\
+- name: exp(Tensor self) -> Tensor
+  self: grad * result * M_PI
+""",
     ),
 )
 

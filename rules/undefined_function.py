@@ -26,6 +26,10 @@ a rebuild.
     - name: mm(Tensor self, Tensor mat2) -> Tensor
       self: mm_mat1_backward(grad, mat2, self.sym_sizes(), self.sym_strides(), self.layout(), 1)
 
+## Fix safety
+
+The replacement by the nearest name is a guess and never applied unasked.
+
 ## Sources
 
 torch/csrc/autograd/FunctionsManual.h; ATen/core/TensorBody.h; native_functions.yaml; torchgen/api/cpp.py.
@@ -64,6 +68,11 @@ INVALID = (
         at="2:9-24",
         message='no function "mm_mat1_bakward" is declared',
         help='did you mean "mm_mat1_backward"?',
+        fixed="""\
+- name: mm(Tensor self, Tensor mat2) -> Tensor
+  self: mm_mat1_backward(grad, mat2, self.sym_sizes(), self.sym_strides(), self.layout(), 1)
+  mat2: mm_mat2_backward(grad, self, mat2.sym_sizes(), mat2.sym_strides(), mat2.layout(), 1)
+""",
     ),
     Invalid(
         """\

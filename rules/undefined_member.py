@@ -20,6 +20,10 @@ a rebuild.
     - name: exp(Tensor self) -> Tensor
       self: grad * result.conj()
 
+## Fix safety
+
+The replacement by the nearest name is a guess and never applied unasked.
+
 ## Sources
 
 torch/csrc/autograd/FunctionsManual.h; ATen/core/TensorBody.h; native_functions.yaml; torchgen/api/cpp.py.
@@ -57,6 +61,10 @@ INVALID = (
         at="2:23-28",
         message='"Tensor" has no member "conjj"',
         help='did you mean "conj"?',
+        fixed="""\
+- name: exp(Tensor self) -> Tensor
+  self: grad * result.conj()
+""",
     ),
     Invalid(
         """\

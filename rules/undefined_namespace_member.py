@@ -20,6 +20,10 @@ a rebuild.
     - name: acosh(Tensor self) -> Tensor
       self: grad * at::rsqrt(self.pow(2) - 1)
 
+## Fix safety
+
+The replacement by the nearest name is a guess and never applied unasked.
+
 ## Sources
 
 torch/csrc/autograd/FunctionsManual.h; ATen/core/TensorBody.h; native_functions.yaml; torchgen/api/cpp.py.
@@ -56,6 +60,10 @@ INVALID = (
         at="2:20-26",
         message='"at" has no member "rsqrtt"',
         help='did you mean "rsqrt"?',
+        fixed="""\
+- name: acosh(Tensor self) -> Tensor
+  self: grad * at::rsqrt(self.pow(2) - 1)
+""",
     ),
     Invalid(
         """\

@@ -19,6 +19,10 @@ a rebuild.
     - name: exp(Tensor self) -> Tensor
       self: grad * result.conj()
 
+## Fix safety
+
+The fix is safe: on a value only "." can be meant.
+
 ## Sources
 
 torch/csrc/autograd/FunctionsManual.h; ATen/core/TensorBody.h; native_functions.yaml; torchgen/api/cpp.py.
@@ -55,6 +59,10 @@ INVALID = (
         at="2:22-24",
         message='"->" cannot be used on "Tensor"',
         help='write "."',
+        fixed="""\
+- name: exp(Tensor self) -> Tensor
+  self: grad * result.conj()
+""",
     ),
     Invalid(
         """\
@@ -64,6 +72,10 @@ INVALID = (
         at="2:13-15",
         message='"->" cannot be used on "Tensor"',
         help='write "."',
+        fixed="""\
+- name: exp(Tensor self) -> Tensor
+  self: grad.mul(result)
+""",
     ),
 )
 

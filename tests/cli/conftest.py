@@ -35,6 +35,7 @@ Run = Callable[..., Outcome]
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty working folder, with nothing set that changes the output."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DERIVLINT_CACHE_DIR", str(tmp_path / ".cache"))
     for name in ("NO_COLOR", "FORCE_COLOR", "DERIVLINT_DEBUG"):
         monkeypatch.delenv(name, raising=False)
     return tmp_path

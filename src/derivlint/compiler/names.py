@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from derivlint.compiler.gxx import CompilerError, Toolchain, compile_command, run
-from derivlint.formula.vocabulary import words
+from derivlint.formula.vocabulary import words as words_of
 
 FORMAT = 1
 #: The namespaces that are searched; "" is the global one.
@@ -47,7 +47,7 @@ _CONSTANT = re.compile(
     r"(M|U?INT\d*|U?L?LONG|FLT|L?DBL|S?CHAR|SHRT|SIZE|PTRDIFF|RAND)_|(HUGE_VALF?|INFINITY|NAN|NULL|EOF)$"
 )
 #: Words that cannot be declared, and make a using-declaration a syntax error.
-_KEYWORDS = words(
+_KEYWORDS = words_of(
     "alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t char8_t class "
     "co_await co_return co_yield compl concept const const_cast consteval constexpr constinit continue decltype "
     "default delete do double dynamic_cast else enum explicit export extern false float for friend goto if inline int "
@@ -69,7 +69,7 @@ def ask_names(toolchain: Toolchain, progress: Callable[[int, int], None] = lambd
     names: dict[str, list[str]] = {}
     inner: dict[str, list[str]] = {}
     for number, namespace in enumerate(NAMESPACES):
-        names[namespace], inner[namespace] = _names_of(toolchain, namespace, candidates)
+        names[namespace], inner[namespace] = names_of(toolchain, namespace, candidates)
         progress(number + 1, len(NAMESPACES))
     # "at" takes in all of "c10"
     names["at"] = sorted(set(names["at"]) - set(names["c10"]))
@@ -101,7 +101,12 @@ def _macros(toolchain: Toolchain) -> list[str]:
     return sorted({name for name, _ in _MACRO.findall(_preprocess(toolchain, "-dM")) if _CONSTANT.match(name)})
 
 
-def _names_of(toolchain: Toolchain, namespace: str, words: Iterable[str]) -> tuple[list[str], list[str]]:
+def names_of(toolchain: Toolchain, namespace: str, words: Iterable[str]) -> tuple[list[str], list[str]]:
+    """Those of some words that a namespace has as names, and those that are namespaces in it.
+
+    Raises:
+        CompilerError: the compiler does not do its work, or none of the words is a name.
+    """
     lines = "\n".join(f"using {namespace}::{word};" for word in words)
     source = f'{_HEADERS}namespace derivlint_probe {{\n#line 1 "names"\n{lines}\n}}\n'
     with tempfile.TemporaryDirectory(prefix="derivlint-") as name:

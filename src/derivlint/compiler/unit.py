@@ -3,43 +3,52 @@
 Each expression stands in a function of its own, with the variables that the generated code has there as parameters,
 and what takes its value behind it. The text of the expression is copied unchanged to lines of its own, so that a place
 in a message of the compiler is a place in it.
+
+Expressions are data. One that could reach beyond its function, by a directive or a bracket, is left out, and one that
+the compiler misreads must not make it refuse the others.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from pathlib import PurePath
 
+from derivlint.compiler.gxx import CompilerError
 from derivlint.compiler.relation_types import spelling
 from derivlint.cpp.consumer import Use
 from derivlint.cpp.conversion import template_of
+from derivlint.formula import tokens
+from derivlint.formula.brackets import bracket_problem
+from derivlint.formula.vocabulary import BAD, UNCLOSED_COMMENT, UNCLOSED_STRING
 from derivlint.model.evaluation import Evaluation, Mode
 
 #: The names of files in messages, before the number of the expression: in it, and in what is around it.
 FORMULA, CONSUMER = "formula_", "consumer_"
 
-_BACKWARD_HEAD = """\
-#include <torch/csrc/autograd/FunctionsManual.h>
-#include <ATen/NestedTensorImpl.h>
-#include <ATen/native/nested/NestedTensorUtils.h>
+#: PyTorch's declarations of the helpers that formulas call; one of the user's own checkout stands in its place.
+_MANUAL = "torch/csrc/autograd/FunctionsManual.h"
+_BACKWARD_HEADERS = ("ATen/NestedTensorImpl.h", "ATen/native/nested/NestedTensorUtils.h")
+_FORWARD_HEADERS = (
+    "torch/csrc/autograd/VariableTypeUtils.h",
+    "torch/csrc/autograd/generated/VariableType.h",
+    "ATen/RedispatchFunctions.h",
+    "ATen/SparseCsrTensorUtils.h",
+)
+_BACKWARD_USING = """\
 using namespace torch::autograd::generated::details;
 using at::Tensor;
 using at::Scalar;
 using at::IntArrayRef;
 using at::TensorList;
-namespace torch::autograd::generated {
 """
-_FORWARD_HEAD = """\
-#include <torch/csrc/autograd/VariableTypeUtils.h>
-#include <torch/csrc/autograd/generated/VariableType.h>
-#include <torch/csrc/autograd/FunctionsManual.h>
-#include <ATen/RedispatchFunctions.h>
-#include <ATen/SparseCsrTensorUtils.h>
+_FORWARD_USING = """\
 using namespace at;
 using namespace torch::autograd::generated;
 using namespace torch::autograd::generated::details;
-namespace torch::autograd::VariableType {
 """
-_TAIL = "}\n"
+_BACKWARD_NAMESPACE = "torch::autograd::generated"
+_FORWARD_NAMESPACE = "torch::autograd::VariableType"
 _RANGE = "IndexRange{0, 1}"
 
 
@@ -47,15 +56,57 @@ def source_of(evaluations: Iterable[tuple[int, Evaluation]], *, backward: bool, 
     """One translation unit.
 
     Args:
-        evaluations: expressions with their numbers, all of nodes or all of kernels. Their brackets must balance.
+        evaluations: expressions with their numbers, all of nodes or all of kernels; those that are not confined
+            (:func:`is_confined`) are left out.
         backward: whether they belong to nodes.
-        includes: further headers.
+        includes: the paths of the user's headers.
+
+    Raises:
+        CompilerError: the path of a header cannot be written in C++.
     """
-    parts = [f'#include "{name}"\n' for name in includes]
-    parts.append(_BACKWARD_HEAD if backward else _FORWARD_HEAD)
-    parts.extend(_function(number, evaluation) for number, evaluation in evaluations)
-    parts.append(_TAIL)
+    namespace = _BACKWARD_NAMESPACE if backward else _FORWARD_NAMESPACE
+    parts = [_includes(backward, list(includes)), _BACKWARD_USING if backward else _FORWARD_USING]
+    parts.extend(
+        _function(number, evaluation, namespace) for number, evaluation in evaluations if is_confined(evaluation.text)
+    )
     return "".join(parts)
+
+
+def _includes(backward: bool, own: list[str]) -> str:
+    """The headers, those of the user last: they declare helpers, and may leave it to others to include PyTorch."""
+    for name in own:
+        if '"' in name or "\n" in name:
+            raise CompilerError(f"no C++ can include a header of this name: {name!r}")
+    names = _BACKWARD_HEADERS if backward else _FORWARD_HEADERS
+    if not any(PurePath(name).name == PurePath(_MANUAL).name for name in own):
+        names = (_MANUAL, *names)
+    return "".join([*(f"#include <{name}>\n" for name in names), *(f'#include "{name}"\n' for name in own)])
+
+
+#: Tokens after which C++ is no longer where it seems to be; a "#" is a bad one.
+_UNCONFINED = frozenset({BAD, UNCLOSED_STRING, UNCLOSED_COMMENT})
+_OPAQUE = frozenset({"STRING", "CHAR", "COMMENT", "LINE_COMMENT"})
+#: What a preprocessor reads otherwise than we do: pragmas, raw strings, and other spellings of "#" and of brackets.
+_PREPROCESSED = re.compile(r"\b_*[Pp]ragma\b|\b(?:u8|[uUL])?R\"|%:|<%|%>|:>|<:(?!:[^:>])")
+#: A line that goes on in the next one.
+_CONTINUED = re.compile(r"\\[ \t\r\f\v]*(?:\n|\Z)")
+
+
+def is_confined(text: str) -> bool:
+    """Whether a text cannot reach beyond the function that it stands in: no directive, no pragma, brackets that pair.
+
+    It need not be an expression; whatever else is wrong with it is for the compiler to say.
+    """
+    if _CONTINUED.search(text) is not None or not _is_encodable(text):
+        return False
+    found = tokens(text)
+    if any(token.type in _UNCONFINED for token in found) or bracket_problem(found) is not None:
+        return False
+    return _PREPROCESSED.search("".join('""' if token.type in _OPAQUE else token.text for token in found)) is None
+
+
+def _is_encodable(text: str) -> bool:
+    return text.isascii() or not any("\ud800" <= char <= "\udfff" for char in text)
 
 
 def is_backward(evaluation: Evaluation) -> bool:
@@ -63,16 +114,20 @@ def is_backward(evaluation: Evaluation) -> bool:
     return evaluation.mode is Mode.BACKWARD
 
 
-def _function(number: int, evaluation: Evaluation) -> str:
+def _function(number: int, evaluation: Evaluation, namespace: str) -> str:
+    """The function of one expression.
+
+    It opens its namespace itself: where a compiler loses count of the braces in an expression, it closes this one.
+    """
     parameters = ", ".join(f"[[maybe_unused]] {type} {name}" for name, type in evaluation.variables.items())
     before, after = _around(evaluation)
     return (
         f'#line 1 "{CONSUMER}{number}"\n'
-        f"[[maybe_unused]] static void derivlint_{number}({parameters}) {{ {before}\n"
+        f"namespace {namespace} {{ [[maybe_unused]] static void derivlint_{number}({parameters}) {{ {before}\n"
         f'#line 1 "{FORMULA}{number}"\n'
         f"{evaluation.text}\n"
         f'#line 1 "{CONSUMER}{number}"\n'
-        f"{after} }}\n"
+        f"{after} }} }}\n"
     )
 
 

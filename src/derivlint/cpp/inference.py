@@ -86,6 +86,9 @@ class Inference:
     def report(self, kind: TypeProblemKind, place: Expr | tuple[int, int], **facts: Any) -> Value:
         """Note a problem; the value of what is wrong is unknown."""
         start, end = place if isinstance(place, tuple) else (place.start, place.end)
+        if kind is TypeProblemKind.UNDECLARED_NAME and any(facts["name"] == known.name for known in self.problems):
+            # one name, one problem, however often it is used
+            return UNKNOWN_VALUE
         (self.notes if kind in ACCEPTED else self.problems).append(TypeProblem(kind, start, end, **facts))
         return UNKNOWN_VALUE
 

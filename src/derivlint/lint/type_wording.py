@@ -7,9 +7,10 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from derivlint.cpp.declaration import Function
 from derivlint.cpp.problem import TypeProblem, TypeProblemKind
 from derivlint.cpp.value import BRACES, UNKNOWN
-from derivlint.lint.diagnostic import Finding
+from derivlint.lint.diagnostic import Finding, Fix, TextEdit
 from derivlint.lint.wording import closest, counted, quoted, quoted_list
 from derivlint.model import Model
+from derivlint.model.typing import FormulaProblem
 
 #: A help text that is longer is no help.
 LONG = 100
@@ -263,4 +264,49 @@ def type_findings(model: Model, kinds: Collection[TypeProblemKind]) -> Iterator[
     """A finding for each problem of these kinds in the formulas as they are written."""
     for problem in model.all_type_problems():
         if problem.is_written and problem.problem.kind in kinds:
-            yield Finding(problem.where, fact(problem.problem), help=cure(problem.problem), at=problem.line)
+            yield Finding(
+                problem.where,
+                fact(problem.problem),
+                help=cure(problem.problem),
+                fix=repair(problem),
+                at=problem.line,
+            )
+
+
+#: Kinds of problems of a name that something near it could stand for.
+NAMES = frozenset(
+    {
+        TypeProblemKind.UNDECLARED_NAME,
+        TypeProblemKind.UNDECLARED_FUNCTION,
+        TypeProblemKind.NO_SUCH_MEMBER,
+        TypeProblemKind.NOT_IN_NAMESPACE,
+    }
+)
+
+
+def repair(found: FormulaProblem) -> Fix | None:
+    """The change that mends a formula, None where none is certain enough to be offered."""
+    problem, line = found.problem, found.line
+    if not found.is_exact or not line.is_exact():
+        return None
+    written = line.formula.text[found.start : found.end]
+    kind = problem.kind
+    if kind in NAMES and written == problem.name and not problem.other:
+        near = closest(problem.name, problem.known)
+        return _replace(found, 0, len(written), near, safe=False) if near is not None else None
+    if kind in (TypeProblemKind.MISSING_SYMINT, TypeProblemKind.SUPERFLUOUS_SYMINT) and problem.other:
+        # where the arguments are known, the other form was found to take them
+        at = written.find(problem.name)
+        return _replace(found, at, at + len(problem.name), problem.other, safe=bool(problem.given)) if at >= 0 else None
+    if kind is TypeProblemKind.WRONG_ACCESS and written == "->":
+        return _replace(found, 0, 2, ".", safe=True)
+    if kind is TypeProblemKind.NOT_CALLED and written == problem.name and not problem.wanted:
+        return _replace(found, len(written), len(written), "()", safe=False)
+    return None
+
+
+def _replace(found: FormulaProblem, start: int, end: int, text: str, *, safe: bool) -> Fix:
+    old = found.line.formula.text[found.start + start : found.start + end]
+    title = f"replace {quoted(old)} by {quoted(text)}" if old else f"add {quoted(text)}"
+    where = found.line.range(found.start + start, found.start + end)
+    return Fix(title, (TextEdit(where, text),), safe=safe)

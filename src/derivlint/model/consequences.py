@@ -12,6 +12,14 @@ from derivlint.model.sizes import plain_sizes
 
 #: The helper whose first argument torchgen looks for in the text; a rule of its own judges its calls.
 WRAP_OPT_IF = "wrap_opt_if"
+OF_ARGUMENTS = frozenset(
+    {
+        TypeProblemKind.ARGUMENT_TYPE,
+        TypeProblemKind.NO_OVERLOAD,
+        TypeProblemKind.MISSING_SYMINT,
+        TypeProblemKind.SUPERFLUOUS_SYMINT,
+    }
+)
 
 
 def is_checkable(line: KeyedFormula) -> bool:
@@ -68,7 +76,7 @@ def is_consequence(line: KeyedFormula, problem: TypeProblem, written: tuple[int,
     if kind is TypeProblemKind.WRONG_ACCESS and line.role is Role.BACKWARD:
         # "bias->sizes()" was a saved property once, as "bias->sym_sizes()" is now
         return any(size.call.start <= written[0] < size.call.end for size in plain_sizes(line.formula))
-    if kind in (TypeProblemKind.ARGUMENT_TYPE, TypeProblemKind.NO_OVERLOAD) and line.role is Role.BACKWARD:
+    if kind in OF_ARGUMENTS and line.role is Role.BACKWARD:
         start, end = written
         return any(start <= size.call.start and size.call.end <= end for size in plain_sizes(line.formula))
     return False

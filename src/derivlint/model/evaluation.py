@@ -16,13 +16,16 @@ from functools import cache
 from derivlint.cpp import argument_type, return_names, return_type
 from derivlint.cpp.canonical import canonical_type
 from derivlint.cpp.consumer import Consumer, Use
-from derivlint.formula import Edit
+from derivlint.formula import Edit, parse_formula
 from derivlint.model.derivative import Derivative, DifferentiabilityInfo, ForwardDerivative, SavedAttribute
 from derivlint.model.differentiable import Differentiability, is_tensor_list
 from derivlint.model.entry import Entry, KeyedFormula
 from derivlint.model.foreach import kernel_text
+from derivlint.model.gradients import GRAD, GRAD_INPUT_MASK
 from derivlint.model.match import How
+from derivlint.model.scope import RETAIN_VARIABLES
 from derivlint.model.torch_lists import WITH_OWN_ENTRY
+from derivlint.model.words import mentions
 from derivlint.schema import NativeFunction
 
 #: What the members of nodes are unpacked into, by the type that the generated kernel saves.
@@ -44,9 +47,9 @@ UNPACKED = {
     "::std::optional<c10::string_view>": "std::optional<std::string>&",
 }
 TENSOR = "at::Tensor"
+SCALAR = "at::Scalar"
 INDEX = "i"
 NOT_IMPLEMENTED = "not_implemented"
-TYPE_AND_SIZE = "torch::autograd::generated::TypeAndSize"
 
 
 class Mode(Enum):
@@ -153,17 +156,20 @@ def _backward(entry: Entry, info: DifferentiabilityInfo) -> Iterator[Evaluation]
     shared = {
         "grads": "variable_list&&",
         "needs_input_grad": f"std::array<bool,{len(info.args_with_derivatives)}>",
-        "retain_variables": "bool",
     }
-    if not is_foreach and any(derivative.uses_grad for derivative in info.derivatives):
-        shared["grad"] = "const Tensor&"
+    if any(_mentions(derivative, RETAIN_VARIABLES) for derivative in info.derivatives):
+        shared[RETAIN_VARIABLES] = "bool"
     for binding in info.args_with_derivatives:
         if binding.is_tensor_list:
             shared[f"{binding.name}_size_"] = "size_t"
-    for saved in (*info.all_saved_inputs, *info.all_saved_outputs):
+    for saved in info.all_saved_inputs:
         shared[saved.name] = unpacked_type(saved.type)
-    for name in sorted(info.used_named_gradients):
-        shared[name] = "const Tensor&"
+    for saved in info.all_saved_outputs:
+        # a number that an operator returns is saved as a tensor
+        shared[saved.name] = "Tensor&" if saved.type == SCALAR else unpacked_type(saved.type)
+    if not is_foreach and any(derivative.uses_grad for derivative in info.derivatives):
+        shared[GRAD] = "const Tensor&"
+    shared |= dict.fromkeys(sorted(info.used_named_gradients), "const Tensor&")
     for derivative in info.derivatives:
         if derivative.line is None:
             continue
@@ -173,8 +179,8 @@ def _backward(entry: Entry, info: DifferentiabilityInfo) -> Iterator[Evaluation]
         consumer = _gradient_consumer(info, derivative)
         if consumer.use is Use.GRADIENT:
             variables["any_grad_defined"] = "bool"
-        elif consumer.use is Use.GRADIENTS:
-            variables["grad_input_mask"] = f"std::array<bool, {len(derivative.var_names)}>"
+        elif consumer.use is Use.GRADIENTS and GRAD_INPUT_MASK in derivative.formula:
+            variables[GRAD_INPUT_MASK] = f"std::array<bool, {len(derivative.var_names)}>"
         yield Evaluation(
             derivative.line,
             info.func,
@@ -186,6 +192,10 @@ def _backward(entry: Entry, info: DifferentiabilityInfo) -> Iterator[Evaluation]
             consumer,
             None if is_made else derivative.edits,
         )
+
+
+def _mentions(derivative: Derivative, name: str) -> bool:
+    return name in derivative.formula and mentions(parse_formula(derivative.formula), name)
 
 
 @cache

@@ -71,6 +71,18 @@ def inplace_forwards(
     ), []
 
 
+#: How a formula is copied into the tangent that ``self`` already has, and what stands before it without one.
+COPIED = f"{SELF_TANGENT}_raw.defined() ? {SELF_TANGENT}_raw.copy_("
+OTHERWISE = ") : "
+
+
+def copied_formula(text: str) -> str | None:
+    """The formula that an in-place kernel copies into the tangent of ``self``, of the text that does so; else None."""
+    length = (len(text) - len(COPIED) - len(OTHERWISE)) // 2
+    formula = text[len(COPIED) : len(COPIED) + length]
+    return formula if text == f"{COPIED}{formula}{OTHERWISE}{formula}" else None
+
+
 def _modify_tangent_in_place(text: str, operator: str) -> str:
     """Let the formula write into the tangent that ``self`` already has.
 
@@ -82,7 +94,7 @@ def _modify_tangent_in_place(text: str, operator: str) -> str:
         arguments = _arguments_of_same_method(parse_formula(text), operator)
     if arguments is not None:
         return f"self_t_raw.defined() ? self_t_raw.{operator}_({arguments}) : {text}"
-    return f"self_t_raw.defined() ? self_t_raw.copy_({text}) : {text}"
+    return f"{COPIED}{text}{OTHERWISE}{text}"
 
 
 def _arguments_of_same_method(formula: Formula, operator: str) -> str | None:

@@ -10,17 +10,21 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from derivlint.cpp.consumer import check_result
+from derivlint.cpp.consumer import Consumer, Use, check_result
 from derivlint.cpp.inference import Inference
 from derivlint.cpp.library import Library
 from derivlint.cpp.problem import ACCEPTED, TypeProblem, TypeProblemKind
 from derivlint.cpp.scope import BACKWARD_LEVELS, FORWARD_LEVELS, Scope, declared_value
+from derivlint.cpp.value import TENSOR
 from derivlint.formula import parse_formula
 from derivlint.model.consequences import is_checkable, is_consequence, is_known_wrong
 from derivlint.model.entry import Entry, KeyedFormula
 from derivlint.model.evaluation import Evaluation, Mode, Origin
+from derivlint.model.inplace import SELF_TANGENT, copied_formula
 from derivlint.model.scope import undeclared_names, visible_names
 from derivlint.source import Span
+
+SELF_TANGENT_RAW = f"{SELF_TANGENT}_raw"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +37,8 @@ class FormulaProblem:
         problem: what C++ refuses.
         where: the place in the file: of the part that is wrong, or of the whole formula where that part is generated.
         is_exact: whether ``where`` is the very part of the formula that is wrong.
+        start: where that part begins in the written formula.
+        end: where it ends.
     """
 
     line: KeyedFormula
@@ -40,6 +46,8 @@ class FormulaProblem:
     problem: TypeProblem
     where: Span
     is_exact: bool
+    start: int = 0
+    end: int = 0
 
     @property
     def is_written(self) -> bool:
@@ -64,9 +72,10 @@ class TypeChecker:
         """
         found: list[FormulaProblem] = []
         wrong: set[KeyedFormula] = set()
+        checkable = {line: is_checkable(line) for line in entry.lines}
         for evaluation in sorted(evaluations, key=_precedence):
             line = evaluation.line
-            if line in wrong or not is_checkable(line):
+            if line in wrong or not checkable[line]:
                 continue
             if evaluation.origin is not Origin.YAML and is_known_wrong(line):
                 continue
@@ -92,13 +101,18 @@ class TypeChecker:
 
     def _infer(self, evaluation: Evaluation) -> Iterable[TypeProblem]:
         """What is wrong with an expression, what is refused first."""
-        tree = parse_formula(evaluation.text).tree
+        text, consumer = evaluation.text, evaluation.consumer
+        copied = copied_formula(text)
+        if copied is not None and SELF_TANGENT_RAW in evaluation.variables:
+            # the kernel has the formula twice, where a tensor is wanted; once tells as much
+            text, consumer = copied, Consumer(Use.ASSIGNED, type=TENSOR)
+        tree = parse_formula(text).tree
         if tree is None:
             return ()
         typer = Inference(scope_of(evaluation, self._is_complete), self._library)
         value = typer.value_of(tree)
         if not typer.problems:
-            check_result(typer, tree, value, evaluation.consumer)
+            check_result(typer, tree, value, consumer)
         return (*typer.problems, *typer.notes)
 
 
@@ -145,8 +159,8 @@ def _located(evaluation: Evaluation, problem: TypeProblem) -> FormulaProblem:
         TypeProblemKind.NOT_IN_NAMESPACE,
     ):
         # "at::zeros_like(y)", of which torchgen makes "at::y_info.zeros()"
-        return FormulaProblem(line, evaluation, replace(problem, subject=written), line.range(*span), True)
+        return FormulaProblem(line, evaluation, replace(problem, subject=written), line.range(*span), True, *span)
     if problem.subject not in line.formula.text:
         # a saved property, "self_sym_sizes", is no name that the author knows
         problem = replace(problem, subject="")
-    return FormulaProblem(line, evaluation, problem, line.range(*span), True)
+    return FormulaProblem(line, evaluation, problem, line.range(*span), True, *span)

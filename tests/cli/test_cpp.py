@@ -1,0 +1,130 @@
+"""What the commands do with C++: headers, their cache, the compiler, and the tables that are made of both."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from derivlint.cli.cache import cache_folder, cached
+from tests.cli.conftest import Run
+
+HEADER = """\
+#pragma once
+namespace my_project {
+at::Tensor my_backward(const at::Tensor& grad, const at::Tensor& self, int64_t n);
+}
+"""
+MINE = "- name: abs(Tensor self) -> Tensor\n  self: my_backward(grad, {})\n"
+
+
+def rules_of(out: str) -> list[str]:
+    return [item["rule"] for item in json.loads(out)["diagnostics"]]
+
+
+def test_functions_that_no_header_declares_are_left_alone(run: Run, here: Path) -> None:
+    (here / "derivatives.yaml").write_text(MINE.format("self"))
+    assert run("check", "derivatives.yaml").status == 0
+
+
+def test_functions_of_a_header_are_checked(run: Run, here: Path) -> None:
+    (here / "mine.h").write_text(HEADER)
+    (here / "derivatives.yaml").write_text(MINE.format("self, 2"))
+    assert run("check", "derivatives.yaml", "--headers", "mine.h").out.startswith("no findings")
+    (here / "derivatives.yaml").write_text(MINE.format("self"))
+    outcome = run("check", "derivatives.yaml", "--headers", "mine.h")
+    assert outcome.out.splitlines()[0] == (
+        'derivatives.yaml:2:9: error: "my_backward" takes 3 arguments, 2 are given [wrong-argument-count]'
+    )
+
+
+def test_with_headers_a_function_that_nothing_declares_does_not_exist(run: Run, here: Path) -> None:
+    (here / "mine.h").write_text(HEADER)
+    (here / "derivatives.yaml").write_text("- name: abs(Tensor self) -> Tensor\n  self: other_function(grad)\n")
+    assert run("check", "derivatives.yaml").status == 0
+    outcome = run("check", "derivatives.yaml", "--headers", "mine.h", "--output-format", "json")
+    assert rules_of(outcome.out) == ["undefined-function"]
+
+
+def test_headers_of_the_configuration_are_relative_to_it(run: Run, here: Path) -> None:
+    (here / "include").mkdir()
+    (here / "include" / "mine.h").write_text(HEADER)
+    (here / "derivlint.toml").write_text('headers = ["include/mine.h"]\n')
+    (here / "derivatives.yaml").write_text(MINE.format("self"))
+    assert rules_of(run("check", "derivatives.yaml", "--output-format", "json").out) == ["wrong-argument-count"]
+
+
+def test_a_header_that_cannot_be_read_is_2(run: Run, here: Path) -> None:
+    (here / "derivatives.yaml").write_text(MINE.format("self"))
+    assert run("check", "derivatives.yaml", "--headers", "no.h").status == 2
+    (here / "mine.h").mkdir()
+    outcome = run("check", "derivatives.yaml", "--headers", "mine.h")
+    assert outcome.status == 2
+    assert "mine.h" in outcome.err
+
+
+@pytest.mark.parametrize("text", ["", "}", "namespace {", "template <", '"', "at::Tensor my_backward("])
+def test_a_broken_header_is_no_error(run: Run, here: Path, text: str) -> None:
+    (here / "mine.h").write_text(text)
+    (here / "derivatives.yaml").write_text("- name: abs(Tensor self) -> Tensor\n  self: grad * self.sgn()\n")
+    assert run("check", "derivatives.yaml", "--headers", "mine.h").status == 0
+
+
+def test_declarations_are_cached_by_content(run: Run, here: Path) -> None:
+    (here / "mine.h").write_text(HEADER)
+    (here / "derivatives.yaml").write_text(MINE.format("self"))
+    arguments = ("check", "derivatives.yaml", "--headers", "mine.h")
+    without = run(*arguments, "--no-cache")
+    assert not (here / ".cache").exists()
+    first = run(*arguments)
+    (entry,) = (here / ".cache").iterdir()
+    second = run(*arguments)
+    assert without == first == second
+    entry.write_text("no JSON")
+    assert run(*arguments) == first
+    (here / "mine.h").write_text(HEADER.replace(", int64_t n", ""))
+    assert run(*arguments).status == 0
+    assert len(list((here / ".cache").iterdir())) == 2
+
+
+def test_a_cache_that_cannot_be_written_is_no_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("DERIVLINT_CACHE_DIR", str(tmp_path / "file" / "below"))
+    assert cached("kind", b"x", lambda: [1]) == [1]
+    monkeypatch.delenv("DERIVLINT_CACHE_DIR")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert cache_folder() == tmp_path / "derivlint"
+
+
+def test_the_compiler_tells_what_the_types_leave_open(run: Run, here: Path) -> None:
+    (here / "derivatives.yaml").write_text(
+        "- name: exp(Tensor self) -> Tensor\n  self: grad * resultt\n"
+        "- name: sin(Tensor self) -> Tensor\n  self: grad.masked_fill(self, {})\n"
+    )
+    outcome = run("check", "derivatives.yaml", "--compiler", "g++", "--output-format", "json")
+    assert outcome.status == 1
+    assert rules_of(outcome.out) == ["undefined-name", "compiler-error"]
+    found = json.loads(outcome.out)["diagnostics"][1]
+    assert (found["entry"], found["key"], found["start"]["line"], found["start"]["column"]) == ("sin", "self", 4, 25)
+    assert found["message"].startswith("the compiler refuses this formula: call of overloaded")
+
+
+def test_a_compiler_that_is_not_there_is_2(run: Run, here: Path) -> None:
+    (here / "derivatives.yaml").write_text(MINE.format("self"))
+    outcome = run("check", "derivatives.yaml", "--compiler", "no-such-compiler")
+    assert (outcome.status, outcome.out) == (2, "")
+    assert "no-such-compiler" in outcome.err
+
+
+def test_the_library_is_written(run: Run, here: Path) -> None:
+    outcome = run("index", "library", "--out", "library.json")
+    assert outcome.status == 0
+    assert "Tensor" in json.loads((here / "library.json").read_bytes())["classes"]
+
+
+@pytest.mark.parametrize("command", ["relations", "names"])
+def test_tables_need_a_compiler(run: Run, here: Path, command: str) -> None:
+    outcome = run("index", command, "--compiler", "no-such-compiler", "--out", "table.json")
+    assert outcome.status == 2
+    assert not (here / "table.json").exists()

@@ -1,0 +1,131 @@
+"""Where type problems of a formula are told: at the very part of the written text, once, and not besides others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from derivlint.model import Model, build_model
+from derivlint.model.evaluation import Mode, Origin
+from derivlint.schema import NativeFunctions, read_native_functions
+from derivlint.source import SourceFile
+
+
+@pytest.fixture(scope="module")
+def complete(bundled_natives: NativeFunctions) -> NativeFunctions:
+    """The operators of a file of which every header is known."""
+    return bundled_natives.with_declarations(bundled_natives.declarations, complete=True)
+
+
+def told(text: str, natives: NativeFunctions) -> list[tuple[str, str, str, str]]:
+    """Every problem: its kind, the text at its place, whose formula it is, and which part of the code."""
+    source = SourceFile("d.yaml", text)
+    return [
+        (
+            item.problem.kind.value,
+            source.text[item.where.start : item.where.end],
+            item.evaluation.origin.value,
+            item.evaluation.mode.value,
+        )
+        for item in build_model(source, natives).all_type_problems()
+    ]
+
+
+YAML, INPLACE, FOREACH = Origin.YAML.value, Origin.INPLACE.value, Origin.FOREACH.value
+BACKWARD, FORWARD, SAVE = Mode.BACKWARD.value, Mode.FORWARD.value, Mode.SAVE.value
+
+
+def test_places_are_exact_behind_saved_properties_and_in_folded_scalars(complete: NativeFunctions) -> None:
+    text = """\
+- name: mm(Tensor self, Tensor mat2) -> Tensor
+  self: >-
+    mm_mat1_backward(grad, mat2, self.sym_sizes(), self.sym_strides(),
+    self.layout(), self.conjj())
+"""
+    assert told(text, complete) == [("no-such-member", "conjj", YAML, BACKWARD)]
+
+
+def test_a_saved_property_is_underlined_as_a_whole(complete: NativeFunctions) -> None:
+    text = "- name: abs(Tensor self) -> Tensor\n  self: maybe_multiply(self.sym_sizes(), grad)\n"
+    assert told(text, complete) == [("argument-type", "self.sym_sizes()", YAML, BACKWARD)]
+
+
+def test_what_is_saved_must_be_computable_in_the_kernel(complete: NativeFunctions) -> None:
+    text = (
+        "- name: add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor\n"
+        "  self: handle_r_to_c(alpha.scalar_type(), grad)\n"
+    )
+    assert told(text, complete) == [("no-such-member", "alpha.scalar_type()", YAML, SAVE)]
+
+
+def test_variants_are_told_only_where_the_formula_itself_is_right(complete: NativeFunctions) -> None:
+    head = "- name: atan2(Tensor self, Tensor other) -> Tensor\n  self, other: atan2_backward(grad, self, other, {})\n"
+    variant = head.format("grad_input_mask") + "  result: other_t * other_p\n"
+    assert told(variant, complete) == [("undeclared-name", "other_t * other_p", INPLACE, FORWARD)]
+    both = head.format("grad_input_mask") + "  result: other_t.conjj() * other_p\n"
+    assert told(both, complete) == [("no-such-member", "conjj", YAML, FORWARD)]
+
+
+def test_a_foreach_variant_has_types_of_its_own(complete: NativeFunctions) -> None:
+    text = "- name: clamp_max(Tensor self, Scalar max) -> Tensor\n  self: where(self <= max.conj(), grad, max)\n"
+    assert told(text, complete) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # a key that names something twice takes no type
+        "- name: abs(Tensor self) -> Tensor\n  self, self: grad * self.sgn()\n",
+        # a name that is not declared has no type
+        "- name: abs(Tensor self) -> Tensor\n  self: grad * slef\n",
+        # what is no C++ has no type
+        "- name: abs(Tensor self) -> Tensor\n  self: grad * (self\n",
+        # "auto linear" is a keyword that is misspelt
+        "- name: neg(Tensor self) -> Tensor\n  self: grad.neg()\n  result: auto-linear\n",
+        # plain sizes are told by a rule of their own
+        "- name: sum(Tensor self, *, ScalarType? dtype=None) -> Tensor\n  self: grad.expand_symint(self.sizes())\n",
+    ],
+)
+def test_what_follows_from_something_else_is_not_told(text: str, complete: NativeFunctions) -> None:
+    assert told(text, complete) == []
+
+
+def test_an_automatic_formula_of_a_wrong_one_is_not_told_besides(complete: NativeFunctions) -> None:
+    text = "- name: exp(Tensor self) -> Tensor\n  self: grad * result.conjj()\n  result: auto_element_wise\n"
+    assert told(text, complete) == [("no-such-member", "conjj", YAML, BACKWARD)]
+
+
+def test_an_automatic_formula_that_does_not_compile_is_told(complete: NativeFunctions) -> None:
+    """The text replacement makes "at::mean_p" of "at::mean" where an argument is called mean."""
+    text = (
+        "- name: normal.Tensor_float(Tensor mean, float std=1, *, Generator? generator=None) -> Tensor\n"
+        "  mean: grad * at::mean(grad)\n"
+        "  result: auto_element_wise\n"
+    )
+    assert ("not-in-namespace", "auto_element_wise", YAML, FORWARD) in told(text, complete)
+
+
+OWN = "- func: my_op(Tensor self, int n) -> Tensor\n"
+
+
+def test_files_of_others_may_call_what_is_not_known(bundled_natives: NativeFunctions) -> None:
+    own = read_native_functions([SourceFile("my.yaml", OWN)])
+    natives = NativeFunctions((*bundled_natives.written, *own.written), declarations=bundled_natives.declarations)
+    text = "- name: my_op(Tensor self, int n) -> Tensor\n  self: my_op_backward(grad, n, MY_CONSTANT) + my::f(grad)\n"
+    assert told(text, natives) == []
+    wrong = "- name: my_op(Tensor self, int n) -> Tensor\n  self: maybe_multiply(n, grad)\n"
+    assert told(wrong, natives) == [("argument-type", "n", YAML, BACKWARD)]
+
+
+def test_a_file_of_another_release_is_judged_without_the_helpers_of_this_one(bundled_natives: NativeFunctions) -> None:
+    unknown = "".join(f"- name: gone_{index}(Tensor self) -> Tensor\n  self: grad\n" for index in range(5))
+    text = "- name: neg(Tensor self) -> Tensor\n  self: maybe_multiply(grad, 1, 2, 3)\n"
+    assert told(text, bundled_natives) == [("argument-count", "maybe_multiply(grad, 1, 2, 3)", YAML, BACKWARD)]
+    assert told(unknown + text, bundled_natives) == []
+
+
+def test_the_released_file_has_no_problems(derivatives_path: Path, bundled_natives: NativeFunctions) -> None:
+    model: Model = build_model(SourceFile.read(derivatives_path), bundled_natives)
+    assert model.is_pytorchs_own
+    assert {item.problem.kind.value for item in model.all_type_problems()} == {"integer-base", "integer-division"}
