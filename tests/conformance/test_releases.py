@@ -13,7 +13,6 @@ from derivlint.rules import load_rules
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile
 
-
 DEFECT = (
     'addcdiv: "_foreach_addcdiv.Scalar" shares this formula, in which "tensor2" becomes "tensor2[i][i]" '
     "[foreach-value-indexed-twice]"

@@ -106,6 +106,13 @@ def test_an_automatic_formula_that_does_not_compile_is_told(complete: NativeFunc
     assert ("not-in-namespace", "auto_element_wise", YAML, FORWARD) in told(text, complete)
 
 
+@pytest.mark.parametrize("pair", ["()", "-", "f(", "!", "{"])
+def test_a_formula_of_any_depth_is_read(pair: str, complete: NativeFunctions) -> None:
+    opening, closing = {"()": ("(", ")"), "f(": ("f(", ")"), "{": ("f({", "})")}.get(pair, (f"{pair} ", ""))
+    text = f"- name: exp(Tensor self) -> Tensor\n  self: {opening * 3_000}grad{closing * 3_000}\n"
+    assert [item for item in told(text, complete) if len(item[1]) > 20_000] == []
+
+
 OWN = "- func: my_op(Tensor self, int n) -> Tensor\n"
 
 

@@ -9,17 +9,18 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from derivlint.compiler.gxx import CompilerError, Toolchain, compile_command, run
+from derivlint.compiler.gxx import CompilerError, Toolchain, compile_command, first_error, run
 from derivlint.compiler.unit import CONSUMER, FORMULA, is_backward, source_of
 from derivlint.model.evaluation import Evaluation
 
-#: A template that breaks is reported where it is used first; the others show when those are gone.
+#: A template that breaks is reported where it is used first; other uses show when that one is gone.
 ROUNDS = 4
 _OPTIONS = ("-fsyntax-only", "-fmax-errors=0", "-fno-diagnostics-show-caret", "-fdiagnostics-column-unit=byte")
 _MESSAGE = re.compile(
     r"^(?P<file>[^:\n]+):(?P<line>\d+):(?P<column>\d+): +(?P<text>(?:fatal )?error: .*|required from .*)$"
 )
 _PLACE = re.compile(rf"({FORMULA}|{CONSUMER})(\d+)$")
+_IN_UNIT = re.compile(rf"(?:{FORMULA}|{CONSUMER})\d+:")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,18 +71,19 @@ def _judge(
     found: dict[int, Refusal] = {}
     for _ in range(ROUNDS):
         left = [item for item in numbered if item[0] not in found]
-        more = _compile(toolchain, left, includes)
-        if not more:
-            return found
+        more, is_complete = _compile(toolchain, left, includes)
         found |= more
+        if is_complete:
+            break
     return found
 
 
 def _compile(
     toolchain: Toolchain, numbered: list[tuple[int, Evaluation]], includes: Sequence[Path]
-) -> dict[int, Refusal]:
+) -> tuple[dict[int, Refusal], bool]:
+    """What is refused, and whether that is all: a template that breaks may be used elsewhere, too."""
     if not numbered:
-        return {}
+        return {}, True
     by_number = dict(numbered)
     source = source_of(
         numbered, backward=is_backward(numbered[0][1]), includes=[str(path.resolve()) for path in includes]
@@ -91,9 +93,10 @@ def _compile(
         (folder / "unit.cpp").write_text(source, encoding="utf-8")
         done = run(compile_command(toolchain, *_OPTIONS, "unit.cpp"), folder)
     found: dict[int, Refusal] = {}
-    strange: list[str] = []
+    in_headers = is_complete = True
     user: tuple[str, int, int, int] | None = None
-    for line in done.stderr.splitlines():
+    for line in done.stderr.split("\n"):
+        in_headers = in_headers and _IN_UNIT.match(line) is None
         match = _MESSAGE.match(line)
         if match is None:
             continue
@@ -102,18 +105,21 @@ def _compile(
             user = (place[1], int(place[2]), int(match["line"]), int(match["column"]))
         if not match["text"].startswith(("error", "fatal")):
             continue
-        message = match["text"].partition(": ")[2]
+        if in_headers:
+            # what a broken header does not declare is no fault of the expressions
+            raise CompilerError(f"the headers do not compile: {line}")
+        is_complete = is_complete and place is not None
         if user is None:
-            strange.append(line)
             continue
+        message = match["text"].partition(": ")[2]
         kind, number, row, column = user
         user = None
         if number in by_number:
             offset = _offset(by_number[number].text, row, column) if kind == FORMULA else None
             found.setdefault(number, Refusal(by_number[number], message, offset))
     if done.status and not found:
-        raise CompilerError(f"the compiler fails: {(strange or done.stderr.splitlines() or ['no message'])[0]}")
-    return found
+        raise CompilerError(f"the compiler fails: {first_error(done.stderr)}")
+    return found, is_complete
 
 
 def _offset(text: str, line: int, column: int) -> int | None:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from derivlint.cpp.canonical import canonical_type
 from derivlint.cpp.conversion import ARITHMETIC, IMPOSSIBLE, INTEGERS, element_of, template_of
 from derivlint.cpp.declaration import Function
-from derivlint.cpp.library import BUILT_IN, NOTHING, SOMETHING, Found, opaque
-from derivlint.cpp.lookup import Kind, Meaning, look_up, qualified_meaning
+from derivlint.cpp.library import BUILT_IN, NOTHING, Found, opaque
+from derivlint.cpp.lookup import Kind, Meaning, look_up, qualified_meaning, resolve_namespace
 from derivlint.cpp.overloads import Outcome, Resolution, resolve
 from derivlint.cpp.problem import TypeProblemKind
 from derivlint.cpp.scope import associated_namespaces
@@ -80,10 +80,15 @@ def _undeclared(typer: Inference, node: Name, meaning: Meaning, kind: TypeProble
 def _is_slip(typer: Inference, node: Name, meaning: Meaning) -> bool:
     """Whether a qualified name that nothing declares can only be a slip: it resembles one that is declared."""
     part = node.parts[meaning.missing if meaning.missing is not None else -1]
+    if len(node.parts) == 1 and typer.library.names.has("std", part.identifier):
+        # "tuple<Tensor>()" without its namespace
+        return True
     if node.simple is not None:
         return is_variable_of_generated_code(node.simple) or typer.library.resembles_variable(node.simple)
-    if meaning.owner and typer.library.has_headers and typer.library.names.lists(meaning.owner):
-        return True
+    if meaning.owner and typer.library.has_headers:
+        owner = resolve_namespace(typer.library, typer.scope, meaning.owner, leading=node.leading_colons)
+        if owner is not None and typer.library.knows_all_of(owner):
+            return True
     if not meaning.owner:
         return typer.library.resembles_namespace(part.identifier)
     return (
@@ -190,13 +195,19 @@ def _no_function(typer: Inference, callee: Name, meaning: Meaning, arguments: Se
     name = part.identifier
     if callee.simple is None:
         return _undeclared(typer, callee, meaning, TypeProblemKind.NOT_IN_NAMESPACE)
-    twin = _other_form(name, lambda other: look_up(library, typer.scope, other).functions.exists)
+    twin = _other_form(
+        name,
+        lambda other: look_up(library, typer.scope, other).functions.exists or library.functions("at", other).exists,
+    )
     if twin is not None and name.endswith(SYMINT):
         return typer.report(TypeProblemKind.SUPERFLUOUS_SYMINT, place, name=name, other=twin)
     other = None
     if library.functions("at", name).exists:
         other = f"at::{name}"
     elif arguments and library.methods(arguments[0].type, name) not in (None, NOTHING):
+        other = f".{name}"
+    elif not arguments and (library.methods(TENSOR, name) or NOTHING).functions:
+        # "defined()" whose tensor got lost
         other = f".{name}"
     elif not typer.scope.is_complete and not library.resembles_function(name):
         return UNKNOWN_VALUE
@@ -383,6 +394,8 @@ def _get(typer: Inference, node: Call, index: Number | TypeName, value: Value) -
         return typer.report(TypeProblemKind.TUPLE_INDEX, place, given=(value.type,))
     if isinstance(index, TypeName):
         wanted = canonical_type(index.spelling)
+        if wanted is None:
+            return typer.report(TypeProblemKind.TUPLE_INDEX, index, name=index.spelling, given=(value.type,))
         # which of several elements of one type is an error, of which compilers disagree when
         return Value(wanted) if wanted is not None and elements.count(wanted) == 1 else UNKNOWN_VALUE
     position = int(index.text) if index.text.isdigit() else -1
@@ -598,6 +611,3 @@ def _takes_any(typer: Inference, constructors: Sequence[Function], arguments: Se
         Outcome.UNSURE,
         Outcome.AMBIGUOUS,
     )
-
-
-__all__ = ["SOMETHING", "Inference", "call_value", "cast_value", "construct_value", "member_value", "named_value"]

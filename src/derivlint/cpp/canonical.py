@@ -98,17 +98,6 @@ def canonical_type(text: str) -> str | None:
     return type if position == len(tokens) else None
 
 
-def is_mutable_reference(text: str) -> bool:
-    """Whether a type as C++ writes it is a reference that can be written through, such as ``at::Tensor &``."""
-    canonical = canonical_type(text)
-    return canonical is not None and canonical.endswith("&")
-
-
-def decayed(canonical: str) -> str:
-    """A canonical type without its reference."""
-    return canonical.rstrip("&")
-
-
 class _NotATypeError(Exception):
     """The tokens are no type."""
 

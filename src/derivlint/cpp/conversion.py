@@ -13,12 +13,10 @@ from derivlint.cpp.value import (
     BOOL,
     BRACES,
     CHAR_POINTER,
-    CONST_LVALUE,
     FUNCTION,
     LVALUE,
     NULL_OPTION,
     NULL_POINTER,
-    TEMPORARY,
     UNKNOWN,
     VOID,
     Value,
@@ -87,7 +85,6 @@ class Conversions:
     def __init__(self, relations: Relations) -> None:
         self.relations = relations
         self._ranks: dict[tuple[str, str], int] = {}
-        self._braced: dict[tuple[str, str], bool] = {}
         self._known: dict[str, bool] = {}
 
     def knows(self, type: str) -> bool:
@@ -294,20 +291,3 @@ def narrows(value: Value, wanted: str) -> bool:
     if wanted in UNSIGNED:
         return not 0 <= constant < 2**bits
     return not -(2 ** (bits - 1)) <= constant < 2 ** (bits - 1)
-
-
-__all__ = [
-    "BOOL",
-    "CONST_LVALUE",
-    "EXACT",
-    "IMPOSSIBLE",
-    "PROMOTION",
-    "STANDARD",
-    "TEMPORARY",
-    "UNSURE",
-    "USER_DEFINED",
-    "Conversions",
-    "element_of",
-    "narrows",
-    "template_of",
-]

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from typing import Any
 
 from derivlint.cpp import calls, operators
-from derivlint.cpp.conversion import ARITHMETIC, template_of
 from derivlint.cpp.library import Library
 from derivlint.cpp.problem import ACCEPTED, TypeProblem, TypeProblemKind
 from derivlint.cpp.scope import Scope
@@ -17,14 +16,12 @@ from derivlint.cpp.value import (
     BOOL,
     BRACES,
     CHAR_POINTER,
-    CONST_LVALUE,
     DOUBLE,
     INT,
     INT64,
     LVALUE,
     NULL_POINTER,
     TEMPORARY,
-    UNKNOWN,
     UNKNOWN_VALUE,
     Value,
 )
@@ -41,6 +38,7 @@ from derivlint.formula import (
     Lambda,
     Member,
     Name,
+    Node,
     Number,
     Parenthesized,
     Postfix,
@@ -83,7 +81,7 @@ class Inference:
             return UNKNOWN_VALUE
         return value
 
-    def report(self, kind: TypeProblemKind, place: Expr | tuple[int, int], **facts: Any) -> Value:
+    def report(self, kind: TypeProblemKind, place: Node | tuple[int, int], **facts: Any) -> Value:
         """Note a problem; the value of what is wrong is unknown."""
         start, end = place if isinstance(place, tuple) else (place.start, place.end)
         if kind is TypeProblemKind.UNDECLARED_NAME and any(facts["name"] == known.name for known in self.problems):
@@ -204,5 +202,3 @@ _HANDLERS: dict[type, Callable[[Inference, Any], Value]] = {
     Postfix: operators.postfix_value,
     Binary: operators.binary_value,
 }
-
-__all__ = ["ARITHMETIC", "CONST_LVALUE", "UNKNOWN", "Inference", "number_value", "template_of"]

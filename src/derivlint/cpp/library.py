@@ -18,7 +18,7 @@ from derivlint.cpp.known_names import KnownNames
 from derivlint.cpp.nearby import Neighbours, is_one_slip
 from derivlint.cpp.operator_signatures import OperatorSignatures
 from derivlint.cpp.relations import Relations
-from derivlint.cpp.value import TENSOR, UNKNOWN
+from derivlint.cpp.value import TENSOR
 
 HELPERS = "torch::autograd::generated::details"
 ATEN = "at"
@@ -215,8 +215,11 @@ class Library:
         return tuple(sorted({name for each in namespaces for name in self.declarations.variables.get(each, ())}))
 
     def resembles_namespace(self, name: str) -> bool:
-        """Whether a name is one slip away from a namespace, or a longer name of one."""
-        return any(is_one_slip(name, known) for known in ("at", "c10", "std", "torch"))
+        """Whether a name is one slip away from a namespace, or a namespace in another one, or the operators' own."""
+        inner = {path.rpartition("::")[2] for path in self._namespaces}
+        return (
+            name == "aten" or name in inner or any(is_one_slip(name, known) for known in ("at", "c10", "std", "torch"))
+        )
 
     # ---- types
 
@@ -337,5 +340,3 @@ BUILT_IN = frozenset(
         "uint64_t",
     ]
 )
-
-__all__ = ["HELPERS", "UNKNOWN", "ClassMembers", "Found", "Library", "opaque", "substitute"]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from derivlint.cpp.conversion import EXACT, IMPOSSIBLE, UNSURE, Conversions, template_of
+from derivlint.cpp.conversion import IMPOSSIBLE, UNSURE, Conversions, template_of
 from derivlint.cpp.declaration import Function
 from derivlint.cpp.library import instantiated
 from derivlint.cpp.value import BRACES, NULL_OPTION, UNKNOWN, Value
@@ -47,7 +47,6 @@ class Resolution:
 
 
 DISPUTED = {"Tensor", "Scalar"}
-UNSURE_RESOLUTION = Resolution(Outcome.UNSURE)
 
 
 def resolve(conversions: Conversions, functions: Sequence[Function], arguments: Sequence[Value]) -> Resolution:
@@ -210,6 +209,3 @@ def unify(pattern: str, type: str, names: tuple[str, ...], bindings: dict[str, s
         and len(arguments) == len(type_arguments)
         and all(unify(mine, theirs, names, bindings) for mine, theirs in zip(arguments, type_arguments, strict=True))
     )
-
-
-__all__ = ["EXACT", "UNSURE_RESOLUTION", "Outcome", "Resolution", "resolve"]

@@ -116,11 +116,6 @@ def _decoded(masks: dict[str, str]) -> Row:
     return row
 
 
-def relations_name(version: str) -> str:
-    """The name of the file with the table of a release."""
-    return f"relations-{version}.json"
-
-
 @cache
 def load_relations() -> Relations:
     """The bundled table of the newest release."""

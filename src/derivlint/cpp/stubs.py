@@ -17,11 +17,6 @@ from derivlint.cpp.declaration import Declarations, declarations_from_json
 _DATA = Path(__file__).parent / "data"
 
 
-def library_name(version: str) -> str:
-    """The name of the file for a release."""
-    return f"library-{version}.json"
-
-
 def render_library(declarations: Declarations) -> bytes:
     """The declarations as they are shipped, one kind a line."""
     content: dict[str, Any] = declarations.to_json()

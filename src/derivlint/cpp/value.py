@@ -47,14 +47,3 @@ class Value(NamedTuple):
 
 
 UNKNOWN_VALUE = Value(UNKNOWN)
-NO_VALUE = Value(VOID)
-
-
-def variable(type: str) -> Value:
-    """The value of a variable that may be changed."""
-    return Value(type, LVALUE)
-
-
-def constant_variable(type: str) -> Value:
-    """The value of a variable that may not be changed."""
-    return Value(type, CONST_LVALUE)

@@ -110,7 +110,11 @@ class TypeChecker:
         if tree is None:
             return ()
         typer = Inference(scope_of(evaluation, self._is_complete), self._library)
-        value = typer.value_of(tree)
+        try:
+            value = typer.value_of(tree)
+        except RecursionError:
+            # hundreds of levels of brackets: nobody wrote that, and nothing is known of it
+            return ()
         if not typer.problems:
             check_result(typer, tree, value, consumer)
         return (*typer.problems, *typer.notes)
