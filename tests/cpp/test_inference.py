@@ -24,6 +24,7 @@ VARIABLES = {
     "n": "c10::SymInt&",
     "keepdim": "bool&",
     "p": "double&",
+    "factor": "::std::optional<double>&",
     "alpha": "at::Scalar&",
     "maybe": "::std::optional<at::Scalar>&",
     "dtype": "::std::optional<at::ScalarType>&",
@@ -185,6 +186,7 @@ def test_problems(library: Library, text: str, problem: str) -> None:
         "at::_index_put_impl_(self, indices, grad, true, true)",
         "grad.to(maybe_text.has_value() ? self.scalar_type() : *dtype)",
         "std::max(dim, dim)",
+        "upsample_nearest1d(grad, dims, {factor})",
         "c10::multiply_integers(dims)",
     ],
 )

@@ -187,6 +187,8 @@ class Conversions:
             return UNSURE
         if not items:
             return self._empty_rank(wanted)
+        if len(items) == 1 and items[0].type == wanted:
+            return EXACT
         if wanted in ARITHMETIC:
             return self._scalar_rank(items, wanted)
         head, arguments = template_of(wanted)
