@@ -113,6 +113,7 @@ file: tools/autograd/derivatives.yaml
   operators: {checkout}/aten/src/ATen/native/native_functions.yaml (the PyTorch checkout {checkout})
   tags: {checkout}/aten/src/ATen/native/tags.yaml
   C++ functions: {checkout}/torch/csrc/autograd/FunctionsManual.h
+  headers: none
   min-severity: info
   min-confidence: low
   fail-level: error

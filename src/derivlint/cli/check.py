@@ -127,6 +127,7 @@ def _settings_lines(
         yield f"  operators: {operators.describe()}"
         yield f"  tags: {operators.tags or ('of the index' if operators.bundled else 'none')}"
         yield f"  C++ functions: {operators.functions_manual or ('of the index' if operators.bundled else 'unknown')}"
+        yield f"  headers: {', '.join(map(str, operators.headers)) or 'none'}"
         yield f"  min-severity: {of_file.min_severity.value}"
         yield f"  min-confidence: {of_file.min_confidence.value}"
         yield f"  fail-level: {of_file.fail_level.value}"

@@ -195,11 +195,9 @@ def _no_function(typer: Inference, callee: Name, meaning: Meaning, arguments: Se
     name = part.identifier
     if callee.simple is None:
         return _undeclared(typer, callee, meaning, TypeProblemKind.NOT_IN_NAMESPACE)
-    twin = _other_form(
-        name,
-        lambda other: look_up(library, typer.scope, other).functions.exists or library.functions("at", other).exists,
-    )
-    if twin is not None and name.endswith(SYMINT):
+    twin = other_form(name)
+    has_twin = look_up(library, typer.scope, twin).functions.exists or library.functions("at", twin).exists
+    if has_twin and name.endswith(SYMINT):
         return typer.report(TypeProblemKind.SUPERFLUOUS_SYMINT, place, name=name, other=twin)
     other = None
     if library.functions("at", name).exists:
@@ -221,9 +219,9 @@ def _no_function(typer: Inference, callee: Name, meaning: Meaning, arguments: Se
     )
 
 
-def _other_form(name: str, exists: object) -> str | None:
-    other = name.removesuffix(SYMINT) if name.endswith(SYMINT) else name + SYMINT
-    return other if callable(exists) and exists(other) else None
+def other_form(name: str) -> str:
+    """The name of the form of an operator with symbolic sizes, or of the one without."""
+    return name.removesuffix(SYMINT) if name.endswith(SYMINT) else name + SYMINT
 
 
 def _call(typer: Inference, node: Call, callee: Name | Member, found: Found, arguments: list[Value]) -> Value:
@@ -298,7 +296,7 @@ def _refused(
         if other.outcome is Outcome.CHOSEN:
             symint = name.endswith(SYMINT)
             kind = TypeProblemKind.SUPERFLUOUS_SYMINT if symint else TypeProblemKind.MISSING_SYMINT
-            form = name.removesuffix(SYMINT) if symint else name + SYMINT
+            form = other_form(name)
             last = node.args[resolution.blamed].end if resolution.blamed is not None else node.end
             typer.report(kind, (start, last), other=form, **facts)
             return
@@ -327,7 +325,7 @@ def _refused(
 
 def _twin(typer: Inference, callee: Name | Member, name: str) -> Found:
     """The form of the same operator for symbolic sizes, or without them."""
-    other = name.removesuffix(SYMINT) if name.endswith(SYMINT) else name + SYMINT
+    other = other_form(name)
     if isinstance(callee, Member):
         owner = typer.values.get(callee.object, UNKNOWN_VALUE)
         return typer.library.methods(owner.type, other) or NOTHING

@@ -93,7 +93,7 @@ def binary_value(typer: Inference, node: Binary) -> Value:
         return right
     relations = typer.conversions.relations
     a, b = left.type, right.type
-    place = (node.op_start, node.op_start + _width(typer, node))
+    place = (node.op_start, node.op_start + len(node.op))
     if op in LOGICAL:
         if relations.knows(a) and relations.knows(b) and not (relations.condition(a) and relations.condition(b)):
             typer.report(TypeProblemKind.OPERANDS, place, name=op, given=(a, b))
@@ -110,10 +110,6 @@ def binary_value(typer: Inference, node: Binary) -> Value:
         literal = left.constant is not None and right.constant is not None
         typer.report(TypeProblemKind.INTEGER_DIVISION, node, name="literals" if literal else "", given=(a, b))
     return Value(result)
-
-
-def _width(typer: Inference, node: Binary) -> int:
-    return len(node.op)
 
 
 def _unlisted(typer: Inference, op: str, left: Value, right: Value, place: tuple[int, int]) -> Value:
