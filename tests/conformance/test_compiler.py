@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import copy
+import random
 from pathlib import Path
 
 from derivlint.compiler.gxx import find_toolchain
 from derivlint.compiler.judge import refusals
 from derivlint.cpp.problem import ACCEPTED
+from derivlint.lint import run_rules
 from derivlint.model import build_model
 from derivlint.model.evaluation import evaluations
+from derivlint.rules import load_rules
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile
-from tests.conformance.compiler_oracle import judge, mutants
+from tests.conformance.compiler_oracle import judge, mutants, operators
+from tests.conformance.mutators import body, to_yaml
 
 SEED = 20261121
 COUNT = 280
@@ -40,3 +45,46 @@ def test_changed_formulas_are_judged_as_the_compiler_judges_them() -> None:
     assert 0.5 * len(verdicts) < refused < 0.95 * len(verdicts)
     different = [str(verdict) for verdict in verdicts if not verdict.agrees]
     assert len(different) <= PERCENT * len(verdicts) / 100, different
+
+
+#: Pieces of C++ that end up in wrong places.
+PIECES = (
+    "(",
+    ")",
+    "{",
+    "}",
+    "<",
+    ">",
+    "::",
+    ".",
+    "->",
+    ".*",
+    '"',
+    ",",
+    "?",
+    ":",
+    "[",
+    "]",
+    "std::",
+    "&",
+    "*",
+    "T<",
+    "#",
+    "é",
+)
+
+
+def test_whatever_stands_in_a_formula_no_rule_crashes() -> None:
+    dice = random.Random(SEED)
+    rules = load_rules()
+    crashes = []
+    for entry, key, mutant in mutants(SEED + 1, 500):
+        text = mutant.text
+        for _ in range(dice.randrange(3)):
+            at = dice.randrange(len(text) + 1)
+            text = text[:at] + dice.choice(PIECES) + text[at + dice.randrange(2) :]
+        changed = copy.deepcopy(entry)
+        body(changed)[key] = text
+        result = run_rules(build_model(SourceFile("d.yaml", to_yaml(changed)), operators()), rules)
+        crashes += [text for _ in range(result.internal_errors)]
+    assert crashes == []

@@ -115,6 +115,8 @@ def type_of(library: Library, text: str, *, forward: bool = False) -> str:
         ("self.item<double>()", "double"),
         ("mystery.anything(1)[2]", "?"),
         ("mystery + grad", "?"),
+        ("grad.*self", "?"),
+        ("dim <=> 1", "?"),
     ],
 )
 def test_types(library: Library, text: str, type: str) -> None:

@@ -81,12 +81,17 @@ class Relations:
         return self._single("condition", a) is not None
 
     def unary(self, op: str, a: str) -> str | None:
-        """The type of ``op a``, None where that is not defined, ``UNKNOWN`` where it is no type of the table."""
-        return self._type(self._single(f"unary {op}", a))
+        """The type of ``op a``, None where that is not defined, ``UNKNOWN`` where it is no type of the table.
+
+        Of an operator that is not tabulated, such as ``.*``, the type is unknown.
+        """
+        table = f"unary {op}"
+        return self._type(self._single(table, a)) if table in self._content else UNKNOWN
 
     def binary(self, op: str, a: str, b: str) -> str | None:
         """The type of ``a op b``, as for :meth:`unary`."""
-        return self._type(self._pair(f"binary {op}", a, b))
+        table = f"binary {op}"
+        return self._type(self._pair(table, a, b)) if table in self._content else UNKNOWN
 
     def ternary(self, a: str, b: str) -> str | None:
         """The common type of two branches of a conditional, as for :meth:`unary`."""
