@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 import pytest
 
+from derivlint.cpp.header import read_declarations
 from derivlint.model import Model, build_model
 from derivlint.model.evaluation import Mode, Origin
-from derivlint.schema import NativeFunctions, read_native_functions
+from derivlint.schema import NativeFunctions, installed_torch, read_native_functions
 from derivlint.source import SourceFile
 
 
@@ -136,3 +138,37 @@ def test_the_released_file_has_no_problems(derivatives_path: Path, bundled_nativ
     model: Model = build_model(SourceFile.read(derivatives_path), bundled_natives)
     assert model.is_pytorchs_own
     assert {item.problem.kind.value for item in model.all_type_problems()} == {"integer-base", "integer-division"}
+
+
+#: Pieces of declarations that end up in wrong places of a header.
+PIECES = (
+    "T",
+    "template <typename T> ",
+    "&",
+    "Tensor",
+    "std::optional<",
+    ">",
+    ",",
+    ")",
+    "...",
+    "};",
+    "std::array<bool,N>",
+)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_whatever_a_header_declares_formulas_are_read(
+    seed: int, derivatives_path: Path, bundled_natives: NativeFunctions
+) -> None:
+    torch = installed_torch()
+    assert torch is not None
+    assert torch.functions_manual is not None
+    dice = random.Random(seed)
+    text = torch.functions_manual.read_text(encoding="utf-8")
+    for _ in range(60):
+        at = dice.randrange(len(text))
+        text = text[:at] + dice.choice(PIECES) + text[at + dice.randrange(4) :]
+    declarations = read_declarations(text).declarations.to_json()
+    natives = bundled_natives.with_declarations(declarations, complete=True)
+    model = build_model(SourceFile.read(derivatives_path), natives)
+    assert all(item.line.entry in model.entries for item in model.all_type_problems())

@@ -309,7 +309,9 @@ def _refused(
         subject = argument.spelling if isinstance(argument, Name) else ""
         typer.report(TypeProblemKind.NOT_CALLED, argument, name=subject)
         return
-    parameters = {function.parameters[blamed].name for function in resolution.considered}
+    parameters = {
+        function.parameters[blamed].name for function in resolution.considered if blamed < len(function.parameters)
+    }
     argument = node.args[blamed]
     typer.report(
         TypeProblemKind.ARGUMENT_TYPE,

@@ -100,7 +100,11 @@ class Conversions:
         if type.endswith("*"):
             return self.knows(type[:-1])
         head, arguments = template_of(type)
-        return head in TEMPLATES and all(argument.isdigit() or self.knows(argument) for argument in arguments)
+        if head == "array":
+            return len(arguments) == 2 and self.knows(arguments[0]) and arguments[1].isdigit()
+        wanted = {"tuple": len(arguments), "pair": 2}.get(head, 1)
+        # a header may name a template without its arguments
+        return head in TEMPLATES and len(arguments) == wanted and all(map(self.knows, arguments))
 
     def rank(self, value: Value, wanted: str) -> int:
         """How the value converts to a parameter of type ``wanted``: a rank, ``IMPOSSIBLE`` or ``UNSURE``."""

@@ -111,7 +111,8 @@ def _best(viable: list[tuple[Function, list[int]]]) -> Function | None:
 
 def _is_better(ranks: list[int], theirs: list[int]) -> bool:
     better = False
-    for mine, other in zip(ranks, theirs, strict=True):
+    # what stands where one has "..." is compared with nothing
+    for mine, other in zip(ranks, theirs, strict=False):
         if mine > other:
             return False
         better = better or mine < other
@@ -121,7 +122,8 @@ def _is_better(ranks: list[int], theirs: list[int]) -> bool:
 def _is_disputed(arguments: Sequence[Value], viable: list[tuple[Function, list[int]]]) -> bool:
     """Whether compilers disagree: a braced list for a tensor or a scalar."""
     return any(
-        argument.type == BRACES and {function.parameters[i].type for function, _ in viable} == DISPUTED
+        argument.type == BRACES
+        and {function.parameters[i].type for function, _ in viable if i < len(function.parameters)} == DISPUTED
         for i, argument in enumerate(arguments)
     )
 
