@@ -20,11 +20,12 @@ ALLOWED: dict[str, set[str]] = {
     "schema": {"source", "grammar", "yaml_reader"},
     "cpp": {"source", "grammar", "yaml_reader", "formula", "schema"},
     "model": {"source", "yaml_reader", "formula", "schema", "cpp"},
-    "lint": {"source", "yaml_reader", "formula", "schema", "cpp", "model"},
-    "rules": {"source", "yaml_reader", "formula", "schema", "cpp", "model", "lint"},
-    "formats": {"source", "yaml_reader", "formula", "schema", "cpp", "model", "lint", "rules"},
+    "meaning": {"source", "yaml_reader", "formula", "schema", "cpp", "model"},
+    "lint": {"source", "yaml_reader", "formula", "schema", "cpp", "model", "meaning"},
+    "rules": {"source", "yaml_reader", "formula", "schema", "cpp", "model", "meaning", "lint"},
+    "formats": {"source", "yaml_reader", "formula", "schema", "cpp", "model", "meaning", "lint", "rules"},
     "compiler": {"source", "yaml_reader", "formula", "schema", "cpp", "model", "lint"},
-    "cli": {"source", "yaml_reader", "formula", "schema", "cpp", "model", "lint", "rules", "formats", "compiler"},
+    "cli": {"source", "yaml_reader", "formula", "schema", "cpp", "model", "meaning", "lint", "rules", "formats", "compiler"},
 }
 
 

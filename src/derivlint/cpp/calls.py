@@ -226,6 +226,8 @@ def other_form(name: str) -> str:
 
 def _call(typer: Inference, node: Call, callee: Name | Member, found: Found, arguments: list[Value]) -> Value:
     name = callee.name if isinstance(callee, Member) else callee.parts[-1].identifier
+    if len(found.functions) == 1:
+        typer.callees[node] = found.functions[0]
     if not found.complete:
         results = {function.result for function in found.functions if not opaque(function)}
         return (
@@ -235,6 +237,7 @@ def _call(typer: Inference, node: Call, callee: Name | Member, found: Found, arg
         )
     resolution = resolve(typer.conversions, found.functions, arguments)
     if resolution.function is not None:
+        typer.callees[node] = resolution.function
         _note(typer, node, callee, name, resolution.function, arguments)
     if resolution.outcome in (Outcome.CHOSEN, Outcome.UNSURE):
         return value_of_type(resolution.result)

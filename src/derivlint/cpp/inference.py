@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from derivlint.cpp import calls, operators
+from derivlint.cpp.declaration import Function
 from derivlint.cpp.library import Library
 from derivlint.cpp.problem import ACCEPTED, TypeProblem, TypeProblemKind
 from derivlint.cpp.scope import Scope
@@ -57,6 +58,7 @@ class Inference:
         problems: what was found wrong, in the order in which it was found.
         notes: what compiles and is hardly meant.
         values: the value of every expression of the tree that was looked at.
+        callees: the function that each call was found to call.
     """
 
     def __init__(self, scope: Scope, library: Library) -> None:
@@ -66,6 +68,7 @@ class Inference:
         self.problems: list[TypeProblem] = []
         self.notes: list[TypeProblem] = []
         self.values: dict[Expr, Value] = {}
+        self.callees: dict[Expr, Function] = {}
 
     def value_of(self, node: Expr) -> Value:
         """The value of an expression, braced lists included."""

@@ -35,6 +35,7 @@ class Model:
         natives: the operators it is judged against.
         entries: the items of the file, in order.
         schema_problems: why an entry's schema resolves to no function, by the entry's index.
+        derived: what floors above worked out of it, by its class, so that it is worked out once.
     """
 
     def __init__(self, document: Document, natives: NativeFunctions) -> None:
@@ -42,6 +43,7 @@ class Model:
         self.natives = natives
         self.entries: tuple[Entry, ...] = tuple(read_entries(document.root))
         self.schema_problems: dict[int, SchemaProblem] = {}
+        self.derived: dict[type, object] = {}
         self._infos: dict[str, InfoByKey] = {}
         self._matches: dict[str, FunctionMatch] = {}
         self._uses: dict[int, tuple[FunctionMatch, ...]] = {}
@@ -164,7 +166,8 @@ class Model:
         return len(self.schema_problems) >= MANY_UNKNOWN
 
     @cached_property
-    def _typing(self) -> TypeChecker:
+    def typing(self) -> TypeChecker:
+        """What works out the types of formulas, with the declarations that hold for the file."""
         natives = self.natives
         if self.is_of_another_release and not natives.declarations_complete:
             # helpers change from release to release
@@ -177,7 +180,7 @@ class Model:
         """What C++ would refuse in the entry's formulas, and in what PyTorch makes of them for other functions."""
         found = self._type_problems.get(entry.index)
         if found is None:
-            found = self._type_problems[entry.index] = self._typing.problems(
+            found = self._type_problems[entry.index] = self.typing.problems(
                 entry, evaluations(entry, self.differentiabilities(entry))
             )
         return found

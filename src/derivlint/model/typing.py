@@ -16,7 +16,7 @@ from derivlint.cpp.library import Library
 from derivlint.cpp.problem import ACCEPTED, TypeProblem, TypeProblemKind
 from derivlint.cpp.scope import BACKWARD_LEVELS, FORWARD_LEVELS, Scope, declared_value
 from derivlint.cpp.value import TENSOR
-from derivlint.formula import parse_formula
+from derivlint.formula import Expr, parse_formula
 from derivlint.model.consequences import is_checkable, is_consequence, is_known_wrong
 from derivlint.model.entry import Entry, KeyedFormula
 from derivlint.model.evaluation import Evaluation, Mode, Origin
@@ -91,6 +91,21 @@ class TypeChecker:
                     wrong.add(line)
                 found.extend(_located(evaluation, problem) for problem in problems if not _is_told(evaluation, problem))
         return tuple(sorted(found, key=lambda item: item.where))
+
+    def typed(self, evaluation: Evaluation, tree: Expr) -> Inference:
+        """The types of everything in an expression, whatever is wrong with it.
+
+        Args:
+            evaluation: where the expression is evaluated.
+            tree: its syntax tree.
+        """
+        typer = Inference(scope_of(evaluation, self._is_complete), self._library)
+        try:
+            typer.value_of(tree)
+        except RecursionError:
+            # hundreds of levels of brackets: nothing is known of it
+            return Inference(typer.scope, self._library)
+        return typer
 
     def _check(self, evaluation: Evaluation) -> tuple[TypeProblem, ...]:
         key = (evaluation.text, evaluation.mode, evaluation.consumer, *evaluation.variables.items())

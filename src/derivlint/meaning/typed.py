@@ -1,0 +1,83 @@
+"""The formulas of an entry as typed syntax trees: what the interpretation of formulas works on.
+
+The tree is that of the expression which the generated code evaluates: saved properties are variables in it
+(``self.sym_sizes()`` is ``self_sym_sizes``), and ``auto_linear`` and ``auto_element_wise`` are expanded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from derivlint.cpp.declaration import Function
+from derivlint.cpp.value import UNKNOWN_VALUE, Value
+from derivlint.formula import Expr, parse_formula
+from derivlint.model import Entry, KeyedFormula, Model
+from derivlint.model.entry import InFormula
+from derivlint.model.evaluation import Evaluation, Mode, Origin, evaluations
+from derivlint.source import Span
+
+
+@dataclass(eq=False)
+class TypedFormula:
+    """A formula of an entry, typed where the generated code of the entry's own function evaluates it.
+
+    Attributes:
+        evaluation: the expression and its variables.
+        tree: its syntax tree.
+        values: the type of every expression in it; nothing is told of what is not understood.
+        callees: the function that each call calls, where it is known.
+    """
+
+    evaluation: Evaluation
+    tree: Expr
+    values: dict[Expr, Value] = field(repr=False)
+    callees: dict[Expr, Function] = field(repr=False)
+
+    @property
+    def line(self) -> KeyedFormula:
+        """The key and the formula as written."""
+        return self.evaluation.line
+
+    @property
+    def is_backward(self) -> bool:
+        """Whether it is a backward formula; else it is a forward formula."""
+        return self.evaluation.mode is Mode.BACKWARD
+
+    @property
+    def text(self) -> str:
+        """The expression."""
+        return self.evaluation.text
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The arguments or outputs that the key names."""
+        return frozenset(name.text for name in self.line.names)
+
+    def type_of(self, node: Expr) -> str:
+        """The canonical C++ type of an expression, ``?`` where it is not known."""
+        return self.values.get(node, UNKNOWN_VALUE).type
+
+    def source_of(self, node: InFormula) -> str:
+        """The text of a part of the expression as the author wrote it; as it is generated where it is not written."""
+        written = self.evaluation.written_range(node.start, node.end)
+        if written is None:
+            return self.text[node.start : node.end]
+        return self.line.formula.text[written[0] : written[1]]
+
+    def span_of(self, node: InFormula) -> Span:
+        """The place in the file of a part of the expression; the whole value where it is generated."""
+        written = self.evaluation.written_range(node.start, node.end)
+        return self.line.value.span if written is None else self.line.range(*written)
+
+
+def typed_formulas(model: Model, entry: Entry) -> Iterator[TypedFormula]:
+    """The backward and forward formulas of an entry that its own function's generated code evaluates."""
+    for evaluation in evaluations(entry, model.differentiabilities(entry)):
+        if evaluation.origin is not Origin.YAML or evaluation.mode is Mode.SAVE:
+            continue
+        tree = parse_formula(evaluation.text).tree
+        if tree is not None:
+            typer = model.typing.typed(evaluation, tree)
+            yield TypedFormula(evaluation, tree, typer.values, typer.callees)
