@@ -67,6 +67,7 @@ INVALID = (
 """,
         at="3:33-38",
         message='the tensor "other" is saved for nothing: the formula mentions it only in a string',
+        also=("wrong-gradient",),
     ),
 )
 

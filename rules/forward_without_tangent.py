@@ -96,6 +96,7 @@ INVALID = (
         at="3:11-64",
         message='the forward formula of "result" uses no tangent but "original_self_t"',
         help='write the new tangent into the old one with "self_t.copy_(...)"',
+        also=("wrong-tangent",),
     ),
     Invalid(
         """\

@@ -32,7 +32,7 @@ from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.wording import quoted
 from derivlint.model import Model, Role
 
-META = RuleMeta(severity=Severity.WARNING, checks=("X10",))
+META = RuleMeta(severity=Severity.INFO, checks=("X10",))
 
 VALID = (
     """\

@@ -64,6 +64,7 @@ INVALID = (
         at="2:24-26",
         message="the power of an integer and an integer tensor is an integer",
         help='write it as a "double", such as "2.0"',
+        also=("wrong-gradient",),
     ),
 )
 

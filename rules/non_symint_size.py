@@ -35,7 +35,7 @@ from collections.abc import Iterator
 
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
 from derivlint.lint.wording import quoted
-from derivlint.model import KeyedFormula, Role
+from derivlint.model import KeyedFormula, Model, Role
 from derivlint.model.sizes import SYMBOLIC, PlainSize, plain_sizes
 
 META = RuleMeta(severity=Severity.ERROR, checks=("L13", "L14", "L15"))
@@ -95,8 +95,15 @@ INVALID = (
 )
 
 
-def check(line: KeyedFormula) -> Iterator[Finding]:
-    """Judge the calls of one backward formula."""
+def check(model: Model) -> Iterator[Finding]:
+    """Judge the calls of backward formulas, unless the PyTorch of the file has plain sizes only."""
+    if model.natives.has_symbolic_sizes:
+        for body in model.bodies():
+            for line in body.lines:
+                yield from _judge(line)
+
+
+def _judge(line: KeyedFormula) -> Iterator[Finding]:
     if line.role is not Role.BACKWARD or line.text is None:
         return
     text = line.formula.text

@@ -93,6 +93,7 @@ INVALID = (
         at="3:11-28",
         message='torchgen does not replace every "self" by its primal and refuses those that are left',
         help='put blanks around the operators in the formula of "self"',
+        also=("wrong-gradient",),
     ),
 )
 

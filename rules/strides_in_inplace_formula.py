@@ -60,6 +60,7 @@ INVALID = (
 """,
         at="2:31-35",
         message='the strides of "self" cannot be used: "random_" overwrites "self"',
+        also=("unused-gradient",),
     ),
 )
 

@@ -78,7 +78,7 @@ INVALID = (
     Invalid(
         """\
 - name: atan2(Tensor self, Tensor other) -> Tensor
-  self: grad.where(self == 0, other)
+  self: grad.where(self == 0, grad)
   other: grad.zeros_like(other)
 """,
         at="3:15-32",

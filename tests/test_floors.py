@@ -25,7 +25,19 @@ ALLOWED: dict[str, set[str]] = {
     "rules": {"source", "yaml_reader", "formula", "schema", "cpp", "model", "meaning", "lint"},
     "formats": {"source", "yaml_reader", "formula", "schema", "cpp", "model", "meaning", "lint", "rules"},
     "compiler": {"source", "yaml_reader", "formula", "schema", "cpp", "model", "lint"},
-    "cli": {"source", "yaml_reader", "formula", "schema", "cpp", "model", "meaning", "lint", "rules", "formats", "compiler"},
+    "cli": {
+        "source",
+        "yaml_reader",
+        "formula",
+        "schema",
+        "cpp",
+        "model",
+        "meaning",
+        "lint",
+        "rules",
+        "formats",
+        "compiler",
+    },
 }
 
 

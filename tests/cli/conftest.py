@@ -14,8 +14,8 @@ from derivlint.cli.main import cli
 from derivlint.lint import Confidence, Finding, Rule, RuleMeta, Severity
 from derivlint.model import Entry, KeyedFormula
 
-SIN = "- name: sin(Tensor self) -> Tensor\n  self: grad * self.cos()\n  result: auto_element_wise\n"
-COS = "- name: cos(Tensor self) -> Tensor\n  self: grad * -self.sin()\n"
+SIN = "- name: sin(Tensor self) -> Tensor\n  self: grad * self.cos().conj()\n  result: auto_element_wise\n"
+COS = "- name: cos(Tensor self) -> Tensor\n  self: grad * -self.sin().conj()\n"
 ADD = "- func: add_one(Tensor self) -> Tensor\n  variants: function\n"
 
 NO_FINDINGS = "no findings in 1 file (1 entry, 2 formulas)\n"

@@ -17,7 +17,7 @@ from tests.cli.conftest import ADD, COS, NO_FINDINGS, SIN, Run
 
 ERROR = """\
 derivatives.yaml:2:21: error: "cos" is used [error-rule]
-    2 |   self: grad * self.cos()
+    2 |   self: grad * self.cos().conj()
       |                     ^^^
 """
 

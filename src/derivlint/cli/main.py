@@ -12,6 +12,7 @@ from derivlint.cli.exits import CLEAN, INTERNAL, INTERRUPTED, REPORT_HINT, debug
 #: Each command and the module that holds it.
 COMMANDS = {
     "check": "derivlint.cli.check",
+    "coverage": "derivlint.cli.coverage",
     "docs": "derivlint.cli.docs",
     "index": "derivlint.cli.index",
     "model": "derivlint.cli.model",

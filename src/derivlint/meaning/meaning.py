@@ -2,8 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+from derivlint.cpp.problem import ACCEPTED
+from derivlint.meaning.interpret import Interpretation, Interpreter
+from derivlint.meaning.operators import Operators
 from derivlint.meaning.typed import TypedFormula, typed_formulas
 from derivlint.model import DispatchBody, Entry, Model
+from derivlint.model.entry import InFormula
+from derivlint.model.gradients import gradients_of
+from derivlint.model.scope import undeclared_names
+
+T = TypeVar("T")
 
 
 class Meaning:
@@ -11,7 +22,12 @@ class Meaning:
 
     def __init__(self, model: Model) -> None:
         self.model = model
+        self.operators = Operators(model)
+        self._interpreter = Interpreter(self.operators)
         self._formulas: dict[int, tuple[TypedFormula, ...]] = {}
+        self._interpretations: dict[TypedFormula, Interpretation] = {}
+        self._of_entries: dict[int, tuple[Interpretation, ...]] = {}
+        self._findings: dict[object, tuple[object, ...]] = {}
 
     def formulas(self, entry: Entry) -> tuple[TypedFormula, ...]:
         """The backward and forward formulas of an entry, typed."""
@@ -19,6 +35,46 @@ class Meaning:
         if found is None:
             found = self._formulas[entry.index] = tuple(typed_formulas(self.model, entry))
         return found
+
+    def interpretation(self, formula: TypedFormula) -> Interpretation:
+        """What a formula means."""
+        found = self._interpretations.get(formula)
+        if found is None:
+            found = self._interpretations[formula] = self._interpreter.interpret(formula)
+        return found
+
+    def interpretations(self, entry: Entry) -> tuple[Interpretation, ...]:
+        """What the backward and forward formulas of an entry mean."""
+        found = self._of_entries.get(entry.index)
+        if found is None:
+            found = self._of_entries[entry.index] = tuple(map(self.interpretation, self.formulas(entry)))
+        return found
+
+    def all(self, find: Callable[[Interpretation], Iterable[T]]) -> tuple[T, ...]:
+        """What a function finds in the formulas of all entries, in file order; each function is asked once."""
+        found = self._findings.get(find)
+        if found is None:
+            found = self._findings[find] = tuple(
+                item
+                for entry in self.model.entries
+                for interpretation in self.interpretations(entry)
+                for item in find(interpretation)
+            )
+        return found  # type: ignore[return-value]
+
+    def is_told(self, formula: TypedFormula, node: InFormula) -> bool:
+        """Whether other rules already say that a part of a formula is wrong, so that its meaning is not judged."""
+        line = formula.line
+        if gradients_of(line.body).conflict is not None:
+            return True
+        written = formula.evaluation.written_range(node.start, node.end) or (0, len(line.formula.text))
+        told = [(name.word.start, name.word.end) for name in undeclared_names(line)]
+        told += [
+            (item.start, item.end)
+            for item in self.model.type_problems(line.entry)
+            if item.line is line and item.is_written and item.problem.kind not in ACCEPTED
+        ]
+        return any(start < written[1] and written[0] < end for start, end in told)
 
     def formulas_of(self, body: DispatchBody) -> tuple[TypedFormula, ...]:
         """The formulas of one dispatch key."""

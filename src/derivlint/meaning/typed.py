@@ -12,8 +12,9 @@ from functools import cached_property
 
 from derivlint.cpp.declaration import Function
 from derivlint.cpp.value import UNKNOWN_VALUE, Value
-from derivlint.formula import Expr, parse_formula
+from derivlint.formula import Expr
 from derivlint.model import Entry, KeyedFormula, Model
+from derivlint.model.consequences import is_checkable
 from derivlint.model.entry import InFormula
 from derivlint.model.evaluation import Evaluation, Mode, Origin, evaluations
 from derivlint.source import Span
@@ -73,11 +74,13 @@ class TypedFormula:
 
 
 def typed_formulas(model: Model, entry: Entry) -> Iterator[TypedFormula]:
-    """The backward and forward formulas of an entry that its own function's generated code evaluates."""
+    """The backward and forward formulas of an entry that its own function's generated code evaluates.
+
+    A formula under a key that makes no sense, or that is meant as another word, has no meaning.
+    """
     for evaluation in evaluations(entry, model.differentiabilities(entry)):
-        if evaluation.origin is not Origin.YAML or evaluation.mode is Mode.SAVE:
+        if evaluation.origin is not Origin.YAML or evaluation.mode is Mode.SAVE or not is_checkable(evaluation.line):
             continue
-        tree = parse_formula(evaluation.text).tree
-        if tree is not None:
-            typer = model.typing.typed(evaluation, tree)
-            yield TypedFormula(evaluation, tree, typer.values, typer.callees)
+        typed = model.typing.typed(evaluation, evaluation.text)
+        if typed is not None:
+            yield TypedFormula(evaluation, typed.tree, typed.typer.values, typed.typer.callees)

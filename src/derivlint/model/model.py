@@ -179,6 +179,9 @@ class Model:
     def type_problems(self, entry: Entry) -> tuple[FormulaProblem, ...]:
         """What C++ would refuse in the entry's formulas, and in what PyTorch makes of them for other functions."""
         found = self._type_problems.get(entry.index)
+        if found is None and not self.natives.has_symbolic_sizes:
+            # the tables of C++ are those of a much later PyTorch
+            found = self._type_problems[entry.index] = ()
         if found is None:
             found = self._type_problems[entry.index] = self.typing.problems(
                 entry, evaluations(entry, self.differentiabilities(entry))
@@ -217,6 +220,15 @@ class Model:
             if entry.function is not None:
                 found.setdefault(str(entry.function.schema), []).append(entry)
         return {schema: tuple(entries) for schema, entries in found.items()}
+
+    @cached_property
+    def entries_by_base(self) -> dict[str, tuple[Entry, ...]]:
+        """The entries of all overloads of an operator, by its base name, in file order."""
+        found: dict[str, list[Entry]] = {}
+        for entry in self.entries:
+            if entry.function is not None:
+                found.setdefault(entry.function.canonical.name.base, []).append(entry)
+        return {base: tuple(entries) for base, entries in found.items()}
 
     def served_without_default(self, entry: Entry) -> list[NativeFunction]:
         """Functions that the entry serves but whose generated code needs its ``Default`` formulas, which are missing.

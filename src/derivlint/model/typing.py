@@ -15,7 +15,7 @@ from derivlint.cpp.inference import Inference
 from derivlint.cpp.library import Library
 from derivlint.cpp.problem import ACCEPTED, TypeProblem, TypeProblemKind
 from derivlint.cpp.scope import BACKWARD_LEVELS, FORWARD_LEVELS, Scope, declared_value
-from derivlint.cpp.value import TENSOR
+from derivlint.cpp.value import TENSOR, UNKNOWN_VALUE, Value
 from derivlint.formula import Expr, parse_formula
 from derivlint.model.consequences import is_checkable, is_consequence, is_known_wrong
 from derivlint.model.entry import Entry, KeyedFormula
@@ -55,6 +55,21 @@ class FormulaProblem:
         return self.evaluation.origin is Origin.YAML and self.evaluation.mode is not Mode.SAVE
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Typed:
+    """An expression with its types.
+
+    Attributes:
+        tree: its syntax tree.
+        typer: the types of everything in it.
+        value: the value of the whole.
+    """
+
+    tree: Expr
+    typer: Inference
+    value: Value
+
+
 class TypeChecker:
     """Checks the formulas of one model; an expression that occurs several times is looked at once."""
 
@@ -62,6 +77,7 @@ class TypeChecker:
         self._library = library
         self._is_complete = is_complete
         self._checked: dict[tuple[object, ...], tuple[TypeProblem, ...]] = {}
+        self._typed: dict[tuple[object, ...], Typed | None] = {}
 
     def problems(self, entry: Entry, evaluations: Iterable[Evaluation]) -> tuple[FormulaProblem, ...]:
         """The problems of an entry's formulas, each once, in file order.
@@ -92,20 +108,27 @@ class TypeChecker:
                 found.extend(_located(evaluation, problem) for problem in problems if not _is_told(evaluation, problem))
         return tuple(sorted(found, key=lambda item: item.where))
 
-    def typed(self, evaluation: Evaluation, tree: Expr) -> Inference:
-        """The types of everything in an expression, whatever is wrong with it.
+    def typed(self, evaluation: Evaluation, text: str) -> Typed | None:
+        """The types of everything in an expression, whatever is wrong with it; None where it does not parse.
 
         Args:
             evaluation: where the expression is evaluated.
-            tree: its syntax tree.
+            text: the expression.
         """
+        key = (text, evaluation.mode, *evaluation.variables.items())
+        if key not in self._typed:
+            tree = parse_formula(text).tree
+            self._typed[key] = None if tree is None else self._inferred(evaluation, tree)
+        return self._typed[key]
+
+    def _inferred(self, evaluation: Evaluation, tree: Expr) -> Typed:
         typer = Inference(scope_of(evaluation, self._is_complete), self._library)
         try:
-            typer.value_of(tree)
+            value = typer.value_of(tree)
         except RecursionError:
-            # hundreds of levels of brackets: nothing is known of it
-            return Inference(typer.scope, self._library)
-        return typer
+            # hundreds of levels of brackets: nobody wrote that, and nothing is known of it
+            return Typed(tree, Inference(typer.scope, self._library), UNKNOWN_VALUE)
+        return Typed(tree, typer, value)
 
     def _check(self, evaluation: Evaluation) -> tuple[TypeProblem, ...]:
         key = (evaluation.text, evaluation.mode, evaluation.consumer, *evaluation.variables.items())
@@ -121,18 +144,17 @@ class TypeChecker:
         if copied is not None and SELF_TANGENT_RAW in evaluation.variables:
             # the kernel has the formula twice, where a tensor is wanted; once tells as much
             text, consumer = copied, Consumer(Use.ASSIGNED, type=TENSOR)
-        tree = parse_formula(text).tree
-        if tree is None:
+        typed = self.typed(evaluation, text)
+        if typed is None:
             return ()
-        typer = Inference(scope_of(evaluation, self._is_complete), self._library)
-        try:
-            value = typer.value_of(tree)
-        except RecursionError:
-            # hundreds of levels of brackets: nobody wrote that, and nothing is known of it
-            return ()
-        if not typer.problems:
-            check_result(typer, tree, value, consumer)
-        return (*typer.problems, *typer.notes)
+        typer = typed.typer
+        problems = tuple(typer.problems)
+        if not problems:
+            check_result(typer, typed.tree, typed.value, consumer)
+            problems = tuple(typer.problems)
+            # what takes the value is no fact of the expression
+            typer.problems.clear()
+        return (*problems, *typer.notes)
 
 
 def scope_of(evaluation: Evaluation, is_complete: bool) -> Scope:

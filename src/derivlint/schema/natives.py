@@ -13,6 +13,9 @@ from derivlint.schema.names import FOREACH_PREFIX, OperatorName
 from derivlint.schema.native_function import NativeFunction
 from derivlint.source import SourceFile, Span
 
+#: A whole PyTorch has more functions than this.
+WHOLE = 500
+
 
 class NativeProblem(NamedTuple):
     """Something in a file of native functions that could not be read."""
@@ -75,6 +78,20 @@ class NativeFunctions:
         other.declarations = declarations
         other.declarations_complete = complete
         return other
+
+    @cached_property
+    def has_symbolic_sizes(self) -> bool:
+        """Whether the PyTorch of these functions has ``SymInt``, as from 1.13 on; so if only a part of it is known."""
+        return self._is_part or any("SymInt" in function.func_text for function in self.written)
+
+    @cached_property
+    def has_composite_keys(self) -> bool:
+        """Whether its dispatch tables tell composite functions, as from 1.8 on; so if only a part of it is known."""
+        return self._is_part or any("CompositeExplicitAutograd" in (item.dispatch or ()) for item in self.written)
+
+    @property
+    def _is_part(self) -> bool:
+        return len(self.written) < WHOLE
 
     def _family(self, base: str) -> Family | None:
         key = view_base(base)

@@ -1,0 +1,104 @@
+"""A backward formula has a term without the gradient.
+
+## What it detects
+
+A sum, a "where", a "masked_fill" or a choice by "?" of which one part depends on the gradient and another does not,
+and is not zero.
+
+## Why it is bad
+
+A backward formula is a vector-Jacobian product: a gradient of zero gives a gradient of zero. With such a term
+parameters move although the loss does not depend on them.
+
+## Example
+
+    - name: masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor
+      self: grad.masked_fill(mask, value)
+      mask: non_differentiable
+
+## Instead
+
+    - name: masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor
+      self: grad.masked_fill(mask, 0)
+      mask: non_differentiable
+
+## What it cannot see
+
+A helper is taken as linear in its gradients and tangents, as the names of its parameters tell; its body is not read.
+An operator that is neither in the table of operators nor declared "auto_linear" in the file is unknown, and nothing
+is said of what is made of it. Operators for PyTorch's own tests ("_test_...") are left alone: their formulas are
+wrong on purpose.
+
+## Sources
+
+Griewank and Walther, Evaluating Derivatives, section 3; the notes at the head of derivatives.yaml.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.degree_wording import not_linear_finding
+from derivlint.meaning import meaning_of
+from derivlint.meaning.facts import Cause
+from derivlint.meaning.linearity import not_linear
+from derivlint.model import Model
+
+META = RuleMeta(severity=Severity.ERROR)
+
+VALID = (
+    """\
+- name: masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor
+  self: grad.masked_fill(mask, 0)
+  mask: non_differentiable
+""",
+    """\
+- name: clamp_min(Tensor self, Scalar min) -> Tensor
+  self: where(self >= min, grad, at::scalar_tensor(0., grad.options()))
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor
+  self: grad.masked_fill(mask, value)
+  mask: non_differentiable
+""",
+        at="2:32-37",
+        message='the term "value" has no gradient, and the rest of the sum is linear in the gradient "grad"',
+        help="a backward formula is linear in the gradients of the outputs",
+    ),
+    Invalid(
+        """\
+- name: exp(Tensor self) -> Tensor
+  self: grad * result.conj() + result
+""",
+        at="2:32-38",
+        message='the term "result" has no gradient, and the rest of the sum is linear in the gradient "grad"',
+        help="a backward formula is linear in the gradients of the outputs",
+    ),
+    Invalid(
+        """\
+- name: lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor
+  self: 'weight.isComplex() ? self * (1 - weight.conj().toComplexDouble()) : grad * (1 - weight.toDouble())'
+  end: grad * weight.conj()
+""",
+        at="2:31-75",
+        message=(
+            'the branch "self * (1 - weight.conj().toComplexDouble())" has no gradient, and the other is '
+            'linear in the gradient "grad"'
+        ),
+        help="a backward formula is linear in the gradients of the outputs",
+    ),
+)
+
+CAUSES = (Cause.CONSTANT_TERM, Cause.CONSTANT_BRANCH)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Find the backward formulas that are affine."""
+    for problem in not_linear(meaning_of(model), backward=True):
+        if problem.culprit.cause in CAUSES:
+            yield not_linear_finding(problem)

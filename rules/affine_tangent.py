@@ -1,0 +1,104 @@
+"""A forward formula has a term without a tangent.
+
+## What it detects
+
+A sum, a "where", a "lerp", a "masked_fill" or a choice by "?" of which one part depends on a tangent and another does
+not, and is not zero: often a primal, "self_p", that stands for a tangent, "self_t".
+
+## Why it is bad
+
+A forward formula is a Jacobian-vector product: tangents of zero give a tangent of zero. With such a term the output
+has a tangent although no input has one.
+
+## Example
+
+    - name: addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor
+      self: maybe_multiply(grad, beta.conj())
+      mat: maybe_multiply(grad.ger(vec.conj()), alpha.conj())
+      vec: maybe_multiply(mat.t().conj().mv(grad), alpha.conj())
+      result: maybe_multiply(self_p, beta) + maybe_multiply(mat_t.mv(vec_p), alpha) + \
+maybe_multiply(mat_p.mv(vec_t), alpha)
+
+## Instead
+
+    - name: addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor
+      self: maybe_multiply(grad, beta.conj())
+      mat: maybe_multiply(grad.ger(vec.conj()), alpha.conj())
+      vec: maybe_multiply(mat.t().conj().mv(grad), alpha.conj())
+      result: maybe_multiply(self_t, beta) + maybe_multiply(mat_t.mv(vec_p), alpha) + \
+maybe_multiply(mat_p.mv(vec_t), alpha)
+
+## What it cannot see
+
+A helper is taken as linear in its gradients and tangents, as the names of its parameters tell; its body is not read.
+An operator that is neither in the table of operators nor declared "auto_linear" in the file is unknown, and nothing
+is said of what is made of it. Operators for PyTorch's own tests ("_test_...") are left alone: their formulas are
+wrong on purpose.
+
+## Sources
+
+Griewank and Walther, Evaluating Derivatives, section 3; the notes at the head of derivatives.yaml.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.degree_wording import not_linear_finding
+from derivlint.meaning import meaning_of
+from derivlint.meaning.facts import Cause
+from derivlint.meaning.linearity import not_linear
+from derivlint.model import Model
+
+META = RuleMeta(severity=Severity.ERROR)
+
+VALID = (
+    """\
+- name: masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor
+  self: grad.masked_fill(mask, 0)
+  mask: non_differentiable
+  result: self_t.masked_fill(mask, 0)
+""",
+    """\
+- name: lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor
+  self: 'weight.isComplex() ? grad * (1 - weight.conj().toComplexDouble()) : grad * (1 - weight.toDouble())'
+  end: grad * weight.conj()
+  result: at::lerp(self_t, end_t, weight)
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor
+  self: grad.masked_fill(mask, 0)
+  mask: non_differentiable
+  result: self_t.masked_fill(mask, value)
+""",
+        at="4:36-41",
+        message='the term "value" has no tangent, and the rest of the sum is linear in the tangent "self_t"',
+        help="a forward formula is linear in the tangents of the inputs",
+    ),
+    Invalid(
+        """\
+- name: where.self(Tensor condition, Tensor self, Tensor other) -> Tensor
+  condition: non_differentiable
+  self: where(condition, grad, 0)
+  other: where(condition, 0, grad)
+  result: where(condition, self_p, other_t)
+""",
+        at="5:28-34",
+        message='the term "self_p" has no tangent, and the rest of the sum is linear in the tangent "other_t"',
+        help="a forward formula is linear in the tangents of the inputs",
+    ),
+)
+
+CAUSES = (Cause.CONSTANT_TERM, Cause.CONSTANT_BRANCH)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Find the forward formulas that are affine."""
+    for problem in not_linear(meaning_of(model), backward=False):
+        if problem.culprit.cause in CAUSES:
+            yield not_linear_finding(problem)

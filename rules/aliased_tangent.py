@@ -1,0 +1,111 @@
+"""The tangent of the output may be the very tangent of the input.
+
+## What it detects
+
+A forward formula that may return a tangent as it is, in the entry of an operator that is neither a view nor in-place:
+a bare "self_t", a branch that is one, "self_t.conj()" and other views, or a helper that returns its argument under
+some circumstances. Also where "auto_element_wise" makes it of a backward formula that returns the gradient.
+
+## Why it is bad
+
+The output is a new tensor and its tangent must be one as well. Otherwise an in-place operation on the output changes
+the tangent of the input, whose value it leaves alone, and later derivatives are wrong.
+
+## Example
+
+    - name: frac(Tensor self) -> Tensor
+      self: grad
+      result: self_t
+
+## Instead
+
+    - name: frac(Tensor self) -> Tensor
+      self: grad
+      result: self_t.clone()
+
+## What it cannot see
+
+Tangents that a helper of FunctionsManual.h returns as they are.
+
+## Sources
+
+torch/csrc/autograd/autograd_meta.cpp; torchgen/packaged/autograd/gen_variable_type.py, "emit_fw_derivatives".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.wording import quoted, quoted_list
+from derivlint.meaning import meaning_of
+from derivlint.meaning.aliasing import aliased_tangents
+from derivlint.model import Model
+
+META = RuleMeta(severity=Severity.WARNING)
+
+VALID = (
+    """\
+- name: frac(Tensor self) -> Tensor
+  self: grad
+  result: self_t.clone()
+""",
+    """\
+- name: alias(Tensor(a) self) -> Tensor(a)
+  self: grad
+  result: self_t
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: frac(Tensor self) -> Tensor
+  self: grad
+  result: self_t
+""",
+        at="3:11-17",
+        message='the formula may return the tangent "self_t" itself, and "frac" returns a new tensor',
+        help='return a copy, with ".clone()"',
+    ),
+    Invalid(
+        """\
+- name: fmod.Scalar(Tensor self, Scalar other) -> Tensor
+  self: grad
+  result: auto_element_wise
+""",
+        at="3:11-28",
+        message=('"auto_element_wise" may return the tangent "self_t" itself, and "fmod.Scalar" returns a new tensor'),
+        help='return a copy, with ".clone()"',
+    ),
+    Invalid(
+        """\
+- name: div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor
+  self: div_tensor_self_backward(grad, other, self.scalar_type(), rounding_mode)
+  result: "rounding_mode.has_value() ? self_t : self_t / other"
+""",
+        at="3:11-64",
+        message='the formula may return the tangent "self_t" itself, and "div.Scalar_mode" returns a new tensor',
+        help='return a copy, with ".clone()"',
+    ),
+)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Find the forward formulas that may return a tangent as it is."""
+    meaning = meaning_of(model)
+    for entry in model.entries:
+        for interpretation in meaning.interpretations(entry):
+            names = aliased_tangents(interpretation)
+            if not names:
+                continue
+            formula = interpretation.formula
+            line = formula.line
+            subject = quoted(line.auto) if line.auto is not None else "the formula"
+            yield Finding(
+                line.value.span,
+                f"{subject} may return the tangent {quoted_list(names, 'or')} itself, "
+                f"and {quoted(entry.operator or '')} returns a new tensor",
+                help='return a copy, with ".clone()"',
+                at=line,
+            )

@@ -1,0 +1,90 @@
+"""A formula assigns.
+
+## What it detects
+
+An assignment, "=", "+=" and the like, in a formula.
+
+## Why it is bad
+
+"a = b" is meant as "a == b" and copies "b" into the tensor "a", a saved variable or a gradient, whenever it is
+evaluated. C++ takes it.
+
+## Example
+
+    - name: maximum(Tensor self, Tensor other) -> Tensor
+      self: at::where(self = other, grad / 2, grad).masked_fill_(self < other, 0)
+
+## Instead
+
+    - name: maximum(Tensor self, Tensor other) -> Tensor
+      self: at::where(self == other, grad / 2, grad).masked_fill_(self < other, 0)
+
+## What it cannot see
+
+Assignments in helpers and in lambdas of several statements.
+
+## Sources
+
+torch/csrc/autograd/generated/Functions.cpp, into which formulas are copied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.formula import Binary, walk
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.wording import quoted
+from derivlint.meaning.interpret import ASSIGNMENTS
+from derivlint.model import KeyedFormula
+
+META = RuleMeta(severity=Severity.ERROR)
+
+VALID = (
+    """\
+- name: maximum(Tensor self, Tensor other) -> Tensor
+  self: at::where(self == other, grad / 2, grad).masked_fill_(self < other, 0)
+""",
+    """\
+- name: amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor
+  self: scale_grad_by_count(restore_reduced_dims(grad, dim, keepdim), restore_reduced_dims(result, dim, keepdim) == \
+self, dim)
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: maximum(Tensor self, Tensor other) -> Tensor
+  self: at::where(self = other, grad / 2, grad).masked_fill_(self < other, 0)
+""",
+        at="2:24-25",
+        message='"=" assigns to its left side',
+        help='to compare, write "=="',
+    ),
+    Invalid(
+        """\
+- name: masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor
+  self: grad.masked_fill(mask = mask, 0)
+  mask: non_differentiable
+""",
+        at="2:31-32",
+        message='"=" assigns to its left side',
+        help='to compare, write "=="',
+    ),
+)
+
+
+def check(line: KeyedFormula) -> Iterator[Finding]:
+    """Find the assignments in a formula."""
+    tree = line.formula.tree
+    if tree is None or not line.is_expression:
+        return
+    for node in walk(tree):
+        if isinstance(node, Binary) and node.op in ASSIGNMENTS:
+            cure = 'to compare, write "=="' if node.op == "=" else f'use "{node.op[0]}", which makes a new value'
+            yield Finding(
+                line.range(node.op_start, node.op_start + len(node.op)),
+                f"{quoted(node.op)} assigns to its left side",
+                help=cure,
+            )

@@ -1,0 +1,100 @@
+"""A factor in a forward formula is conjugated.
+
+## What it detects
+
+A product of a tangent that is not conjugated and a factor that is, in the entry of an operator on PyTorch's complex
+list.
+
+## Why it is bad
+
+The tangent of a holomorphic function is the tangent of the input times the derivative, not its conjugate: the formula
+was copied from the backward formula. Real numbers are right, complex ones silently wrong.
+
+## Example
+
+    - name: mul.Tensor(Tensor self, Tensor other) -> Tensor
+      self: mul_tensor_backward(grad, other, self.scalar_type())
+      other: mul_tensor_backward(grad, self, other.scalar_type())
+      result: other_t * self_p.conj() + self_t * other_p.conj()
+
+## Instead
+
+    - name: mul.Tensor(Tensor self, Tensor other) -> Tensor
+      self: mul_tensor_backward(grad, other, self.scalar_type())
+      other: mul_tensor_backward(grad, self, other.scalar_type())
+      result: other_t * self_p + self_t * other_p
+
+## What it cannot see
+
+Factors in helpers. Formulas in which the tangent is conjugated as well are left alone: operators that are not
+holomorphic do that. The complex list is that of PyTorch 2.13.
+
+## Sources
+
+torchgen/packaged/autograd/gen_variable_type.py, "GRADIENT_IMPLEMENTED_FOR_COMPLEX"; the notes on forward-mode AD for
+complex numbers in PyTorch's documentation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.degree_wording import shown
+from derivlint.meaning import meaning_of
+from derivlint.meaning.conjugation import Mistake, mistakes
+from derivlint.model import Model
+
+META = RuleMeta(severity=Severity.WARNING)
+
+VALID = (
+    """\
+- name: mul.Tensor(Tensor self, Tensor other) -> Tensor
+  self: mul_tensor_backward(grad, other, self.scalar_type())
+  other: mul_tensor_backward(grad, self, other.scalar_type())
+  result: other_t * self_p + self_t * other_p
+""",
+    """\
+- name: tanh_backward(Tensor grad_output, Tensor output) -> Tensor
+  grad_output: tanh_backward(grad, output.conj())
+  output: grad.conj() * (-2 * output.conj() * grad_output)
+  result: tanh_backward(grad_output_t, output_p) + output_t.conj() * (-2 * output_p.conj() * grad_output_p)
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: bmm(Tensor self, Tensor mat2) -> Tensor
+  self: grad.bmm(mat2.transpose(1, 2).conj())
+  mat2: self.transpose(1, 2).conj().bmm(grad)
+  result: self_t.bmm(mat2_p.conj()) + self_p.bmm(mat2_t)
+""",
+        at="4:22-35",
+        message='the factor "mat2_p.conj()" is conjugated, and the tangent is not',
+        help='leave "conj()" out: only the gradient has the conjugate of the derivative',
+    ),
+    Invalid(
+        """\
+- name: div.Scalar(Tensor self, Scalar other) -> Tensor
+  self: div_tensor_self_backward(grad, other, self.scalar_type())
+  result: self_t / other.conj()
+""",
+        at="3:20-32",
+        message='the factor "other.conj()" is conjugated, and the tangent is not',
+        help='leave "conj()" out: only the gradient has the conjugate of the derivative',
+    ),
+)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Find the factors of forward formulas that are conjugated."""
+    for mistake in meaning_of(model).all(mistakes):
+        if mistake.kind is Mistake.SUPERFLUOUS:
+            formula = mistake.interpretation.formula
+            yield Finding(
+                formula.span_of(mistake.node),
+                f"the factor {shown(formula, mistake.node)} is conjugated, and the tangent is not",
+                help='leave "conj()" out: only the gradient has the conjugate of the derivative',
+                at=formula.line,
+            )

@@ -1,0 +1,111 @@
+"""A forward formula contradicts a backward formula.
+
+## What it detects
+
+A backward and a forward formula of one operator that have different derivatives for tensors with one element; one of
+both is wrong. It is said of operators whose values are not known; of the others "wrong-gradient" and "wrong-tangent"
+say which formula it is.
+
+## Why it is bad
+
+Backward mode and forward mode give different derivatives, and at least one is wrong.
+
+## Example
+
+    - name: my_square(Tensor self) -> Tensor
+      self: grad * 2 * self
+      result: self_t * self_p
+
+## Instead
+
+    - name: my_square(Tensor self) -> Tensor
+      self: grad * 2 * self
+      result: self_t * 2 * self_p
+
+## What it cannot see
+
+Formulas that use an output or call functions whose values for one element are not in the table, operators with several
+outputs, and what shows only with several elements.
+
+## Sources
+
+Griewank and Walther, Evaluating Derivatives, section 3.3: both modes are products with one Jacobian.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
+from derivlint.lint.value_wording import number, values
+from derivlint.lint.wording import quoted
+from derivlint.meaning.one_element import judgement_of
+from derivlint.model import Model
+
+META = RuleMeta(severity=Severity.ERROR)
+
+NATIVES = """\
+- func: my_square(Tensor self) -> Tensor
+  dispatch:
+    CPU: my_square
+- func: my_mix(Tensor self, Tensor other) -> Tensor
+  dispatch:
+    CPU: my_mix
+"""
+
+VALID = (
+    """\
+- name: nextafter(Tensor self, Tensor other) -> Tensor
+  self: at::where(self != other, grad, 0)
+  other: zeros_like(other)
+  result: at::where(self_p != other_p, self_t, 0)
+""",
+    # what "result" is, is not known
+    """\
+- name: special_bessel_j0(Tensor self) -> Tensor
+  self: grad * result
+  result: self_t * self_p
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: my_square(Tensor self) -> Tensor
+  self: grad * 2 * self
+  result: self_t * self_p
+""",
+        at="3:11-26",
+        message='by "self" the slope is 0.571 at self = 0.571; in the backward formula it is 1.14',
+        help="one of both formulas is wrong; the numbers are those of tensors with one element",
+        natives=NATIVES,
+    ),
+    Invalid(
+        """\
+- name: my_mix(Tensor self, Tensor other) -> Tensor
+  self: grad * other.cos()
+  other: -grad * self * other.sin()
+  result: self_t * other_p.cos() + self_p * other_t * other_p.sin()
+""",
+        at="4:11-68",
+        message=('by "other" the slope is 0.265 at self = 0.571, other = 0.483; in the backward formula it is -0.265'),
+        help="one of both formulas is wrong; the numbers are those of tensors with one element",
+        natives=NATIVES,
+    ),
+)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Find the forward formulas that contradict backward formulas."""
+    for item in judgement_of(model).contradictions:
+        formula, other = item.formula, item.other
+        if other is None:
+            continue
+        yield Finding(
+            formula.span_of(formula.tree),
+            f"by {quoted(item.name)} the slope is {number(item.found)} at {values(item.at)}; "
+            f"in the backward formula it is {number(item.expected)}",
+            help="one of both formulas is wrong; the numbers are those of tensors with one element",
+            related=(Related("the backward formula", other.span_of(other.tree)),),
+            at=formula.line,
+        )

@@ -1,0 +1,94 @@
+"""The tangent of a view is no view of the tangent.
+
+## What it detects
+
+A forward formula of an operator that returns a view which makes a new tensor.
+
+## Why it is bad
+
+An in-place operation on a view changes its base. Forward mode relies on the tangents doing the same: the tangent of a
+view must be the same view of the tangent. PyTorch checks that when it runs, and fails.
+
+## Example
+
+    - name: t(Tensor(a) self) -> Tensor(a)
+      self: grad.t()
+      result: self_t.t().clone()
+
+## Instead
+
+    - name: t(Tensor(a) self) -> Tensor(a)
+      self: grad.t()
+      result: auto_linear
+
+## What it cannot see
+
+Helpers, and operators of which it is not known whether they return a view.
+
+## Sources
+
+torch/csrc/autograd/autograd_meta.cpp, "set_fw_grad".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.wording import quoted
+from derivlint.meaning import meaning_of
+from derivlint.meaning.aliasing import is_copied_view
+from derivlint.model import Model
+
+META = RuleMeta(severity=Severity.WARNING)
+
+VALID = (
+    """\
+- name: t(Tensor(a) self) -> Tensor(a)
+  self: grad.t()
+  result: auto_linear
+""",
+    """\
+- name: alias(Tensor(a) self) -> Tensor(a)
+  self: grad
+  result: self_t
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: t(Tensor(a) self) -> Tensor(a)
+  self: grad.t()
+  result: self_t.t().clone()
+""",
+        at="3:11-29",
+        message='"t" returns a view, and the formula makes a new tensor of the tangent',
+        help='return the same view of the tangent; "auto_linear" does that',
+    ),
+    Invalid(
+        """\
+- name: alias(Tensor(a) self) -> Tensor(a)
+  self: grad
+  result: self_t * 1
+""",
+        at="3:11-21",
+        message='"alias" returns a view, and the formula makes a new tensor of the tangent',
+        help='return the same view of the tangent; "auto_linear" does that',
+    ),
+)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Find the forward formulas of views that make new tensors."""
+    meaning = meaning_of(model)
+    for entry in model.entries:
+        for interpretation in meaning.interpretations(entry):
+            if is_copied_view(interpretation):
+                line = interpretation.formula.line
+                yield Finding(
+                    line.value.span,
+                    f"{quoted(entry.operator or '')} returns a view, and the formula makes a new tensor of the tangent",
+                    help='return the same view of the tangent; "auto_linear" does that',
+                    at=line,
+                )

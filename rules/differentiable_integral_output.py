@@ -1,0 +1,168 @@
+"""An output that holds integers or truth values is left differentiable.
+
+## What it detects
+
+An output that is integral or boolean by nature (indices, counts, pivots, error codes, comparisons) and that the
+generated kernel makes differentiable: there is no ``output_differentiability``, or it says ``True``, and some argument
+can require a gradient. Operators that PyTorch's generator never differentiates are exempt, and so are the further
+outputs where formulas use ``grad``, which makes the first output the only differentiable one.
+
+## Why it is bad
+
+Only floating-point and complex tensors can require a gradient. With an input that does, the call fails with an
+internal assertion of autograd, also where the user wants no gradient of this output.
+
+## Example
+
+    - name: any(Tensor self) -> Tensor
+      self: not_implemented("any")
+
+## Instead
+
+    - name: any(Tensor self) -> Tensor
+      output_differentiability: [False]
+
+## Fix safety
+
+The fix is unsafe: it switches outputs off, of which formulas may use the gradient.
+
+## What it cannot see
+
+The dtypes of outputs are known by a table of PyTorch's operators and by the names of returns ("indices", "pivots",
+"info", "rank" and some more). Operators of other projects are judged by the names only where they are PyTorch's, and
+an output whose dtype an argument decides ("dtype") is left alone. The help names all outputs that should be off.
+
+## Sources
+
+torchgen/api/autograd.py, ``gen_differentiable_outputs``; torch/csrc/autograd/variable.h, ``isDifferentiableType``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
+from derivlint.lint.wording import quoted
+from derivlint.meaning.outputs import differentiable_discrete_outputs, takes_first_gradient_only
+from derivlint.model import Entry, Model
+from derivlint.yaml_reader import Sequence
+
+META = RuleMeta(severity=Severity.WARNING)
+
+VALID = (
+    """\
+- name: any(Tensor self) -> Tensor
+  output_differentiability: [False]
+""",
+    # "grad" is the gradient of the values, so that the indices are not differentiable
+    """\
+- name: sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)
+  self: value_selecting_reduction_backward_symint(grad, dim, indices, self.sym_sizes(), true)
+""",
+    # PyTorch's generator never differentiates it
+    """\
+- name: argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor
+  self: not_implemented("argmax")
+""",
+    # the tensor itself, of whatever dtype
+    """\
+- name: ge_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
+  self: zeros_like(self)
+  result: self_t.zero_()
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: any(Tensor self) -> Tensor
+  self: not_implemented("any")
+""",
+        at="1:9-12",
+        message='the output "result" of "any" is boolean and cannot be differentiable',
+        help='write "output_differentiability: [False]"',
+    ),
+    Invalid(
+        """\
+- name: ge.Scalar(Tensor self, Scalar other) -> Tensor
+  output_differentiability: [True]
+""",
+        at="2:30-34",
+        message='the output "result" of "ge.Scalar" is boolean and cannot be differentiable',
+        help='write "output_differentiability: [False]"',
+        fixed="""\
+- name: ge.Scalar(Tensor self, Scalar other) -> Tensor
+  output_differentiability: [False]
+""",
+    ),
+    Invalid(
+        """\
+- name: _unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) \
+-> (Tensor, Tensor, Tensor)
+  self: not_implemented("_unique2")
+""",
+        at="1:9-17",
+        message='the output "result1" of "_unique2" is integral and cannot be differentiable',
+        help='write "output_differentiability: [True, False, False]"',
+    ),
+    Invalid(
+        """\
+- name: linalg_lstsq(Tensor self, Tensor b, float? rcond=None, *, str? driver=None) \
+-> (Tensor solution, Tensor residuals, Tensor rank, Tensor singular_values)
+  output_differentiability: [True, True, True, False]
+  self, b: linalg_lstsq_backward(grads[0], grads[1], self, b, solution, grad_input_mask)
+""",
+        at="2:42-46",
+        message='the output "rank" of "linalg_lstsq" is integral and cannot be differentiable',
+        help='write "output_differentiability: [True, True, False, False]"',
+        fixed="""\
+- name: linalg_lstsq(Tensor self, Tensor b, float? rcond=None, *, str? driver=None) \
+-> (Tensor solution, Tensor residuals, Tensor rank, Tensor singular_values)
+  output_differentiability: [True, True, False, False]
+  self, b: linalg_lstsq_backward(grads[0], grads[1], self, b, solution, grad_input_mask)
+""",
+    ),
+)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Report the first such output of each entry."""
+    for entry in model.entries:
+        finding = _finding(model, entry)
+        if finding is not None:
+            yield finding
+
+
+def _finding(model: Model, entry: Entry) -> Finding | None:
+    function, declared = entry.function, entry.output_differentiability
+    if function is None:
+        return None
+    for body in entry.bodies:
+        found = list(differentiable_discrete_outputs(model, body))
+        if not found:
+            continue
+        if declared is not None and len(function.outputs) > 1 and takes_first_gradient_only(body):
+            # that the gradients of the other outputs are ignored is said already
+            continue
+        first = found[0]
+        off = {each.output.index for each in found}
+        before = declared.values if declared is not None else None
+        flags = [
+            str(output.index not in off and (before is None or before[output.index]) and output.type.is_tensor_like)
+            for output in function.outputs
+        ]
+        value = f"[{', '.join(flags)}]"
+        where, fix = entry.name_span, None
+        if declared is not None and isinstance(declared.node, Sequence):
+            where = declared.value_node(first.output.index).span
+            edits = tuple(TextEdit(declared.value_node(index).span, "False") for index in sorted(off))
+            fix = Fix("switch it off", edits, safe=False)
+        which = f"the output {quoted(first.output.name)} of {quoted(entry.operator or '')}"
+        return Finding(
+            where,
+            f"{which} is {first.kind} and cannot be differentiable",
+            help=f"write {quoted(f'output_differentiability: {value}')}",
+            fix=fix,
+            at=entry,
+        )
+    return None

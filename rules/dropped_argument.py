@@ -1,0 +1,106 @@
+"""A backward function does not get an argument of the operator.
+
+## What it detects
+
+A call of a backward function in a backward formula in which a parameter has the name of an argument of the operator
+that is no tensor, and gets a literal or is left to its default.
+
+## Why it is bad
+
+The backward function would take the operator's argument, and the formula is right for one value of it only.
+
+## Example
+
+    - name: embedding_dense_backward(Tensor grad_output, Tensor indices, SymInt num_weights, SymInt padding_idx, \
+bool scale_grad_by_freq) -> Tensor
+      grad_output: embedding_dense_double_backward_symint(grad, indices, -1)
+
+## Instead
+
+    - name: embedding_dense_backward(Tensor grad_output, Tensor indices, SymInt num_weights, SymInt padding_idx, \
+bool scale_grad_by_freq) -> Tensor
+      grad_output: embedding_dense_double_backward_symint(grad, indices, padding_idx)
+
+## What it cannot see
+
+Functions whose parameter has another name, and forward formulas, which use backward helpers for other purposes. A
+literal that is right for every value that the argument can have at this point gets a false alarm; of a flag that
+tells whether the function gets its input or its result ("self_is_result") it often is, and the rule has medium
+confidence.
+
+## Sources
+
+torch/csrc/autograd/FunctionsManual.h and native_functions.yaml, for the names of parameters; Rice and others,
+Detecting Argument Selection Defects (OOPSLA 2017).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Confidence, Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.wording import quoted
+from derivlint.meaning import meaning_of
+from derivlint.meaning.dropping import dropped_arguments
+from derivlint.model import Model
+
+META = RuleMeta(severity=Severity.WARNING)
+
+VALID = (
+    """\
+- name: embedding_dense_backward(Tensor grad_output, Tensor indices, SymInt num_weights, SymInt padding_idx, bool \
+scale_grad_by_freq) -> Tensor
+  grad_output: embedding_dense_double_backward_symint(grad, indices, padding_idx)
+""",
+    """\
+- name: leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor
+  self: leaky_relu_backward(grad, self, negative_slope, false)
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: embedding_dense_backward(Tensor grad_output, Tensor indices, SymInt num_weights, SymInt padding_idx, bool \
+scale_grad_by_freq) -> Tensor
+  grad_output: embedding_dense_double_backward_symint(grad, indices, -1)
+""",
+        at="2:70-72",
+        message=(
+            '"embedding_dense_double_backward_symint" gets "-1" for "padding_idx", an argument of '
+            '"embedding_dense_backward"'
+        ),
+        help='pass "padding_idx" on',
+    ),
+    Invalid(
+        """\
+- name: gelu(Tensor self, *, str approximate='none') -> Tensor
+  self: gelu_backward(grad, self)
+""",
+        at="2:9-34",
+        message='"gelu_backward" takes "approximate", which is left to its default here, an argument of "gelu"',
+        help='pass "approximate" on',
+    ),
+)
+
+#: A backward function mostly gives the same for the input and for the result.
+IS_RESULT = "is_result"
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Find the arguments that backward functions do not get."""
+    meaning = meaning_of(model)
+    for entry in model.entries:
+        for interpretation in meaning.interpretations(entry):
+            for dropped in dropped_arguments(interpretation):
+                formula, name = dropped.formula, dropped.name
+                if dropped.literal is None:
+                    where = formula.span_of(dropped.call.node)
+                    fact = f"{quoted(dropped.call.spelling)} takes {quoted(name)}, which is left to its default here"
+                else:
+                    where = formula.span_of(dropped.literal)
+                    literal = formula.source_of(dropped.literal)
+                    fact = f"{quoted(dropped.call.spelling)} gets {quoted(literal)} for {quoted(name)}"
+                message = f"{fact}, an argument of {quoted(formula.line.entry.operator or '')}"
+                confidence = Confidence.MEDIUM if name.endswith(IS_RESULT) else None
+                yield Finding(where, message, help=f"pass {quoted(name)} on", at=formula.line, confidence=confidence)

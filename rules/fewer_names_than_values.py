@@ -1,0 +1,101 @@
+"""A key has fewer names than its formula returns values.
+
+## What it detects
+
+A key with several names whose formula returns a tuple of more tensors than that.
+
+## Why it is bad
+
+The generated code takes the first elements and drops the others. Where a name in the middle is missing, the names
+behind it receive the gradients of their neighbours.
+
+## Example
+
+    - name: _prelu_kernel_backward(Tensor grad_output, Tensor self, Tensor weight) -> (Tensor, Tensor)
+      grad_output, weight: f(grads, grad_output, self, weight)
+
+## Instead
+
+    - name: _prelu_kernel_backward(Tensor grad_output, Tensor self, Tensor weight) -> (Tensor, Tensor)
+      grad_output, self, weight: f(grads, grad_output, self, weight)
+
+## What it cannot see
+
+The formula's type must be known: the function that it calls is an operator, or is declared in FunctionsManual.h or in a
+header that was given. A key with one name is compared by "wrong-result-type".
+
+## Sources
+
+torchgen/packaged/autograd/gen_autograd_functions.py, ``emit_derivative``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.wording import quoted_list
+from derivlint.meaning import meaning_of
+from derivlint.meaning.arguments import dropped_values
+from derivlint.model import Model
+
+META = RuleMeta(severity=Severity.WARNING)
+
+VALID = (
+    """\
+- name: grid_sampler_2d_backward(Tensor grad_output, Tensor input, Tensor grid, int interpolation_mode, \
+int padding_mode, bool align_corners, bool[2] output_mask) -> (Tensor, Tensor)
+  grad_output, input, grid: grid_sampler_2d_double_backward(grads[0], grads[1], grad_output, input, grid, \
+interpolation_mode, padding_mode, align_corners, grad_input_mask)
+""",
+    # nothing is known of it
+    """\
+- name: atan2(Tensor self, Tensor other) -> Tensor
+  self, other: something_unknown(grad, self, other)
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: _fake_quantize_learnable_per_tensor_affine(Tensor self, Tensor scale, Tensor zero_point, int quant_min, \
+int quant_max, float grad_factor=1.0) -> Tensor
+  self, zero_point: "grad.defined() ? _fake_quantize_learnable_per_tensor_affine_backward(grad, self, scale, \
+zero_point, quant_min, quant_max, grad_factor) : std::tuple<Tensor, Tensor, Tensor>()"
+""",
+        at="2:3-19",
+        message='the formula returns 3 gradients, but its key names 2: "self" and "zero_point"',
+        help="name an argument for each value",
+    ),
+    Invalid(
+        """\
+- name: _scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor value, float dropout_p=0.0, \
+bool is_causal=False, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor output, Tensor logsumexp)
+  output_differentiability: [True, False]
+  query, key: _scaled_dot_product_flash_attention_for_cpu_backward(grad, query, key, value, output, logsumexp, \
+dropout_p, is_causal, attn_mask, scale)
+""",
+        at="3:3-13",
+        message='the formula returns 3 gradients, but its key names 2: "query" and "key"',
+        help="name an argument for each value",
+    ),
+)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Compare the names of keys with the types of formulas."""
+    meaning = meaning_of(model)
+    for entry in model.entries:
+        if not any(len(line.names) > 1 for line in entry.lines):
+            continue
+        for formula in meaning.formulas(entry):
+            count = dropped_values(model, formula)
+            if count is not None:
+                names = [name.text for name in formula.line.names]
+                what = "gradients" if formula.is_backward else "tangents"
+                yield Finding(
+                    formula.line.key.span,
+                    f"the formula returns {count} {what}, but its key names {len(names)}: {quoted_list(names)}",
+                    help="name an argument for each value" if formula.is_backward else "name an output for each value",
+                    at=formula.line,
+                )

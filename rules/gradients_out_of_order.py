@@ -1,0 +1,93 @@
+"""Gradients are passed in another order than that of the outputs.
+
+## What it detects
+
+A call that gets "grads[i]" and then "grads[j]" of an earlier output.
+
+## Why it is bad
+
+Backward helpers take the gradients in the order of the outputs. Both are tensors, so that the compiler does not see
+two that are swapped. No formula of PyTorch passes them in another order.
+
+## Example
+
+    - name: var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> \
+(Tensor, Tensor)
+      self: var_mean_backward(grads[1], grads[0], self, dim, correction, keepdim)
+
+## Instead
+
+    - name: var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> \
+(Tensor, Tensor)
+      self: var_mean_backward(grads[0], grads[1], self, dim, correction, keepdim)
+
+## What it cannot see
+
+Gradients that are not passed as they are, and named gradients. A helper that really takes them in another order gets
+a false alarm.
+
+## Sources
+
+torch/csrc/autograd/FunctionsManual.h and native_functions.yaml, for the names of parameters; Rice and others,
+Detecting Argument Selection Defects (OOPSLA 2017).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.passing_wording import passing_finding
+from derivlint.meaning import meaning_of
+from derivlint.meaning.passed_outputs import outputs_passed_wrongly
+from derivlint.meaning.passing import Passed, passed_wrongly
+from derivlint.model import Model
+
+META = RuleMeta(severity=Severity.WARNING)
+
+VALID = (
+    """\
+- name: var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> \
+(Tensor, Tensor)
+  self: var_mean_backward(grads[0], grads[1], self, dim, correction, keepdim)
+""",
+    """\
+- name: std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> \
+(Tensor, Tensor)
+  self: std_mean_backward(grads[0], grads[1], self, result0, dim, correction, keepdim)
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> \
+(Tensor, Tensor)
+  self: var_mean_backward(grads[1], grads[0], self, dim, correction, keepdim)
+""",
+        at="2:27-35",
+        message='"var_mean_backward" gets "grads[1]" before "grads[0]"',
+        help="helpers take the gradients in the order of the outputs",
+    ),
+    Invalid(
+        """\
+- name: grid_sampler_2d_backward(Tensor grad_output, Tensor input, Tensor grid, int interpolation_mode, int \
+padding_mode, bool align_corners, bool[2] output_mask) -> (Tensor, Tensor)
+  grad_output, input, grid: grid_sampler_2d_double_backward(grads[1], grads[0], grad_output, input, grid, \
+interpolation_mode, padding_mode, align_corners, grad_input_mask)
+""",
+        at="2:61-69",
+        message='"grid_sampler_2d_double_backward" gets "grads[1]" before "grads[0]"',
+        help="helpers take the gradients in the order of the outputs",
+    ),
+)
+
+KINDS = (Passed.DISORDER,)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Find the calls that get gradients out of order."""
+    meaning = meaning_of(model)
+    for problem in (*meaning.all(passed_wrongly), *meaning.all(outputs_passed_wrongly)):
+        if problem.kind in KINDS:
+            yield passing_finding(problem)

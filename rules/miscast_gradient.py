@@ -1,0 +1,106 @@
+"""A gradient is cast to the type of another input, or not cast at all.
+
+## What it detects
+
+"handle_r_to_c(other.scalar_type(), ...)" in the formula of "self"; and a formula without "handle_r_to_c" in an entry
+of PyTorch's complex list in which the formula of another input has it.
+
+## Why it is bad
+
+A real input of an operator with a complex output needs a real gradient: "handle_r_to_c" takes the real part where the
+input is real. With the type of another input, or without it, mixed real and complex inputs fail or get a complex
+gradient.
+
+## Example
+
+    - name: add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
+      self: handle_r_to_c(self.scalar_type(), grad)
+      other: maybe_multiply(grad, alpha.conj())
+
+## Instead
+
+    - name: add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
+      self: handle_r_to_c(self.scalar_type(), grad)
+      other: handle_r_to_c(other.scalar_type(), maybe_multiply(grad, alpha.conj()))
+
+## What it cannot see
+
+Helpers that cast by themselves, which is taken for granted of every helper named "..._backward"; entries in which no
+formula casts.
+
+## Sources
+
+torch/csrc/autograd/FunctionsManual.h, "handle_r_to_c".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.wording import quoted
+from derivlint.meaning import meaning_of
+from derivlint.meaning.missing import miscasts, uncast_gradients
+from derivlint.model import Model
+
+META = RuleMeta(severity=Severity.WARNING)
+
+VALID = (
+    """\
+- name: add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
+  self: handle_r_to_c(self.scalar_type(), grad)
+  other: handle_r_to_c(other.scalar_type(), maybe_multiply(grad, alpha.conj()))
+""",
+    """\
+- name: mul.Tensor(Tensor self, Tensor other) -> Tensor
+  self: mul_tensor_backward(grad, other, self.scalar_type())
+  other: mul_tensor_backward(grad, self, other.scalar_type())
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
+  self: handle_r_to_c(self.scalar_type(), grad)
+  other: maybe_multiply(grad, alpha.conj())
+""",
+        at="3:10-44",
+        message='the gradient of "other" lacks "handle_r_to_c", which other formulas of the entry have',
+        help='write "handle_r_to_c(other.scalar_type(), ...)" around it',
+    ),
+    Invalid(
+        """\
+- name: add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
+  self: handle_r_to_c(other.scalar_type(), grad)
+  other: handle_r_to_c(other.scalar_type(), maybe_multiply(grad, alpha.conj()))
+""",
+        at="2:23-42",
+        message='the gradient of "self" is cast to the type of "other"',
+        help='use the type of "self"',
+    ),
+)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Find the gradients with the cast of another input, or without one."""
+    meaning = meaning_of(model)
+    for body in model.bodies():
+        for formula in meaning.formulas_of(body):
+            for call, name in miscasts(meaning.interpretation(formula)):
+                (own,) = formula.names
+                yield Finding(
+                    formula.span_of(call.arguments[0].node),
+                    f"the gradient of {quoted(own)} is cast to the type of {quoted(name)}",
+                    help=f"use the type of {quoted(own)}",
+                    at=formula.line,
+                )
+        for interpretation in uncast_gradients(meaning, body):
+            line = interpretation.formula.line
+            own = line.names[0].text
+            yield Finding(
+                line.value.span,
+                f'the gradient of {quoted(own)} lacks "handle_r_to_c", which other formulas of the entry have',
+                help=f'write "handle_r_to_c({own}.scalar_type(), ...)" around it',
+                at=line,
+            )

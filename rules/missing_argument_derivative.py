@@ -1,0 +1,169 @@
+"""A tensor argument has no formula although something says that it should.
+
+## What it detects
+
+An argument without a formula, or declared ``non_differentiable``, in an entry that gives other arguments formulas, if
+one of three things speaks against it:
+
+- the formula of another argument reads its value: then the result depends on it;
+- nine of ten other entries that have an argument of that name give it a formula, and there are at least three of them
+  (eight, where the formulas of the entry are all ``not_implemented``);
+- the formula of another argument passes it on to a helper, and nothing declares it ``non_differentiable``. Unless at
+  least five other entries give an argument of that name a formula, this has medium confidence.
+
+Arguments that hold indices, masks, lengths, running statistics, noise or work space by their names are exempt.
+
+## Why it is bad
+
+Of an argument that is declared ``non_differentiable`` the gradient is silently zero. For one that nothing speaks of,
+the generated kernel refuses every input that requires a gradient, although a derivative exists.
+
+## Example
+
+    - name: lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor
+      self: grad * (1 - weight).conj()
+      end: grad * weight.conj()
+
+## Instead
+
+    - name: lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor
+      self: grad * (1 - weight).conj()
+      end: grad * weight.conj()
+      weight: grad * (end - self).conj()
+
+## What it cannot see
+
+What an argument holds is told by its name only. That a helper ("foo_backward(grad, self, target)") takes an argument
+does not say that it reads its value; of optional arguments it is therefore no evidence. The second kind of evidence
+needs a file with several entries; for an optional argument that the entry does not mention it has medium confidence,
+since many kernels refuse such arguments. Where a forward formula uses the tangent that does not exist,
+"undeclared-tangent" says so instead.
+
+## Sources
+
+PyTorch pull requests 28219 (lerp), 44437 (mse_loss), 59447 (binary_cross_entropy).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Confidence, Finding, Invalid, Related, RuleMeta, Severity
+from derivlint.lint.wording import quoted
+from derivlint.meaning import meaning_of
+from derivlint.meaning.arguments import MissingDerivative, missing_derivatives
+from derivlint.model import Model
+
+META = RuleMeta(severity=Severity.WARNING)
+
+VALID = (
+    """\
+- name: lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor
+  self: grad * (1 - weight).conj()
+  end: grad * weight.conj()
+  weight: grad * (end - self).conj()
+""",
+    # indices have no gradient
+    """\
+- name: index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor
+  self: grad.index_fill(dim, index, 0)
+""",
+    # a fact about the argument, not its value
+    """\
+- name: mul.Tensor(Tensor self, Tensor other) -> Tensor
+  self: grad.to(other.scalar_type())
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor
+  self: grad * (1 - weight).conj()
+  end: grad * weight.conj()
+""",
+        at="1:9-20",
+        message='"weight" has no formula, but the formula of "self" reads its value',
+        help='write its formula, or not_implemented("...") where there is none',
+    ),
+    Invalid(
+        """\
+- name: logaddexp(Tensor self, Tensor other) -> Tensor
+  self: grad / (1 + exp(other - self)).conj()
+  other: non_differentiable
+""",
+        at="3:10-28",
+        message='"other" is non_differentiable, but the formula of "self" reads its value',
+        help='write its formula, or not_implemented("...") where there is none',
+    ),
+    # a helper takes it
+    Invalid(
+        """\
+- name: mse_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor
+  self: mse_loss_backward(grad, self, target, reduction)
+""",
+        at="1:9-17",
+        message='"target" has no formula, but the formula of "self" passes it on',
+        help='write its formula, or not_implemented("...") where there is none',
+    ),
+    # all other entries give "self" a formula
+    Invalid(
+        """\
+- name: neg(Tensor self) -> Tensor
+  self: grad.neg()
+- name: exp(Tensor self) -> Tensor
+  self: grad * result.conj()
+- name: abs(Tensor self) -> Tensor
+  self: grad * self.sgn()
+- name: special_zeta(Tensor self, Tensor other) -> Tensor
+  self: non_differentiable
+  other: grad * -special_zeta(2., other)
+""",
+        at="8:9-27",
+        message='"self" is non_differentiable, but all 3 other entries with such an argument give it a formula',
+        help='write its formula, or not_implemented("...") where there is none',
+        also=("wrong-gradient",),
+    ),
+)
+
+
+#: So many other entries must give an argument of the name a formula, where the only evidence is that a helper takes it.
+USUAL = 5
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Report the arguments that should have a formula."""
+    meaning = meaning_of(model)
+    for entry in model.entries:
+        for missing in missing_derivatives(meaning, entry):
+            yield _finding(missing)
+
+
+def _finding(missing: MissingDerivative) -> Finding:
+    fact = "has no formula" if missing.line is None else "is non_differentiable"
+    related: tuple[Related, ...] = ()
+    confidence = None
+    evidence = missing.reader
+    if evidence is None and not missing.others:
+        evidence = missing.passer
+        if missing.given < USUAL:
+            confidence = Confidence.MEDIUM
+    if evidence is not None:
+        key = f"the formula of {quoted(evidence.line.key_text)}"
+        reason = f"{key} reads its value" if missing.reader is not None else f"{key} passes it on"
+        related = (Related(key, evidence.line.value.span),)
+    else:
+        is_all = missing.given == missing.others
+        count = f"all {missing.given}" if is_all else f"{missing.given} of {missing.others}"
+        what = "one" if missing.line is None else "a formula"
+        reason = f"{count} other entries with such an argument give it {what}"
+        if missing.is_optional and missing.line is None:
+            confidence = Confidence.MEDIUM
+    return Finding(
+        missing.body.entry.name_span if missing.line is None else missing.line.value.span,
+        f"{quoted(missing.argument)} {fact}, but {reason}",
+        help='write its formula, or not_implemented("...") where there is none',
+        related=related,
+        at=missing.line or missing.body,
+        confidence=confidence,
+    )

@@ -1,0 +1,121 @@
+"""A factor in a backward formula is not conjugated.
+
+## What it detects
+
+A product of the gradient and a factor that depends on a differentiable input, an output or a "Scalar", through
+holomorphic functions only, and that is not conjugated, in the entry of an operator on PyTorch's complex list. Also
+said of an operator's own call in its double backward: "tanh_backward(grad, output)" where "output.conj()" is due.
+
+## Why it is bad
+
+For complex numbers the gradient of a holomorphic function is the gradient of the output times the conjugate of the
+derivative. Without "conj()" real numbers are right and complex ones silently wrong: 43 entries of PyTorch had this
+bug, found by users one after another.
+
+## Example
+
+    - name: addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor
+      self: maybe_multiply(grad, beta.conj())
+      mat: maybe_multiply(grad.ger(vec), alpha.conj())
+      vec: maybe_multiply(mat.t().conj().mv(grad), alpha.conj())
+
+## Instead
+
+    - name: addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor
+      self: maybe_multiply(grad, beta.conj())
+      mat: maybe_multiply(grad.ger(vec.conj()), alpha.conj())
+      vec: maybe_multiply(mat.t().conj().mv(grad), alpha.conj())
+
+## What it cannot see
+
+Factors in helpers, whose bodies are not read. Operators that are not holomorphic ("abs", "sgn", "vdot", "angle")
+follow other rules and are left alone, as are products with a factor that is conjugated in part. The complex list is
+that of PyTorch 2.13; for operators of a release that has a shorter list the rule has medium confidence.
+
+## Sources
+
+torchgen/packaged/autograd/gen_variable_type.py, "GRADIENT_IMPLEMENTED_FOR_COMPLEX"; the PyTorch note "Autograd
+mechanics", section "Autograd for Complex Numbers".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Confidence, Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.degree_wording import shown
+from derivlint.lint.wording import quoted_list
+from derivlint.meaning import meaning_of
+from derivlint.meaning.complex_operators import is_list_of_release
+from derivlint.meaning.conjugation import Mistake, mistakes
+from derivlint.model import Model
+
+META = RuleMeta(severity=Severity.WARNING)
+
+VALID = (
+    """\
+- name: addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor
+  self: maybe_multiply(grad, beta.conj())
+  mat: maybe_multiply(grad.ger(vec.conj()), alpha.conj())
+  vec: maybe_multiply(mat.t().conj().mv(grad), alpha.conj())
+""",
+    """\
+- name: acosh(Tensor self) -> Tensor
+  self: "self.is_complex() ? grad * ((self + 1).rsqrt() * (self - 1).rsqrt()).conj() : grad * (self * self - \
+1).rsqrt()"
+""",
+    """\
+- name: vdot(Tensor self, Tensor other) -> Tensor
+  self: grad.conj() * other
+  other: grad * self
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor
+  self: maybe_multiply(grad, beta.conj())
+  mat: maybe_multiply(grad.ger(vec), alpha.conj())
+  vec: maybe_multiply(mat.t().conj().mv(grad), alpha.conj())
+""",
+        at="3:32-35",
+        message='the factor "vec" is not conjugated in the gradient of "mat"',
+        help='write ".conj()" behind it: the gradient has the conjugate of the derivative',
+    ),
+    Invalid(
+        """\
+- name: exp(Tensor self) -> Tensor
+  self: grad * result
+""",
+        at="2:16-22",
+        message='the factor "result" is not conjugated in the gradient of "self"',
+        help='write ".conj()" behind it: the gradient has the conjugate of the derivative',
+    ),
+    Invalid(
+        """\
+- name: tanh_backward(Tensor grad_output, Tensor output) -> Tensor
+  grad_output: tanh_backward(grad, output)
+  output: grad.conj() * (-2 * output.conj() * grad_output)
+""",
+        at="2:36-42",
+        message='the factor "output" is not conjugated in the gradient of "grad_output"',
+        help='write ".conj()" behind it: the gradient has the conjugate of the derivative',
+    ),
+)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Find the factors of backward formulas that are not conjugated."""
+    confidence = Confidence.HIGH if is_list_of_release(model.natives) else Confidence.MEDIUM
+    for mistake in meaning_of(model).all(mistakes):
+        if mistake.kind in (Mistake.MISSING, Mistake.OWN_OPERATOR):
+            formula = mistake.interpretation.formula
+            yield Finding(
+                formula.span_of(mistake.node),
+                f"the factor {shown(formula, mistake.node)} is not conjugated in the gradient of "
+                f"{quoted_list(sorted(formula.names))}",
+                help='write ".conj()" behind it: the gradient has the conjugate of the derivative',
+                at=formula.line,
+                confidence=confidence,
+            )

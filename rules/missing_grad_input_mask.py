@@ -1,0 +1,123 @@
+"""A formula for several arguments does not pass grad_input_mask on.
+
+## What it detects
+
+A call that returns the gradients of a key with several names, and whose parameter for the mask, an array of ``bool``,
+gets a constant such as ``{true, true}``, or nothing where it has a default.
+
+## Why it is bad
+
+``grad_input_mask`` says which of the arguments require a gradient. With a constant the expensive ones are computed even
+where nobody wants them, and an argument that is masked out by a constant never receives its gradient.
+
+## Example
+
+    - name: linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor
+      input, weight, bias: linear_backward(input, grad, weight, {true, true, true})
+
+## Instead
+
+    - name: linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor
+      input, weight, bias: linear_backward(input, grad, weight, grad_input_mask)
+
+## Fix safety
+
+The fix is unsafe: an author may want all gradients for a reason. It is offered where the mask has as many elements as
+the key has names.
+
+## What it cannot see
+
+A function without such a parameter computes all gradients, which the rule does not judge. The function that is called
+must be known, and its call must be the value of the formula.
+
+## Sources
+
+PyTorch pull request 66068 (grid_sampler_2d); torchgen/packaged/autograd/gen_autograd_functions.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
+from derivlint.lint.wording import quoted
+from derivlint.meaning import meaning_of
+from derivlint.meaning.arguments import constant_masks
+from derivlint.model import Model
+from derivlint.model.gradients import GRAD_INPUT_MASK
+
+META = RuleMeta(severity=Severity.WARNING)
+
+VALID = (
+    """\
+- name: grid_sampler_2d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) \
+-> Tensor
+  input, grid: grid_sampler_2d_backward(grad, input, grid, interpolation_mode, padding_mode, align_corners, \
+grad_input_mask)
+""",
+    # a part of it
+    """\
+- name: cudnn_convolution(Tensor self, Tensor weight, SymInt[] padding, SymInt[] stride, SymInt[] dilation, \
+SymInt groups, bool benchmark, bool deterministic, bool allow_tf32) -> Tensor
+  self, weight: "_cudnn_convolution_backward(self, grad, weight, padding, std::vector<c10::SymInt>(padding.size(), 0), \
+stride, dilation, false, groups, {grad_input_mask[0], grad_input_mask[1]})"
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor
+  input, weight, bias: "grad.defined() ? linear_backward(input, grad, weight, {true, true, true}) :
+    std::tuple<Tensor, Tensor, Tensor>()"
+""",
+        at="2:79-97",
+        message='"output_mask" of "linear_backward" is "{true, true, true}" whatever gradients are needed',
+        help='pass "grad_input_mask"',
+        fixed="""\
+- name: linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor
+  input, weight, bias: "grad.defined() ? linear_backward(input, grad, weight, grad_input_mask) :
+    std::tuple<Tensor, Tensor, Tensor>()"
+""",
+    ),
+    Invalid(
+        """\
+- name: linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor
+  input, weight, bias: 'grad.defined() ? linear_backward(input, grad, weight, std::array<bool, 3>{true, true, false}) :
+    std::tuple<Tensor, Tensor, Tensor>()'
+""",
+        at="2:79-117",
+        message=(
+            '"output_mask" of "linear_backward" is "std::array<bool, 3>{true, true, false}" whatever gradients are '
+            "needed"
+        ),
+        help='pass "grad_input_mask"',
+        fixed="""\
+- name: linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor
+  input, weight, bias: 'grad.defined() ? linear_backward(input, grad, weight, grad_input_mask) :
+    std::tuple<Tensor, Tensor, Tensor>()'
+""",
+    ),
+)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Find calls with constant masks."""
+    meaning = meaning_of(model)
+    for entry in model.entries:
+        if not any(len(line.names) > 1 for line in entry.lines):
+            continue
+        for formula in meaning.formulas(entry):
+            for mask in constant_masks(formula):
+                line, fix = formula.line, None
+                where = formula.span_of(mask.call if mask.argument is None else mask.argument)
+                what = "its default" if mask.argument is None else quoted(formula.source_of(mask.argument))
+                if mask.argument is not None and mask.size == len(line.names) and line.is_exact():
+                    fix = Fix(f'write "{GRAD_INPUT_MASK}"', (TextEdit(where, GRAD_INPUT_MASK),), safe=False)
+                yield Finding(
+                    where,
+                    f"{quoted(mask.parameter)} of {quoted(mask.callee)} is {what} whatever gradients are needed",
+                    help=f'pass "{GRAD_INPUT_MASK}"',
+                    fix=fix,
+                    at=line,
+                )

@@ -1,0 +1,96 @@
+"""A double backward does not depend on the gradient that the operator was given.
+
+## What it detects
+
+The backward formula for an input of an operator "..._backward" in which the operator's own gradient argument
+("grad_output") has no part, and which is neither zero nor "not_implemented".
+
+## Why it is bad
+
+A backward operator is linear in its gradient argument, so that its derivative for any other input is proportional to
+it. Without the factor the second derivative is right only where that gradient is one.
+
+## Example
+
+    - name: mse_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction) -> Tensor
+      grad_output: mse_loss_double_backward_grad_output(grad, grad_output, self, target, reduction)
+      self: mse_loss_double_backward(grad, self, reduction)
+
+## Instead
+
+    - name: mse_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction) -> Tensor
+      grad_output: mse_loss_double_backward_grad_output(grad, grad_output, self, target, reduction)
+      self: mse_loss_double_backward(grad * grad_output, self, reduction)
+
+## What it cannot see
+
+A factor that occurs where it does not count. Operators with several gradient arguments.
+
+## Sources
+
+Head of derivatives.yaml, the note on double backward.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.wording import quoted
+from derivlint.meaning import meaning_of
+from derivlint.meaning.missing import missing_factors
+from derivlint.model import Model
+
+META = RuleMeta(severity=Severity.WARNING)
+
+VALID = (
+    """\
+- name: softplus_backward(Tensor grad_output, Tensor self, Scalar beta, Scalar threshold) -> Tensor
+  grad_output: softplus_backward(grad, self, beta, threshold)
+  self: softplus_double_backward(grad * grad_output, self, beta, threshold)
+""",
+    """\
+- name: avg_pool2d_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride, int[2] padding, bool \
+ceil_mode, bool count_include_pad, int? divisor_override) -> Tensor
+  grad_output: avg_pool2d(grad, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+  self: zeros_like(self)
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: softplus_backward(Tensor grad_output, Tensor self, Scalar beta, Scalar threshold) -> Tensor
+  grad_output: softplus_backward(grad, self, beta, threshold)
+  self: softplus_double_backward(grad, self, beta, threshold)
+""",
+        at="3:9-62",
+        message='the formula has no "grad_output", in which "softplus_backward" is linear',
+        help='multiply by "grad_output"',
+    ),
+    Invalid(
+        """\
+- name: hardswish_backward(Tensor grad_output, Tensor self) -> Tensor
+  grad_output: hardswish_backward(grad, self)
+  self: at::where(at::logical_and(-3.0 < self, self < 3.0), grad / 3.0, at::zeros({}, self.options()))
+""",
+        at="3:9-103",
+        message='the formula has no "grad_output", in which "hardswish_backward" is linear',
+        help='multiply by "grad_output"',
+    ),
+)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Find the double backward formulas without the gradient argument."""
+    meaning = meaning_of(model)
+    for entry in model.entries:
+        for interpretation in meaning.interpretations(entry):
+            for missing in missing_factors(interpretation):
+                line = interpretation.formula.line
+                yield Finding(
+                    line.value.span,
+                    f"the formula has no {quoted(missing.gradient)}, in which {quoted(entry.operator or '')} is linear",
+                    help=f"multiply by {quoted(missing.gradient)}",
+                    at=line,
+                )

@@ -1,0 +1,101 @@
+"""The tangent of a differentiable input has no part in the output.
+
+## What it detects
+
+Forward formulas for all differentiable outputs of an operator, in none of which the tangent of a differentiable input
+occurs, although that input has a backward formula which is neither zero nor "not_implemented".
+
+## Why it is bad
+
+The output depends on the input, as the backward formula says. Its tangent lacks that term of the product rule, and
+forward-mode gradients are wrong.
+
+## Example
+
+    - name: mul.Tensor(Tensor self, Tensor other) -> Tensor
+      self: mul_tensor_backward(grad, other, self.scalar_type())
+      other: mul_tensor_backward(grad, self, other.scalar_type())
+      result: self_t * other_p
+
+## Instead
+
+    - name: mul.Tensor(Tensor self, Tensor other) -> Tensor
+      self: mul_tensor_backward(grad, other, self.scalar_type())
+      other: mul_tensor_backward(grad, self, other.scalar_type())
+      result: other_t * self_p + self_t * other_p
+
+## What it cannot see
+
+A term that is missing while the tangent occurs in another one, and inputs that are lists of tensors.
+
+## Sources
+
+torchgen/packaged/autograd/load_derivatives.py, "find_required_inputs".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.wording import quoted
+from derivlint.meaning import meaning_of
+from derivlint.meaning.missing import missing_tangents
+from derivlint.model import Model
+from derivlint.model.forward import TANGENT
+
+META = RuleMeta(severity=Severity.WARNING)
+
+VALID = (
+    """\
+- name: mul.Tensor(Tensor self, Tensor other) -> Tensor
+  self: mul_tensor_backward(grad, other, self.scalar_type())
+  other: mul_tensor_backward(grad, self, other.scalar_type())
+  result: other_t * self_p + self_t * other_p
+""",
+    """\
+- name: hardshrink_backward(Tensor grad_out, Tensor self, Scalar lambd) -> Tensor
+  grad_out: hardshrink_backward(grad, self, lambd)
+  self: zeros_like(grad)
+  result: at::where((self_p > lambd).logical_or(self_p < -lambd), grad_out_t, at::zeros({}, \
+result.options()).expand_as(result))
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: mul.Tensor(Tensor self, Tensor other) -> Tensor
+  self: mul_tensor_backward(grad, other, self.scalar_type())
+  other: mul_tensor_backward(grad, self, other.scalar_type())
+  result: self_t * other_p
+""",
+        at="4:11-27",
+        message='the formula has no "other_t", although "other" has a gradient',
+        help='add the term with "other_t"',
+    ),
+    Invalid(
+        """\
+- name: mm(Tensor self, Tensor mat2) -> Tensor
+  self: mm_mat1_backward(grad, mat2, self.sym_sizes(), self.sym_strides(), self.layout(), 1)
+  mat2: mm_mat2_backward(grad, self, mat2.sym_sizes(), mat2.sym_strides(), mat2.layout(), 1)
+  result: at::mm(self_p, mat2_t)
+""",
+        at="4:11-33",
+        message='the formula has no "self_t", although "self" has a gradient',
+        help='add the term with "self_t"',
+    ),
+)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Find the inputs whose tangents have no part in any output."""
+    meaning = meaning_of(model)
+    for body in model.bodies():
+        for line, name in missing_tangents(meaning, body):
+            yield Finding(
+                line.value.span,
+                f"the formula has no {quoted(name + TANGENT)}, although {quoted(name)} has a gradient",
+                help=f"add the term with {quoted(name + TANGENT)}",
+                at=line,
+            )

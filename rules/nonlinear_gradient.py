@@ -1,0 +1,103 @@
+"""A backward formula is not linear in the gradient.
+
+## What it detects
+
+A gradient of an output that is multiplied by itself or by another gradient, that something is divided by, or that
+goes through a function which is not linear.
+
+## Why it is bad
+
+A backward formula is a vector-Jacobian product: twice the gradient of the output gives twice the gradient of the
+input. A formula that is not linear is wrong for every loss, and it compiles.
+
+## Example
+
+    - name: sin(Tensor self) -> Tensor
+      self: grad * grad * self.cos().conj()
+
+## Instead
+
+    - name: sin(Tensor self) -> Tensor
+      self: grad * self.cos().conj()
+
+## What it cannot see
+
+A helper is taken as linear in its gradients and tangents, as the names of its parameters tell; its body is not read.
+An operator that is neither in the table of operators nor declared "auto_linear" in the file is unknown, and nothing
+is said of what is made of it. Operators for PyTorch's own tests ("_test_...") are left alone: their formulas are
+wrong on purpose.
+
+## Sources
+
+Griewank and Walther, Evaluating Derivatives, section 3; the notes at the head of derivatives.yaml.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.degree_wording import not_linear_finding
+from derivlint.meaning import meaning_of
+from derivlint.meaning.facts import Cause
+from derivlint.meaning.linearity import not_linear
+from derivlint.model import Model
+
+META = RuleMeta(severity=Severity.ERROR)
+
+VALID = (
+    """\
+- name: sin(Tensor self) -> Tensor
+  self: grad * self.cos().conj()
+""",
+    """\
+- name: hardswish_backward(Tensor grad_output, Tensor self) -> Tensor
+  grad_output: hardswish_backward(grad, self)
+  self: at::where(at::logical_and(-3.0 < self, self < 3.0), grad * grad_output / 3.0, at::zeros({}, self.options()))
+""",
+    """\
+- name: div.Tensor(Tensor self, Tensor other) -> Tensor
+  self: grad / other.conj()
+  other: -grad * ((self / other) / other).conj()
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: sin(Tensor self) -> Tensor
+  self: grad * grad * self.cos().conj()
+""",
+        at="2:9-20",
+        message='the gradient "grad" is multiplied by itself',
+        help="a backward formula is linear in the gradients of the outputs",
+    ),
+    Invalid(
+        """\
+- name: div.Tensor(Tensor self, Tensor other) -> Tensor
+  self: div_tensor_self_backward(grad, other, self.scalar_type())
+  other: self / grad
+""",
+        at="3:10-21",
+        message='"self / grad" divides by the gradient "grad"',
+        help="a backward formula is linear in the gradients of the outputs",
+    ),
+    Invalid(
+        """\
+- name: abs(Tensor self) -> Tensor
+  self: grad.abs() * self.sgn()
+""",
+        at="2:9-19",
+        message='"grad.abs()" is not linear in the gradient "grad"',
+        help="a backward formula is linear in the gradients of the outputs",
+    ),
+)
+
+CAUSES = (Cause.PRODUCT, Cause.DIVISOR, Cause.FUNCTION)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Find the backward formulas that are not linear."""
+    for problem in not_linear(meaning_of(model), backward=True):
+        if problem.culprit.cause in CAUSES:
+            yield not_linear_finding(problem)

@@ -1,0 +1,114 @@
+"""A forward formula is not linear in the tangents.
+
+## What it detects
+
+A tangent that is multiplied by itself or by another tangent, that something is divided by, or that goes through a
+function which is not linear. This is also said of what "auto_linear" stands for: "auto_linear" on a product of two
+differentiable inputs multiplies their tangents.
+
+## Why it is bad
+
+A forward formula is a Jacobian-vector product: twice the tangents of the inputs give twice the tangent of the output.
+A product of two tangents belongs to the second derivative. Such a formula compiles, and forward-mode gradients are
+wrong.
+
+## Example
+
+    - name: mul.Tensor(Tensor self, Tensor other) -> Tensor
+      self: mul_tensor_backward(grad, other, self.scalar_type())
+      other: mul_tensor_backward(grad, self, other.scalar_type())
+      result: other_t * self_t
+
+## Instead
+
+    - name: mul.Tensor(Tensor self, Tensor other) -> Tensor
+      self: mul_tensor_backward(grad, other, self.scalar_type())
+      other: mul_tensor_backward(grad, self, other.scalar_type())
+      result: other_t * self_p + self_t * other_p
+
+## What it cannot see
+
+A helper is taken as linear in its gradients and tangents, as the names of its parameters tell; its body is not read.
+An operator that is neither in the table of operators nor declared "auto_linear" in the file is unknown, and nothing
+is said of what is made of it. Operators for PyTorch's own tests ("_test_...") are left alone: their formulas are
+wrong on purpose.
+
+## Sources
+
+Griewank and Walther, Evaluating Derivatives, section 3; the notes at the head of derivatives.yaml.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.degree_wording import not_linear_finding
+from derivlint.meaning import meaning_of
+from derivlint.meaning.facts import Cause
+from derivlint.meaning.linearity import not_linear
+from derivlint.model import Model
+
+META = RuleMeta(severity=Severity.ERROR)
+
+VALID = (
+    """\
+- name: mul.Tensor(Tensor self, Tensor other) -> Tensor
+  self: mul_tensor_backward(grad, other, self.scalar_type())
+  other: mul_tensor_backward(grad, self, other.scalar_type())
+  result: other_t * self_p + self_t * other_p
+""",
+    """\
+- name: dist(Tensor self, Tensor other, Scalar p=2) -> Tensor
+  self: norm_backward(grad, self - other, p, result)
+  other: -norm_backward(grad, self - other, p, result)
+  result: norm_jvp(self_p - other_p, self_t - other_t, p, result, {}, false)
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: mul.Tensor(Tensor self, Tensor other) -> Tensor
+  self: mul_tensor_backward(grad, other, self.scalar_type())
+  other: mul_tensor_backward(grad, self, other.scalar_type())
+  result: other_t * self_t
+""",
+        at="4:11-27",
+        message='the tangents "other_t" and "self_t" are multiplied by each other',
+        help="a forward formula is linear in the tangents of the inputs",
+    ),
+    Invalid(
+        """\
+- name: mm(Tensor self, Tensor mat2) -> Tensor
+  self: mm_mat1_backward(grad, mat2, self.sym_sizes(), self.sym_strides(), self.layout(), 1)
+  mat2: mm_mat2_backward(grad, self, mat2.sym_sizes(), mat2.sym_strides(), mat2.layout(), 1)
+  result: auto_linear
+""",
+        at="4:11-22",
+        message=(
+            '"auto_linear" stands for "at::mm(self_t, mat2_t)", in which the tangents "mat2_t" and "self_t" '
+            "are multiplied by each other"
+        ),
+        help="a forward formula is linear in the tangents of the inputs",
+    ),
+    Invalid(
+        """\
+- name: exp(Tensor self) -> Tensor
+  self: grad * result.conj()
+  result: self_t.exp() * result
+""",
+        at="3:11-23",
+        message='"self_t.exp()" is not linear in the tangent "self_t"',
+        help="a forward formula is linear in the tangents of the inputs",
+    ),
+)
+
+CAUSES = (Cause.PRODUCT, Cause.DIVISOR, Cause.FUNCTION)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Find the forward formulas that are not linear."""
+    for problem in not_linear(meaning_of(model), backward=False):
+        if problem.culprit.cause in CAUSES:
+            yield not_linear_finding(problem)

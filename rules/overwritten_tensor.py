@@ -1,0 +1,107 @@
+"""A backward formula changes a tensor that is not its own.
+
+## What it detects
+
+An in-place method in a backward formula on a gradient or a saved tensor, or on a view of one; and one on a fresh
+tensor without gradient that is given the gradient, such as "helper(self).mul_(grad)".
+
+## Why it is bad
+
+The gradient belongs to autograd, which may hand it to others, and a saved tensor is needed when the backward runs
+again: both are wrong afterwards. A tensor without gradient that takes up the gradient in place fails when gradients
+are batched ("is_grads_batched", "vmap"), and keeps the formula from being differentiated again.
+
+## Example
+
+    - name: sin(Tensor self) -> Tensor
+      self: grad.mul_(self.cos().conj())
+
+## Instead
+
+    - name: sin(Tensor self) -> Tensor
+      self: grad * self.cos().conj()
+
+## What it cannot see
+
+Helpers that write to their arguments, and tensors of which it is not known whether they are fresh.
+
+## Sources
+
+torch/csrc/autograd/saved_variable.cpp; the PyTorch note "In-place operations with autograd".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.degree_wording import shown
+from derivlint.lint.wording import quoted, quoted_list
+from derivlint.meaning import meaning_of
+from derivlint.meaning.aliasing import overwrites
+from derivlint.model import Model
+
+META = RuleMeta(severity=Severity.WARNING)
+
+VALID = (
+    """\
+- name: sin(Tensor self) -> Tensor
+  self: grad * self.cos().conj()
+""",
+    """\
+- name: maximum(Tensor self, Tensor other) -> Tensor
+  self: at::where(self == other, grad / 2, grad).masked_fill_(self < other, 0)
+  other: at::where(self == other, grad / 2, grad).masked_fill_(self > other, 0)
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: sin(Tensor self) -> Tensor
+  self: grad.mul_(self.cos().conj())
+""",
+        at="2:9-37",
+        message='"mul_" changes "grad" in place',
+        help='use "mul", which returns a new tensor',
+    ),
+    Invalid(
+        """\
+- name: exp(Tensor self) -> Tensor
+  self: result.conj().mul_(grad)
+""",
+        at="2:9-33",
+        message='"mul_" changes "result" in place',
+        help='use "mul", which returns a new tensor',
+    ),
+    Invalid(
+        """\
+- name: abs(Tensor self) -> Tensor
+  self: self.sgn().mul_(grad)
+""",
+        at="2:9-30",
+        message='"mul_" puts the gradient into "self.sgn()", which has none, in place',
+        help='use "mul", which returns a new tensor',
+    ),
+)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Find the in-place methods that change what they must not."""
+    meaning = meaning_of(model)
+    for entry in model.entries:
+        for interpretation in meaning.interpretations(entry):
+            for write in overwrites(interpretation):
+                formula = write.formula
+                method = quoted(write.call.spelling)
+                if write.names:
+                    message = f"{method} changes {quoted_list(write.names, 'or')} in place"
+                else:
+                    target = shown(formula, write.target)
+                    message = f"{method} puts the gradient into {target}, which has none, in place"
+                yield Finding(
+                    formula.span_of(write.call.node),
+                    message,
+                    help=f"use {quoted(write.call.name)}, which returns a new tensor",
+                    at=formula.line,
+                )

@@ -1,0 +1,91 @@
+"""One gradient is passed for two outputs.
+
+## What it detects
+
+A call in which the same gradient or tangent is passed for two of the parameters that take gradients or tangents.
+
+## Why it is bad
+
+A backward helper of an operator with several outputs takes the gradient of each. With one of them twice the other is
+dropped, and the formula is still linear in its gradients, so that nothing else shows it.
+
+## Example
+
+    - name: var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> \
+(Tensor, Tensor)
+      self: var_mean_backward(grads[0], grads[0], self, dim, correction, keepdim)
+
+## Instead
+
+    - name: var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> \
+(Tensor, Tensor)
+      self: var_mean_backward(grads[0], grads[1], self, dim, correction, keepdim)
+
+## What it cannot see
+
+Functions whose parameters have other names, methods, and values that are no plain variables ("f(x + 1)"). A backward
+helper that is used for another argument than the one it is made for takes the arguments in other roles, and is left
+alone.
+
+## Sources
+
+torch/csrc/autograd/FunctionsManual.h and native_functions.yaml, for the names of parameters; Rice and others,
+Detecting Argument Selection Defects (OOPSLA 2017).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.passing_wording import passing_finding
+from derivlint.meaning import meaning_of
+from derivlint.meaning.passed_outputs import outputs_passed_wrongly
+from derivlint.meaning.passing import Passed, passed_wrongly
+from derivlint.model import Model
+
+META = RuleMeta(severity=Severity.WARNING)
+
+VALID = (
+    """\
+- name: var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> \
+(Tensor, Tensor)
+  self: var_mean_backward(grads[0], grads[1], self, dim, correction, keepdim)
+""",
+    """\
+- name: norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor
+  self: norm_backward(grad, self, p, result, dim, keepdim)
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> \
+(Tensor, Tensor)
+  self: var_mean_backward(grads[1], grads[1], self, dim, correction, keepdim)
+""",
+        at="2:37-45",
+        message='"var_mean_backward" gets "grads[1]" for both "gvar" and "gmean"',
+        help="pass the gradient of each output once",
+    ),
+    Invalid(
+        """\
+- name: linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)
+  A: linalg_qr_backward(grad_Q, grad_Q, Q, R, mode)
+""",
+        at="2:33-39",
+        message='"linalg_qr_backward" gets "grad_Q" for both "gQ" and "gR"',
+        help="pass the gradient of each output once",
+    ),
+)
+
+KINDS = (Passed.REPEATED_DIRECTION,)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Find the calls that get one gradient twice."""
+    meaning = meaning_of(model)
+    for problem in (*meaning.all(passed_wrongly), *meaning.all(outputs_passed_wrongly)):
+        if problem.kind in KINDS:
+            yield passing_finding(problem)

@@ -1,0 +1,103 @@
+"""Two arguments of a call stand in each other's place.
+
+## What it detects
+
+A call in which a primal, "self_p", is passed for a parameter named like a tangent, "self_t", or the other way round;
+the gradient for another parameter and another value for the parameter of the gradient; or two arguments of the
+operator, each for the parameter with the other's name; or two outputs in the opposite order, "result2, result1".
+
+## Why it is bad
+
+Tensors have one C++ type, so that the compiler takes them in any order. The formula then computes another derivative.
+
+## Example
+
+    - name: norm.Scalar(Tensor self, Scalar p=2) -> Tensor
+      self: norm_backward(grad, self, p, result)
+      result: norm_jvp(self_t, self_p, p, result)
+
+## Instead
+
+    - name: norm.Scalar(Tensor self, Scalar p=2) -> Tensor
+      self: norm_backward(grad, self, p, result)
+      result: norm_jvp(self_p, self_t, p, result)
+
+## What it cannot see
+
+Functions whose parameters have other names, methods, and values that are no plain variables ("f(x + 1)"). A backward
+helper that is used for another argument than the one it is made for takes the arguments in other roles, and is left
+alone.
+
+## Sources
+
+torch/csrc/autograd/FunctionsManual.h and native_functions.yaml, for the names of parameters; Rice and others,
+Detecting Argument Selection Defects (OOPSLA 2017).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.passing_wording import passing_finding
+from derivlint.meaning import meaning_of
+from derivlint.meaning.passed_outputs import outputs_passed_wrongly
+from derivlint.meaning.passing import Passed, passed_wrongly
+from derivlint.model import Model
+
+META = RuleMeta(severity=Severity.WARNING)
+
+VALID = (
+    """\
+- name: mse_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor
+  self: mse_loss_backward(grad, self, target, reduction)
+  target: mse_loss_backward(grad, target, self, reduction)
+""",
+    """\
+- name: norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor
+  self: norm_backward(grad, self, p, result, dim, keepdim)
+  result: norm_jvp(self_p, self_t, p, result, dim, keepdim)
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor
+  self: norm_backward(grad, self, p, result, dim, keepdim)
+  result: norm_jvp(self_t, self_p, p, result, dim, keepdim)
+""",
+        at="3:20-26",
+        message='"norm_jvp" gets "self_t" for "self_p"',
+        help='a name with "_p" is a primal, one with "_t" a tangent',
+    ),
+    Invalid(
+        """\
+- name: gelu(Tensor self, *, str approximate='none') -> Tensor
+  self: gelu_backward(self, grad, approximate)
+""",
+        at="2:29-33",
+        message='"gelu_backward" gets the gradient "grad" for "self", and "self" for "grad_output"',
+        help="swap the two",
+    ),
+    Invalid(
+        """\
+- name: mse_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor
+  self: mse_loss_backward(grad, target, self, reduction)
+  target: non_differentiable
+""",
+        at="2:33-39",
+        message='"mse_loss_backward" gets "target" for "self", and "self" for "target"',
+        help="swap the two",
+    ),
+)
+
+KINDS = (Passed.PRIMAL_AND_TANGENT, Passed.GRADIENT_ELSEWHERE, Passed.SWAPPED, Passed.OUTPUT_DISORDER)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Find the calls that get arguments in each other's place."""
+    meaning = meaning_of(model)
+    for problem in (*meaning.all(passed_wrongly), *meaning.all(outputs_passed_wrongly)):
+        if problem.kind in KINDS:
+            yield passing_finding(problem)

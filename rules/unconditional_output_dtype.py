@@ -1,0 +1,91 @@
+"""An output whose dtype an argument decides is differentiable without a condition.
+
+## What it detects
+
+An entry for "sum", "prod", "cumsum", "cumprod" or "nansum" with an argument ``dtype``, without a condition in
+``output_differentiability``. The rule has medium confidence and is not shown by default: PyTorch's own file has it so,
+in seven entries.
+
+## Why it is bad
+
+With ``dtype=torch.int64`` the output is integral and cannot require a gradient. PyTorch's kernel tries nevertheless,
+and the call fails with "Autograd not support dtype: Long" for an input that requires a gradient.
+
+## Example
+
+    - name: prod(Tensor self, *, ScalarType? dtype=None) -> Tensor
+      self: prod_backward(grad, self.to(grad.scalar_type()), result)
+
+## Instead
+
+    - name: prod(Tensor self, *, ScalarType? dtype=None) -> Tensor
+      self: prod_backward(grad, self.to(grad.scalar_type()), result)
+      output_differentiability: ["!dtype || isDifferentiableType(*dtype)"]
+
+## What it cannot see
+
+Other operators with an argument ``dtype``: most refuse integral dtypes, so that the rule knows the five by name.
+
+## Sources
+
+PyTorch issue 62508; the entry of "_to_copy" in derivatives.yaml.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Confidence, Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.wording import quoted
+from derivlint.meaning.outputs import has_unconditional_dtype
+from derivlint.model import Model
+
+META = RuleMeta(severity=Severity.WARNING, confidence=Confidence.MEDIUM)
+
+VALID = (
+    """\
+- name: prod(Tensor self, *, ScalarType? dtype=None) -> Tensor
+  self: prod_backward(grad, self.to(grad.scalar_type()), result)
+  output_differentiability: ["!dtype || isDifferentiableType(*dtype)"]
+""",
+    # it takes floating-point dtypes only
+    """\
+- name: mean(Tensor self, *, ScalarType? dtype=None) -> Tensor
+  self: grad.expand_symint(self.sym_sizes()) / self.sym_numel()
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: prod(Tensor self, *, ScalarType? dtype=None) -> Tensor
+  self: prod_backward(grad, self.to(grad.scalar_type()), result)
+""",
+        at="1:9-13",
+        message='"dtype" may make the output of "prod" integral, which is then no differentiable output',
+        help='write a condition on "dtype" in output_differentiability, as "_to_copy" has it',
+    ),
+    Invalid(
+        """\
+- name: sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
+  self: sum_backward(grad, self.sym_sizes(), dim, keepdim)
+  result: auto_linear
+""",
+        at="1:9-24",
+        message='"dtype" may make the output of "sum.dim_IntList" integral, which is then no differentiable output',
+        help='write a condition on "dtype" in output_differentiability, as "_to_copy" has it',
+    ),
+)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Report the entries without a condition."""
+    for entry in model.entries:
+        if any(has_unconditional_dtype(model, body) for body in entry.bodies):
+            yield Finding(
+                entry.name_span,
+                f'"dtype" may make the output of {quoted(entry.operator or "")} integral, which is then no '
+                "differentiable output",
+                help='write a condition on "dtype" in output_differentiability, as "_to_copy" has it',
+                at=entry,
+            )

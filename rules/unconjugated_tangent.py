@@ -1,0 +1,100 @@
+"""A backward helper is called with a tangent that is not conjugated.
+
+## What it detects
+
+A forward formula that calls a helper named "..._backward", made for the gradient of a function, with a tangent that
+is not conjugated, in the entry of an operator on PyTorch's complex list.
+
+## Why it is bad
+
+A backward helper multiplies by the conjugate of the derivative. For a tangent the derivative itself is due:
+"helper(self_t.conj(), ...).conj()" is what makes one of the other, and what "auto_element_wise" writes.
+
+## Example
+
+    - name: sigmoid(Tensor self) -> Tensor
+      self: sigmoid_backward(grad, result)
+      result: sigmoid_backward(self_t, result)
+
+## Instead
+
+    - name: sigmoid(Tensor self) -> Tensor
+      self: sigmoid_backward(grad, result)
+      result: sigmoid_backward(self_t.conj(), result).conj()
+
+## What it cannot see
+
+Helpers with other names, and helpers that do not depend on an input or an output. Whether the result of the call is
+conjugated is not looked at. The complex list is that of PyTorch 2.13.
+
+## Sources
+
+torchgen/packaged/autograd/load_derivatives.py, "postprocess_forward_derivatives".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.degree_wording import shown
+from derivlint.lint.wording import quoted
+from derivlint.meaning import meaning_of
+from derivlint.meaning.conjugation import Mistake, mistakes
+from derivlint.model import Model
+
+META = RuleMeta(severity=Severity.WARNING)
+
+VALID = (
+    """\
+- name: sigmoid(Tensor self) -> Tensor
+  self: sigmoid_backward(grad, result)
+  result: sigmoid_backward(self_t.conj(), result).conj()
+""",
+    """\
+- name: hardswish(Tensor self) -> Tensor
+  self: hardswish_backward(grad, self)
+  result: hardswish_backward(self_t, self_p)
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: sigmoid(Tensor self) -> Tensor
+  self: sigmoid_backward(grad, result)
+  result: sigmoid_backward(self_t, result)
+""",
+        at="3:28-34",
+        message=(
+            '"sigmoid_backward" multiplies by the conjugate of the derivative, and gets the tangent "self_t" as it is'
+        ),
+        help="conjugate the tangent and the result of the call",
+    ),
+    Invalid(
+        """\
+- name: pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor
+  self: pow_backward(grad, self, exponent)
+  result: pow_backward(self_t, self_p, exponent)
+""",
+        at="3:24-30",
+        message=(
+            '"pow_backward" multiplies by the conjugate of the derivative, and gets the tangent "self_t" as it is'
+        ),
+        help="conjugate the tangent and the result of the call",
+    ),
+)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Find the tangents that backward helpers are called with."""
+    for mistake in meaning_of(model).all(mistakes):
+        if mistake.kind is Mistake.REUSED_BACKWARD:
+            formula = mistake.interpretation.formula
+            yield Finding(
+                formula.span_of(mistake.node),
+                f"{quoted(mistake.name)} multiplies by the conjugate of the derivative, and gets the tangent "
+                f"{shown(formula, mistake.node)} as it is",
+                help="conjugate the tangent and the result of the call",
+                at=formula.line,
+            )

@@ -1,0 +1,96 @@
+"""An operator gets a gradient that may be undefined.
+
+## What it detects
+
+A backward formula that passes "grad" or "grads[i]" to an operator of native_functions.yaml, to "+" or to a method,
+where it may be undefined: in a formula for several inputs, for a list of tensors, or in one that uses several
+gradients. A formula that asks "grad.defined()" around it is fine. Helpers of FunctionsManual.h ask by themselves, and
+so do some backward operators.
+
+## Why it is bad
+
+The gradient of an output that the loss does not depend on is an undefined tensor. The generated code takes care of it
+for formulas with one input and one output only. Operators raise an error for an undefined tensor, in somebody's
+training.
+
+## Example
+
+    - name: _prelu_kernel(Tensor self, Tensor weight) -> Tensor
+      self, weight: _prelu_kernel_backward(grad, self, weight)
+
+## Instead
+
+    - name: _prelu_kernel(Tensor self, Tensor weight) -> Tensor
+      self, weight: "grad.defined() ? _prelu_kernel_backward(grad, self, weight) : std::tuple<Tensor, Tensor>()"
+
+## What it cannot see
+
+What helpers do with an undefined gradient, and which branch of a question is the guarded one. In a file of a hundred
+entries or more of which fewer than ten formulas ask for an undefined gradient, nothing is said: it keeps to the
+contract of PyTorch before 1.6.
+
+## Sources
+
+Head of derivatives.yaml, "Notes about undefined output gradients";
+torchgen/packaged/autograd/gen_autograd_functions.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.wording import quoted
+from derivlint.meaning import meaning_of
+from derivlint.meaning.definedness import unguarded_reads
+from derivlint.model import Model
+
+META = RuleMeta(severity=Severity.WARNING)
+
+VALID = (
+    """\
+- name: _prelu_kernel(Tensor self, Tensor weight) -> Tensor
+  self, weight: "grad.defined() ? _prelu_kernel_backward(grad, self, weight) : std::tuple<Tensor, Tensor>()"
+""",
+    """\
+- name: atan2(Tensor self, Tensor other) -> Tensor
+  self, other: atan2_backward(grad, self, other, grad_input_mask)
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: _prelu_kernel(Tensor self, Tensor weight) -> Tensor
+  self, weight: _prelu_kernel_backward(grad, self, weight)
+""",
+        at="2:40-44",
+        message='"_prelu_kernel_backward" gets "grad", which may be undefined here',
+        help='ask "grad.defined()" first, and return undefined gradients where it is not',
+    ),
+    Invalid(
+        """\
+- name: stack(Tensor[] tensors, int dim=0) -> Tensor
+  tensors: unbind(grad, dim)
+""",
+        at="2:19-23",
+        message='"unbind" gets "grad", which may be undefined here',
+        help='ask "grad.defined()" first, and return undefined gradients where it is not',
+    ),
+)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Find the gradients that operators get without a guard."""
+    meaning = meaning_of(model)
+    for entry in model.entries:
+        for interpretation in meaning.interpretations(entry):
+            for read in unguarded_reads(model, interpretation):
+                formula = read.formula
+                reader = quoted(read.operator) if read.operator else "an operator"
+                yield Finding(
+                    formula.span_of(read.node),
+                    f"{reader} gets {quoted(read.direction)}, which may be undefined here",
+                    help=f'ask "{read.direction}.defined()" first, and return undefined gradients where it is not',
+                    at=formula.line,
+                )

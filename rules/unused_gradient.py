@@ -1,0 +1,105 @@
+"""A backward formula does not depend on the gradient.
+
+## What it detects
+
+A backward formula, or one of the gradients that it lists, in which no gradient of an output has a part, and which is
+not zero. Exempt are "zeros_like" and other zeros, undefined tensors such as "Tensor()", "not_implemented" and helpers
+that raise an error. A gradient of which only the sizes, the type or the presence is asked ("zeros_like(grad)",
+"grad.defined()") has no part in the value.
+
+## Why it is bad
+
+A backward formula multiplies the gradient of the output by a Jacobian. Without it the loss does not reach the input,
+and what does reach it is right for one loss at most.
+
+## Example
+
+    - name: _cudnn_ctc_loss(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank, \
+bool deterministic, bool zero_infinity) -> (Tensor, Tensor)
+      log_probs: result1
+
+## Instead
+
+    - name: _cudnn_ctc_loss(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank, \
+bool deterministic, bool zero_infinity) -> (Tensor, Tensor)
+      log_probs: _cudnn_ctc_loss_backward(grad, result0, result1, zero_infinity)
+
+## What it cannot see
+
+A helper is taken as linear in its gradients and tangents, as the names of its parameters tell; its body is not read.
+An operator that is neither in the table of operators nor declared "auto_linear" in the file is unknown, and nothing
+is said of what is made of it. Operators for PyTorch's own tests ("_test_...") are left alone: their formulas are
+wrong on purpose.
+
+## Sources
+
+Griewank and Walther, Evaluating Derivatives, section 3; the notes at the head of derivatives.yaml.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.degree_wording import shown
+from derivlint.lint.wording import quoted_list
+from derivlint.meaning import meaning_of
+from derivlint.meaning.linearity import without_direction
+from derivlint.model import Model
+
+META = RuleMeta(severity=Severity.ERROR)
+
+VALID = (
+    """\
+- name: round(Tensor self) -> Tensor
+  self: zeros_like(grad)
+""",
+    """\
+- name: acosh_(Tensor(a!) self) -> Tensor(a!)
+  self: not_implemented("inplace version of acosh")
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: abs(Tensor self) -> Tensor
+  self: self.sgn()
+""",
+        at="2:9-19",
+        message='the gradient of "self" does not depend on the gradient of an output',
+        help='multiply by the gradient of the output, "grad", or pass it to the helper',
+    ),
+    Invalid(
+        """\
+- name: angle(Tensor self) -> Tensor
+  self: angle_backward(self, self)
+""",
+        at="2:9-35",
+        message='the gradient of "self" does not depend on the gradient of an output',
+        help='multiply by the gradient of the output, "grad", or pass it to the helper',
+    ),
+    Invalid(
+        """\
+- name: linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor
+  input, weight, bias: 'input.defined() ? linear_backward(input, input, weight, grad_input_mask) : \
+std::tuple<Tensor, Tensor, Tensor>()'
+""",
+        at="2:25-136",
+        message='the gradient of "input", "weight" and "bias" does not depend on the gradient of an output',
+        help='multiply by the gradient of the output, "grad", or pass it to the helper',
+    ),
+)
+
+HELP = 'multiply by the gradient of the output, "grad", or pass it to the helper'
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Find the backward formulas without a gradient."""
+    for interpretation, node in without_direction(meaning_of(model), backward=True):
+        formula = interpretation.formula
+        names = quoted_list([name.text for name in formula.line.names])
+        message = f"the gradient of {names} does not depend on the gradient of an output"
+        if node is not formula.tree:
+            message = f"{shown(formula, node)} does not depend on the gradient of an output"
+        yield Finding(formula.span_of(node), message, help=HELP, at=formula.line)

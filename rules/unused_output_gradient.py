@@ -1,0 +1,98 @@
+"""The gradient of a differentiable output is not used.
+
+## What it detects
+
+The backward formulas of one dispatch key use some of "grads[i]" or "grad_<output>", and never that of another
+differentiable output. A formula that passes "grads" on as a whole uses them all.
+
+## Why it is bad
+
+What the loss owes to that output is dropped without a word. Either a formula lacks a term, or the output is not
+differentiable and should say so, so that using its gradient fails.
+
+## Example
+
+    - name: linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)
+      A: linalg_qr_backward(grad_Q, {}, Q, R, mode)
+
+## Instead
+
+    - name: linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)
+      A: linalg_qr_backward(grad_Q, grad_R, Q, R, mode)
+
+## What it cannot see
+
+Formulas that use "grad": then only the first output is differentiable. A gradient that is used where its value does
+not count.
+
+## Sources
+
+torchgen/packaged/autograd/load_derivatives.py, "used_gradient_indices"; head of derivatives.yaml.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
+from derivlint.lint.wording import quoted, quoted_list
+from derivlint.meaning import meaning_of
+from derivlint.meaning.missing import unused_output_gradients
+from derivlint.model import Model
+
+META = RuleMeta(severity=Severity.WARNING)
+
+VALID = (
+    """\
+- name: linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)
+  A: linalg_qr_backward(grad_Q, grad_R, Q, R, mode)
+""",
+    """\
+- name: _thnn_fused_lstm_cell(Tensor input_gates, Tensor hidden_gates, Tensor cx, Tensor? input_bias=None, Tensor? \
+hidden_bias=None) -> (Tensor, Tensor, Tensor)
+  output_differentiability: [True, True, False]
+  input_gates, hidden_gates, cx, input_bias, hidden_bias: _thnn_differentiable_lstm_cell_backward(grads[0], \
+grads[1], input_gates, hidden_gates, input_bias, hidden_bias, cx, result1)
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)
+  A: linalg_qr_backward(grad_Q, {}, Q, R, mode)
+""",
+        at="1:9-18",
+        message='the gradient "grad_R" of the differentiable output "R" is not used, only "grad_Q"',
+        help='use it, or declare in "output_differentiability" that the output is not differentiable',
+    ),
+    Invalid(
+        """\
+- name: _thnn_fused_lstm_cell(Tensor input_gates, Tensor hidden_gates, Tensor cx, Tensor? input_bias=None, Tensor? \
+hidden_bias=None) -> (Tensor, Tensor, Tensor)
+  input_gates, hidden_gates, cx, input_bias, hidden_bias: _thnn_differentiable_lstm_cell_backward(grads[0], \
+grads[1], input_gates, hidden_gates, input_bias, hidden_bias, cx, result1)
+""",
+        at="1:9-30",
+        message=(
+            'the gradient "grads[2]" of the differentiable output "result2" is not used, only "grads[0]" and "grads[1]"'
+        ),
+        help='use it, or declare in "output_differentiability" that the output is not differentiable',
+    ),
+)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Find the outputs whose gradients are dropped."""
+    meaning = meaning_of(model)
+    for body in model.bodies():
+        for unused in unused_output_gradients(meaning, body):
+            gradient = f"grad_{unused.output}" if unused.named else f"grads[{unused.index}]"
+            yield Finding(
+                body.entry.name_span,
+                f"the gradient {quoted(gradient)} of the differentiable output {quoted(unused.output)} is not used, "
+                f"only {quoted_list(unused.used)}",
+                help='use it, or declare in "output_differentiability" that the output is not differentiable',
+                related=(Related("a formula that uses another one", unused.last.key.span),),
+                at=body,
+            )

@@ -1,0 +1,93 @@
+"""A forward formula does not depend on a tangent.
+
+## What it detects
+
+A forward formula in whose value no tangent has a part although it mentions one, and which is not zero: only the sizes
+or the type of a tangent are asked for, or it is multiplied by zero.
+
+## Why it is bad
+
+A forward formula multiplies the tangents of the inputs by a Jacobian. Without them the output has a tangent although
+no input has one.
+
+## Example
+
+    - name: abs(Tensor self) -> Tensor
+      self: grad * self.sgn()
+      result: self_p.sgn().expand_as(self_t)
+
+## Instead
+
+    - name: abs(Tensor self) -> Tensor
+      self: grad * self.sgn()
+      result: self_p.sgn() * self_t
+
+## What it cannot see
+
+Helpers: what they get counts as used.
+
+## Sources
+
+Head of derivatives.yaml.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.meaning import meaning_of
+from derivlint.meaning.directions import direction_names
+from derivlint.meaning.linearity import without_direction
+from derivlint.model import Model
+
+META = RuleMeta(severity=Severity.ERROR)
+
+VALID = (
+    """\
+- name: floor(Tensor self) -> Tensor
+  self: zeros_like(grad)
+  result: auto_element_wise
+""",
+    """\
+- name: eq_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
+  self: zeros_like(self)
+  result: self_t.zero_()
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: abs(Tensor self) -> Tensor
+  self: grad * self.sgn()
+  result: self_p.sgn().expand_as(self_t)
+""",
+        at="3:11-41",
+        message="the tangent of the output does not depend on the tangent of an input",
+        help='multiply by the tangent of the input, such as "self_t"',
+    ),
+    Invalid(
+        """\
+- name: eq_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
+  self: zeros_like(self)
+  result: self_t.zero_() + 1
+""",
+        at="3:11-29",
+        message="the tangent of the output does not depend on the tangent of an input",
+        help='multiply by the tangent of the input, such as "self_t"',
+    ),
+)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Find the forward formulas without a tangent."""
+    for interpretation, node in without_direction(meaning_of(model), backward=False):
+        formula = interpretation.formula
+        if formula.line.auto is None and direction_names(formula):
+            yield Finding(
+                formula.span_of(node),
+                "the tangent of the output does not depend on the tangent of an input",
+                help='multiply by the tangent of the input, such as "self_t"',
+                at=formula.line,
+            )

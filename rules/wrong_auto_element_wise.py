@@ -1,0 +1,120 @@
+"""auto_element_wise for an operator of which it does not hold.
+
+## What it detects
+
+"auto_element_wise" in an entry whose backward formula is "not_implemented", mixes or moves elements (a sum, a matrix
+product, a helper with a parameter such as "dim"), or uses a function that is not holomorphic ("abs", "sgn", "angle")
+although the operator is on PyTorch's complex list.
+
+## Why it is bad
+
+"auto_element_wise" makes the forward formula of the backward formula: the tangent takes the place of the gradient,
+conjugated before and after. That is right where the Jacobian is diagonal and the function holomorphic.
+
+## Example
+
+    - name: sum(Tensor self, *, ScalarType? dtype=None) -> Tensor
+      self: grad.expand_symint(self.sym_sizes())
+      result: auto_element_wise
+
+## Instead
+
+    - name: sum(Tensor self, *, ScalarType? dtype=None) -> Tensor
+      self: grad.expand_symint(self.sym_sizes())
+      result: auto_linear
+
+## What it cannot see
+
+Helpers whose parameters have other names, and shapes that change without a function which tells.
+
+## Sources
+
+torchgen/packaged/autograd/load_derivatives.py, "postprocess_forward_derivatives".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
+from derivlint.lint.degree_wording import shown
+from derivlint.lint.wording import quoted
+from derivlint.meaning import meaning_of
+from derivlint.meaning.automatic import Reason, wrong_automatic
+from derivlint.model import Model
+
+META = RuleMeta(severity=Severity.WARNING)
+
+VALID = (
+    """\
+- name: sin(Tensor self) -> Tensor
+  self: grad * self.cos().conj()
+  result: auto_element_wise
+""",
+    """\
+- name: logit(Tensor self, float? eps=None) -> Tensor
+  self: GradMode::is_enabled() ? infinitely_differentiable_logit_backward(grad, self, eps) : logit_backward(grad, \
+self, eps)
+  result: auto_element_wise
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: logcumsumexp(Tensor self, int dim) -> Tensor
+  self: logcumsumexp_backward(grad, self, result, dim)
+  result: auto_element_wise
+""",
+        at="3:11-28",
+        message=(
+            '"logcumsumexp_backward" in the backward formula "logcumsumexp_backward(grad, self, result, '
+            'dim)" is not element-wise'
+        ),
+        help="write the forward formula out",
+    ),
+    Invalid(
+        """\
+- name: chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]
+  self: not_implemented("chunk")
+  result: auto_element_wise
+""",
+        at="3:11-28",
+        message='"not_implemented" in the backward formula "not_implemented("chunk")" is not implemented',
+        help="write the forward formula out",
+    ),
+    Invalid(
+        """\
+- name: abs(Tensor self) -> Tensor
+  self: grad * self.sgn()
+  result: auto_element_wise
+""",
+        at="3:11-28",
+        message='"sgn" in the backward formula "grad * self.sgn()" is not holomorphic',
+        help="write the forward formula out",
+    ),
+)
+
+REASONS = {
+    Reason.NOT_IMPLEMENTED: "is not implemented",
+    Reason.NOT_ELEMENT_WISE: "is not element-wise",
+    Reason.NOT_HOLOMORPHIC: "is not holomorphic",
+}
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Find the operators that their own backward formulas show not to be element-wise."""
+    meaning = meaning_of(model)
+    for body in model.bodies():
+        for wrong in wrong_automatic(meaning, body):
+            if wrong.reason in REASONS:
+                formula = wrong.interpretation.formula
+                where = formula.line.value.span if wrong.node is None else formula.span_of(wrong.node)
+                yield Finding(
+                    wrong.line.value.span,
+                    f"{quoted(wrong.name)} in the backward formula {shown(formula, formula.tree)} "
+                    f"{REASONS[wrong.reason]}",
+                    help="write the forward formula out",
+                    related=(Related("the backward formula", where),),
+                    at=wrong.line,
+                )

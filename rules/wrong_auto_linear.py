@@ -1,0 +1,101 @@
+"""auto_linear for an operator that is not linear.
+
+## What it detects
+
+"auto_linear" in an entry with a backward formula that depends on the value of a differentiable input whose gradient
+is not zero, or on an output.
+
+## Why it is bad
+
+The Jacobian of a linear function is the same everywhere. "auto_linear" calls the operator with the tangents in place
+of the inputs, which is its derivative only then.
+
+## Example
+
+    - name: sin(Tensor self) -> Tensor
+      self: grad * self.cos().conj()
+      result: auto_linear
+
+## Instead
+
+    - name: sin(Tensor self) -> Tensor
+      self: grad * self.cos().conj()
+      result: auto_element_wise
+
+## What it cannot see
+
+Inputs that a helper gets, of which it may use the sizes only; an output that a helper gets counts as used. That
+"auto_linear" multiplies two tangents is said by the rule nonlinear-tangent.
+
+## Sources
+
+torchgen/packaged/autograd/load_derivatives.py, "postprocess_forward_derivatives".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
+from derivlint.lint.degree_wording import shown
+from derivlint.lint.wording import quoted
+from derivlint.meaning import meaning_of
+from derivlint.meaning.automatic import Reason, wrong_automatic
+from derivlint.model import Model
+
+META = RuleMeta(severity=Severity.WARNING)
+
+VALID = (
+    """\
+- name: sin(Tensor self) -> Tensor
+  self: grad * self.cos().conj()
+  result: auto_element_wise
+""",
+    """\
+- name: reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor
+  self: reflection_pad1d_backward_symint(grad, self, padding)
+  result: auto_linear
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: special_zeta.self_scalar(Scalar self, Tensor other) -> Tensor
+  other: grad * -self.toDouble() * special_zeta(self.toDouble() + 1., other)
+  result: auto_linear
+""",
+        at="3:11-22",
+        message='"special_zeta.self_scalar" is not linear: its backward formula this depends on "other"',
+        help='write the forward formula out, or use "auto_element_wise" for an element-wise operator',
+    ),
+    Invalid(
+        """\
+- name: sigmoid(Tensor self) -> Tensor
+  self: sigmoid_backward(grad, result)
+  result: auto_linear
+""",
+        at="3:11-22",
+        message=('"sigmoid" is not linear: its backward formula "sigmoid_backward(grad, result)" depends on "result"'),
+        help='write the forward formula out, or use "auto_element_wise" for an element-wise operator',
+    ),
+)
+
+REASONS = (Reason.READS_VALUE, Reason.READS_RESULT)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Find the operators that their own backward formulas show not to be linear."""
+    meaning = meaning_of(model)
+    for body in model.bodies():
+        for wrong in wrong_automatic(meaning, body):
+            if wrong.reason in REASONS:
+                yield Finding(
+                    wrong.line.value.span,
+                    f"{quoted(body.entry.operator or '')} is not linear: its backward formula "
+                    f"{shown(wrong.interpretation.formula, wrong.interpretation.formula.tree)} "
+                    f"depends on {quoted(wrong.name)}",
+                    help='write the forward formula out, or use "auto_element_wise" for an element-wise operator',
+                    related=(Related("the backward formula", wrong.interpretation.formula.line.value.span),),
+                    at=wrong.line,
+                )

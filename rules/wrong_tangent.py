@@ -1,0 +1,105 @@
+"""A forward formula is not the derivative of the operator.
+
+## What it detects
+
+A forward formula whose value for tensors with one element is not what the operator's own values say: a sign, a
+constant, a factor, a term is wrong, a primal and a tangent are mistaken for each other. Both are computed at several
+points, real and, for operators on PyTorch's complex list, complex ones.
+
+## Why it is bad
+
+Forward-mode derivatives and everything built on them (Jacobian-vector products, Hessians) are wrong, and nothing
+raises.
+
+## Example
+
+    - name: mul.Tensor(Tensor self, Tensor other) -> Tensor
+      self: mul_tensor_backward(grad, other, self.scalar_type())
+      other: mul_tensor_backward(grad, self, other.scalar_type())
+      result: other_t * self_p - self_t * other_p
+
+## Instead
+
+    - name: mul.Tensor(Tensor self, Tensor other) -> Tensor
+      self: mul_tensor_backward(grad, other, self.scalar_type())
+      other: mul_tensor_backward(grad, self, other.scalar_type())
+      result: other_t * self_p + self_t * other_p
+
+## What it cannot see
+
+What shows only with several elements: a wrong dimension, a missing transposition, sizes, normalization over several
+elements. Operators and helpers whose values for one element are not in the table, and formulas that call them. Formulas
+that are not linear in the tangents are left to "nonlinear-tangent", "auto_linear" and "auto_element_wise" to the rules
+about them.
+
+## Sources
+
+Griewank and Walther, Evaluating Derivatives, section 3; the notes on forward-mode AD in derivatives.yaml.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.value_wording import differs
+from derivlint.meaning.one_element import judgement_of
+from derivlint.model import Model
+
+META = RuleMeta(severity=Severity.ERROR)
+
+VALID = (
+    """\
+- name: mul.Tensor(Tensor self, Tensor other) -> Tensor
+  self: mul_tensor_backward(grad, other, self.scalar_type())
+  other: mul_tensor_backward(grad, self, other.scalar_type())
+  result: other_t * self_p + self_t * other_p
+""",
+    """\
+- name: abs(Tensor self) -> Tensor
+  self: grad * self.sgn()
+  result: handle_r_to_c(result.scalar_type(), self_t.conj() * self_p.sgn())
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: mul.Tensor(Tensor self, Tensor other) -> Tensor
+  self: mul_tensor_backward(grad, other, self.scalar_type())
+  other: mul_tensor_backward(grad, self, other.scalar_type())
+  result: other_t * self_p - self_t * other_p
+""",
+        at="4:11-46",
+        message=(
+            'the tangent of "result" is 0.483 at self = 0.571, other = 0.483, self_t = 1; the formula gives -0.483'
+        ),
+        help="the numbers are those of tensors with one element",
+    ),
+    Invalid(
+        """\
+- name: hypot(Tensor self, Tensor other) -> Tensor
+  self: grad * self / result
+  other: grad * other / result
+  result: self_t * self_p / result + other_t * self_p / result
+""",
+        at="4:11-63",
+        message=(
+            'the tangent of "result" is 0.646 at self = 0.571, other = 0.483, other_t = 1; the formula gives 0.763'
+        ),
+        help="the numbers are those of tensors with one element",
+    ),
+)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Find the forward formulas that contradict the operator."""
+    for wrong in judgement_of(model).wrong:
+        formula = wrong.formula
+        if not formula.is_backward:
+            yield Finding(
+                formula.span_of(formula.tree),
+                differs("tangent", wrong.name, wrong.at, wrong.expected, wrong.found),
+                help="the numbers are those of tensors with one element",
+                at=formula.line,
+            )

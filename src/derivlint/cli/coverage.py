@@ -1,0 +1,113 @@
+"""``derivlint coverage``."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from derivlint.cli.exits import InputError
+from derivlint.cli.inputs import derivatives_files, folder_of, load_operators, operators_for, read_source
+from derivlint.cli.options import rule_names, source_options
+from derivlint.cli.settings import SettingsOfFiles
+from derivlint.cli.terminal import wants_color, write, write_lines
+from derivlint.lint.wording import did_you_mean
+from derivlint.source import SourceError
+
+if TYPE_CHECKING:
+    from derivlint.meaning.differentiability_coverage import Coverage, CoverageOfModel
+    from derivlint.model import Model
+    from derivlint.schema import NativeFunction
+
+#: What can be missing; the values of :class:`derivlint.meaning.differentiability_coverage.Aspect`.
+ASPECTS = ("backward", "forward", "double-backward", "forward-over-reverse", "complex")
+
+
+@click.command(short_help="Say which operators have which derivatives.")
+@source_options
+@click.option(
+    "--missing",
+    multiple=True,
+    type=click.Choice(ASPECTS),
+    help="Show only operators that lack this, wholly or in part; repeat it for those that lack any of several.",
+)
+@click.option("--ops", multiple=True, callback=rule_names, metavar="NAMES", help="Show only these operators.")
+@click.option("--output-format", type=click.Choice(["table", "json", "markdown"]), default="table", show_default=True)
+@click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True)
+def coverage(
+    paths: tuple[str, ...],
+    native_functions: tuple[Path, ...],
+    tags: Path | None,
+    headers: tuple[Path, ...],
+    torch: str | None,
+    no_config: bool,
+    stdin_filename: str | None,
+    missing: tuple[str, ...],
+    ops: tuple[str, ...],
+    output_format: str,
+    color: str,
+) -> None:
+    """Say which operators have which derivatives, and what follows.
+
+    For each operator: whether it has backward and forward formulas, whether its gradient can be differentiated again
+    (double-backward) or along a tangent (forward-over-reverse), and whether it is on PyTorch's list of operators with
+    complex gradients. Operators that would need a derivative and have none are listed where the file is PyTorch's own.
+
+    NAMES of operators are base names (add), names of functions (add_) or names with an overload (add.Tensor).
+    """
+    from derivlint.formats.coverage_json import CoverageReport, render_coverage_json
+    from derivlint.formats.coverage_text import coverage_lines, coverage_markdown
+    from derivlint.model import build_model
+
+    lookup = SettingsOfFiles(no_config, native_functions=native_functions, tags=tags, torch=torch, headers=headers)
+    load = cache(load_operators)
+    reports = []
+    for path in derivatives_files(paths, lookup.of_folder(Path.cwd())):
+        try:
+            source = read_source(path, stdin_filename)
+        except SourceError as error:
+            raise InputError(str(error)) from error
+        folder = folder_of(path, stdin_filename)
+        model = build_model(source, load(operators_for(folder, lookup.of_folder(folder))).natives)
+        reports.append(CoverageReport(source, tuple(_rows(model, ops, missing))))
+    if output_format == "json":
+        write(render_coverage_json(reports), utf8=True)
+        return
+    if output_format == "markdown":
+        write("\n".join(map(coverage_markdown, reports)), utf8=True)
+        return
+    colored = wants_color(color)
+    for number, report in enumerate(reports):
+        if len(reports) > 1:
+            write(f"{'' if number == 0 else chr(10)}{report.source.path}\n")
+        write_lines(coverage_lines(report), colored)
+
+
+def _rows(model: Model, ops: tuple[str, ...], missing: tuple[str, ...]) -> list[Coverage]:
+    from derivlint.meaning.differentiability_coverage import Aspect, coverage_of
+
+    found = coverage_of(model)
+    rows = _of_operators(model, found, ops) if ops else list(found.rows())
+    aspects = [Aspect(name) for name in missing]
+    return [row for row in rows if not aspects or any(row.lacks(aspect) for aspect in aspects)]
+
+
+def _of_operators(model: Model, found: CoverageOfModel, ops: tuple[str, ...]) -> list[Coverage]:
+    functions: dict[str, NativeFunction] = {}
+    for name in ops:
+        named = _named(model, name)
+        if not named:
+            question = did_you_mean(name, model.natives.operator_names())
+            raise InputError(f'no operator "{name}"' + (f"; {question}" if question else ""))
+        functions.update((str(function.schema), function) for function in named)
+    return [row for function in functions.values() for row in found.of(function)]
+
+
+def _named(model: Model, name: str) -> list[NativeFunction]:
+    """The operators of a name; of a base name the overloads that are no out variants."""
+    if "." in name:
+        exact = model.natives.operator(name)
+        return [exact] if exact is not None else []
+    return [function for function in model.natives.named(name) if not function.schema.is_out]

@@ -1,0 +1,96 @@
+"""What is not linear in a gradient or tangent, in words."""
+
+from __future__ import annotations
+
+from derivlint.formula import Binary, Call, Expr, Member, Name
+from derivlint.lint.diagnostic import Finding
+from derivlint.lint.wording import quoted, quoted_list
+from derivlint.meaning.facts import Cause, Culprit
+from derivlint.meaning.linearity import NotLinear
+from derivlint.meaning.typed import TypedFormula
+
+#: Longer parts of a formula are underlined, not quoted.
+LONG = 60
+
+VJP_IS_LINEAR = "a backward formula is linear in the gradients of the outputs"
+JVP_IS_LINEAR = "a forward formula is linear in the tangents of the inputs"
+
+
+def shown(formula: TypedFormula, node: Expr) -> str:
+    """A part of a formula in quotes; by another word where it is long."""
+    text = " ".join(formula.source_of(node).split())
+    return quoted(text) if len(text) <= LONG else "this"
+
+
+def not_linear_finding(problem: NotLinear) -> Finding:
+    """Where a formula stops being linear, and why."""
+    formula, culprit = problem.interpretation.formula, problem.culprit
+    line = formula.line
+    place: Expr = culprit.node
+    if culprit.cause in (Cause.CONSTANT_TERM, Cause.CONSTANT_BRANCH):
+        place = culprit.parts[0]
+    message = _MESSAGES[culprit.cause](formula, culprit)
+    if line.auto is not None:
+        message = f"{quoted(line.auto)} stands for {shown(formula, formula.tree)}, in which {message}"
+    help = VJP_IS_LINEAR if formula.is_backward else JVP_IS_LINEAR
+    return Finding(formula.span_of(place), message, help=help, at=line)
+
+
+def _what(formula: TypedFormula) -> str:
+    return "gradient" if formula.is_backward else "tangent"
+
+
+def _named(formula: TypedFormula, culprit: Culprit) -> str:
+    names = sorted(culprit.directions)
+    return f"the {_what(formula)}{'s' if len(names) > 1 else ''} {quoted_list(names)}"
+
+
+def _product(formula: TypedFormula, culprit: Culprit) -> str:
+    parts = [shown(formula, part) for part in culprit.parts]
+    node = culprit.node
+    if isinstance(node, Call) and not _multiplies(node):
+        callee = node.callee
+        name = callee.name if isinstance(callee, Member) else callee.spelling if isinstance(callee, Name) else ""
+        which = "two arguments" if len(parts) == 2 else f"{len(parts)} arguments"
+        return f"{quoted(name)} has {_named(formula, culprit)} in {which}, {' and '.join(parts)}"
+    if len(culprit.directions) == 1:
+        return f"{_named(formula, culprit)} is multiplied by itself"
+    return f"{_named(formula, culprit)} are multiplied by each other"
+
+
+def _multiplies(node: Expr) -> bool:
+    """Whether an expression is a product of its operands as it stands."""
+    if isinstance(node, Binary):
+        return True
+    callee = node.callee if isinstance(node, Call) else None
+    name = (
+        callee.name if isinstance(callee, Member) else callee.parts[-1].identifier if isinstance(callee, Name) else ""
+    )
+    return name.rstrip("_") in ("mul", "multiply", "mm", "bmm", "mv", "matmul", "dot", "outer", "ger", "square")
+
+
+def _divisor(formula: TypedFormula, culprit: Culprit) -> str:
+    return f"{shown(formula, culprit.node)} divides by {_named(formula, culprit)}"
+
+
+def _function(formula: TypedFormula, culprit: Culprit) -> str:
+    return f"{shown(formula, culprit.node)} is not linear in {_named(formula, culprit)}"
+
+
+def _constant_term(formula: TypedFormula, culprit: Culprit) -> str:
+    part = shown(formula, culprit.parts[0])
+    return f"the term {part} has no {_what(formula)}, and the rest of the sum is linear in {_named(formula, culprit)}"
+
+
+def _constant_branch(formula: TypedFormula, culprit: Culprit) -> str:
+    part = shown(formula, culprit.parts[0])
+    return f"the branch {part} has no {_what(formula)}, and the other is linear in {_named(formula, culprit)}"
+
+
+_MESSAGES = {
+    Cause.PRODUCT: _product,
+    Cause.DIVISOR: _divisor,
+    Cause.FUNCTION: _function,
+    Cause.CONSTANT_TERM: _constant_term,
+    Cause.CONSTANT_BRANCH: _constant_branch,
+}

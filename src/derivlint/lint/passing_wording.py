@@ -1,0 +1,52 @@
+"""Arguments that seem to be meant for another parameter, in words."""
+
+from __future__ import annotations
+
+from derivlint.lint.diagnostic import Finding
+from derivlint.lint.wording import quoted
+from derivlint.meaning.passing import Passed, PassedWrongly
+
+
+def passing_finding(problem: PassedWrongly) -> Finding:
+    """Which argument is suspicious, and why."""
+    formula = problem.formula
+    blamed = problem.arguments[0]
+    message = _message(problem)
+    return Finding(formula.span_of(blamed.node), message, help=_HELP[problem.kind], at=formula.line)
+
+
+def _message(problem: PassedWrongly) -> str:
+    function = quoted(problem.call.spelling)
+    text = quoted(problem.formula.source_of(problem.arguments[0].node))
+    parameters = [
+        quoted(argument.parameter.name) if argument.parameter is not None else "another"
+        for argument in problem.arguments
+    ]
+    kind, names = problem.kind, problem.names
+    if kind is Passed.GRADIENT_ELSEWHERE:
+        return f"{function} gets the gradient {text} for {parameters[0]}, and {quoted(names[0])} for {parameters[1]}"
+    if kind in (Passed.REPEATED_DIRECTION, Passed.REPEATED_VALUE):
+        return f"{function} gets {quoted(names[0])} for both {parameters[1]} and {parameters[0]}"
+    if kind is Passed.NOT_DISCRETE:
+        return (
+            f"{function} gets {quoted(names[0])} for {parameters[0]}, and {quoted(names[1])} holds integers or a mask"
+        )
+    if kind in (Passed.DISORDER, Passed.OUTPUT_DISORDER):
+        return f"{function} gets {quoted(names[0])} before {quoted(names[1])}"
+    if kind is Passed.SWAPPED:
+        return f"{function} gets {quoted(names[0])} for {parameters[0]}, and {quoted(names[1])} for {parameters[1]}"
+    return f"{function} gets {text} for {parameters[0]}"
+
+
+_HELP = {
+    Passed.PRIMAL_AND_TANGENT: 'a name with "_p" is a primal, one with "_t" a tangent',
+    Passed.GRADIENT_ELSEWHERE: "swap the two",
+    Passed.REPEATED_DIRECTION: "pass the gradient of each output once",
+    Passed.REPEATED_VALUE: "pass what the parameter is for",
+    Passed.DISORDER: "helpers take the gradients in the order of the outputs",
+    Passed.SWAPPED: "swap the two",
+    Passed.OUTPUT_DISORDER: "helpers take the outputs in their order",
+    Passed.NOT_DISCRETE: "pass the output that holds the indices",
+    Passed.OTHER_ARGUMENT: "pass the argument of the parameter's name",
+    Passed.RESULT_FOR_ARGUMENT: "pass the argument of the parameter's name",
+}

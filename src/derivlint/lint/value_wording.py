@@ -1,0 +1,35 @@
+"""Numbers of the one-element world in words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from derivlint.lint.wording import quoted
+
+#: Names with their values.
+Shown = tuple[tuple[str, Any], ...]
+
+
+def number(value: complex | None) -> str:
+    """A number with three digits, ``0.825`` or ``-1.2+0.3i``; a truth value or an absent value by its name in C++."""
+    if value is None:
+        return "nullopt"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, complex):
+        return f"{_short(value.real)}{'+' if value.imag >= 0 else '-'}{_short(abs(value.imag))}i"
+    return _short(value)
+
+
+def _short(value: float) -> str:
+    return f"{float(value):.3g}".replace("e-0", "e-").replace("e+0", "e")
+
+
+def values(items: Shown) -> str:
+    """Names with their values, ``self = 0.6, grad = 1``."""
+    return ", ".join(f"{name} = {number(value)}" for name, value in items)
+
+
+def differs(what: str, name: str, at: Shown, expected: complex, found: complex) -> str:
+    """A gradient or a tangent, where it is taken and what a formula gives."""
+    return f"the {what} of {quoted(name)} is {number(expected)} at {values(at)}; the formula gives {number(found)}"

@@ -1,0 +1,140 @@
+"""Whether ``auto_linear`` and ``auto_element_wise`` hold for the operators that say so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+from derivlint.formula import Expr
+from derivlint.formula.vocabulary import words
+from derivlint.meaning.callee import CallFacts
+from derivlint.meaning.complex_operators import takes_complex
+from derivlint.meaning.conjugation import NON_HOLOMORPHIC
+from derivlint.meaning.degree import Degree
+from derivlint.meaning.facts import Dependence
+from derivlint.meaning.interpret import Interpretation
+from derivlint.meaning.meaning import Meaning
+from derivlint.model import AUTO_LINEAR, DispatchBody, KeyedFormula, Role
+from derivlint.model.forward import PRIMAL
+
+#: Functions that mix, move or drop elements.
+NOT_ELEMENT_WISE = words("""
+    sum nansum mean cumsum cumprod trace t transpose permute movedim swapaxes mT mH adjoint H T diagonal diag
+    diag_embed tril triu flip roll rot90 repeat repeat_interleave tile index_select take gather scatter scatter_add
+    index_add index_copy index_put masked_select sort softmax log_softmax logsumexp norm std var prod mm bmm matmul mv
+    dot vdot outer ger cross linalg_cross kron inner addmm addmv baddbmm addbmm addr cat stack split chunk unbind
+    narrow slice select unfold im2col col2im inverse linalg_inv cholesky det logdet matrix_exp bilinear linear
+    pixel_shuffle pixel_unshuffle
+""")
+#: Names of parameters that only functions have which are not element-wise.
+SHAPING = words("""
+    dim dims dim0 dim1 keepdim sizes input_sizes kernel_size stride padding dilation output_size normalized_shape
+    shape start_dim end_dim index indices
+""")
+NOT_IMPLEMENTED = "not_implemented"
+
+
+class Reason(Enum):
+    """Why an automatic formula does not hold."""
+
+    READS_VALUE = "reads value"
+    READS_RESULT = "reads result"
+    NOT_IMPLEMENTED = "not implemented"
+    NOT_ELEMENT_WISE = "not element-wise"
+    NOT_HOLOMORPHIC = "not holomorphic"
+
+
+@dataclass(frozen=True, slots=True)
+class WrongAutomatic:
+    """An automatic forward formula that cannot be right.
+
+    Attributes:
+        line: the forward formula.
+        reason: why it cannot.
+        interpretation: the backward formula that tells.
+        name: the variable or function that it is told by.
+        node: the place in the backward formula; None for the whole.
+    """
+
+    line: KeyedFormula
+    reason: Reason
+    interpretation: Interpretation
+    name: str
+    node: Expr | None = None
+
+
+def wrong_automatic(meaning: Meaning, body: DispatchBody) -> Iterator[WrongAutomatic]:
+    """The automatic formulas of one dispatch key that its backward formulas contradict; at most one."""
+    line = next((line for line in body.with_role(Role.FORWARD) if line.auto is not None), None)
+    if line is None or body.info is None:
+        return
+    backward = [meaning.interpretation(formula) for formula in meaning.formulas_of(body) if formula.is_backward]
+    if any(meaning.interpretation(formula).culprits for formula in meaning.formulas_of(body) if formula.line is line):
+        # what it stands for is not linear, as is told of it
+        return
+    find = _not_linear if line.auto == AUTO_LINEAR else _not_element_wise
+    found = next(iter(find(meaning, line, backward)), None)
+    if found is not None:
+        yield found
+
+
+def _not_linear(meaning: Meaning, line: KeyedFormula, backward: list[Interpretation]) -> Iterator[WrongAutomatic]:
+    """The Jacobian of a linear function is constant: it depends on no input and no output."""
+    body = line.body
+    function = body.entry.function
+    if function is None or body.info is None:
+        return
+    outputs = {output.name for output in function.outputs}
+    zero = {name for item in backward if item.root.degree is Degree.ZERO for name in item.formula.names}
+    inputs = {binding.name for binding in body.info.args_with_derivatives} - zero
+    for item in backward:
+        if item.root.degree is not Degree.LINEAR:
+            continue
+        # of "reflection_pad1d_backward(grad, self, padding)" only its own entry tells that it asks for the sizes of "self"
+        explained = not any(meaning.operators.is_unexplained(call.name) for call in item.calls)
+        for name, dependence in item.root.dependence.items():
+            if name in outputs and dependence > Dependence.METADATA:
+                yield WrongAutomatic(line, Reason.READS_RESULT, item, name)
+            elif name in inputs and (
+                dependence is Dependence.VALUE or (dependence > Dependence.METADATA and explained)
+            ):
+                yield WrongAutomatic(line, Reason.READS_VALUE, item, name)
+
+
+def _not_element_wise(meaning: Meaning, line: KeyedFormula, backward: list[Interpretation]) -> Iterator[WrongAutomatic]:
+    function = line.entry.function
+    for item in backward:
+        for call in item.calls:
+            if call.name.startswith(NOT_IMPLEMENTED):
+                yield WrongAutomatic(line, Reason.NOT_IMPLEMENTED, item, call.name, call.node)
+            elif _mixes(item, call):
+                yield WrongAutomatic(line, Reason.NOT_ELEMENT_WISE, item, call.spelling, call.node)
+        if function is not None and takes_complex(function.canonical):
+            for call in item.calls:
+                if call.name in NON_HOLOMORPHIC and _reads_complex(item, call):
+                    yield WrongAutomatic(line, Reason.NOT_HOLOMORPHIC, item, call.spelling, call.node)
+
+
+def _mixes(item: Interpretation, call: CallFacts) -> bool:
+    """Whether a call makes an element of its result of other elements of the gradient or of an input."""
+    if not _reads_complex(item, call):
+        return False
+    if call.name in NOT_ELEMENT_WISE:
+        return True
+    parameters = call.function.parameters if call.function is not None else ()
+    return call.name.endswith("_backward") and any(parameter.name in SHAPING for parameter in parameters)
+
+
+def _reads_complex(item: Interpretation, call: CallFacts) -> bool:
+    """Whether a call is given the value of the gradient, of an input or of the output."""
+    info = item.formula.line.body.info
+    function = item.formula.line.entry.function
+    names = {binding.name for binding in info.args_with_derivatives} if info is not None else set()
+    names |= {output.name for output in function.outputs} if function is not None else set()
+    names |= {name + PRIMAL for name in names}
+    for argument in call.arguments:
+        fact = item.facts.get(argument.node)
+        if fact is not None and (fact.directions or any(fact.may_read(name) for name in names)):
+            return True
+    return False

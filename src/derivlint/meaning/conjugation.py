@@ -1,0 +1,337 @@
+"""How formulas conjugate, for operators on PyTorch's complex list.
+
+Of a holomorphic function ``f``, the gradient is ``grad * f'(x).conj()`` and the tangent ``x_t * f'(x)``. So in a
+backward formula a factor that depends on an input or a result is conjugated where the gradient is not, and in a forward
+formula it is not conjugated where the tangent is not (the notes on complex autograd in PyTorch's documentation).
+Operators that are not holomorphic (``abs``, ``vdot``) mix both, or use functions such as ``sgn``; of those nothing is
+said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from derivlint.formula import (
+    Binary,
+    BraceList,
+    Call,
+    Conditional,
+    Expr,
+    Index,
+    Member,
+    Name,
+    Number,
+    Parenthesized,
+    Unary,
+    walk,
+)
+from derivlint.formula.vocabulary import words
+from derivlint.meaning.callee import CallFacts, call_facts
+from derivlint.meaning.complex_operators import is_complex_differentiable
+from derivlint.meaning.degree import Degree
+from derivlint.meaning.facts import Fact
+from derivlint.meaning.interpret import METADATA_MEMBERS, METADATA_TYPES, Interpretation
+from derivlint.meaning.passing import variable_of
+from derivlint.meaning.polynomials import POLYNOMIALS
+from derivlint.meaning.roles import ParameterRole, role_of
+from derivlint.model.forward import PRIMAL
+
+
+class Parity(Enum):
+    """How a value depends on complex variables."""
+
+    #: it is real, or depends on none
+    REAL = "real"
+    HOLOMORPHIC = "holomorphic"
+    #: it depends on the conjugates only
+    CONJUGATED = "conjugated"
+    #: it depends on both, or through a function that is not holomorphic
+    NON_HOLOMORPHIC = "non-holomorphic"
+    UNKNOWN = "unknown"
+
+
+#: Functions that conjugate what they are called on.
+CONJUGATING = frozenset({"conj", "conj_physical", "_conj", "mH", "adjoint", "H"})
+#: Holomorphic functions beside the polynomials of the table.
+HOLOMORPHIC = words("""
+    acos acosh asin asinh atan atanh cos cosh digamma exp exp2 expm1 log log10 log1p log2 pow reciprocal rsqrt sigmoid
+    sin sinc sinh sqrt square tan tanh inverse linalg_inv cumprod prod lgamma polygamma erf
+""")
+#: Functions of a complex number that are not holomorphic.
+NON_HOLOMORPHIC = words("abs angle real imag sgn sign vdot norm linalg_vector_norm isnan isinf isfinite arg")
+#: Functions whose value is real whatever they are called on.
+REAL = words("""
+    toDouble toFloat toInt toLong scalar_tensor ones ones_like zeros zeros_like full_like empty_like eye arange
+""")
+REAL_OPERATORS = frozenset({"==", "!=", "<", ">", "<=", ">=", "&&", "||", "&", "|", "^", "%"})
+
+
+def conjugate(parity: Parity) -> Parity:
+    """The parity of the conjugate."""
+    return _FLIPPED.get(parity, parity)
+
+
+_FLIPPED = {Parity.HOLOMORPHIC: Parity.CONJUGATED, Parity.CONJUGATED: Parity.HOLOMORPHIC}
+
+
+def joint(parities: Iterable[Parity]) -> Parity:
+    """The parity of a sum or product."""
+    found = set(parities) - {Parity.REAL}
+    if not found:
+        return Parity.REAL
+    if Parity.UNKNOWN in found:
+        return Parity.UNKNOWN
+    return found.pop() if len(found) == 1 else Parity.NON_HOLOMORPHIC
+
+
+class Mistake(Enum):
+    """What is wrong with the conjugation of a formula."""
+
+    #: a factor in a backward formula that is not conjugated
+    MISSING = "missing"
+    #: a factor in a forward formula that is conjugated
+    SUPERFLUOUS = "superfluous"
+    #: the operator itself, called with the gradient, has another argument that is not conjugated
+    OWN_OPERATOR = "own operator"
+    #: a backward helper that is called with a tangent, without a conjugation before and after
+    REUSED_BACKWARD = "reused backward helper"
+
+
+@dataclass(frozen=True, slots=True)
+class ConjugationMistake:
+    """A part of a formula that is conjugated wrongly.
+
+    Attributes:
+        kind: what is wrong.
+        interpretation: the formula.
+        node: the part.
+        name: the variable or helper in question.
+    """
+
+    kind: Mistake
+    interpretation: Interpretation
+    node: Expr
+    name: str = ""
+
+
+#: Parameters that let an operator conjugate one of its arguments.
+CONJUGATING_FLAGS = frozenset({"adjoint", "hermitian"})
+
+
+def is_judged(interpretation: Interpretation) -> bool:
+    """Whether the formula's operator is on PyTorch's complex list and not known as one that is not holomorphic."""
+    function = interpretation.formula.line.entry.function
+    if function is None or function.canonical.name.base in NON_HOLOMORPHIC:
+        return False
+    return is_complex_differentiable(function.canonical)
+
+
+def mistakes(interpretation: Interpretation) -> Iterator[ConjugationMistake]:
+    """The parts of a formula that are conjugated wrongly; none of an operator that is not on the complex list."""
+    formula = interpretation.formula
+    if not is_judged(interpretation) or formula.line.auto is not None:
+        return
+    run = _Run(interpretation)
+    if formula.is_backward:
+        yield from _products(run, Mistake.MISSING)
+        yield from _own_operator(interpretation)
+    else:
+        yield from _products(run, Mistake.SUPERFLUOUS)
+        yield from _reused(interpretation, run)
+
+
+def _products(run: _Run, kind: Mistake) -> Iterator[ConjugationMistake]:
+    """The products of a direction and a factor of the wrong parity."""
+    tree = run.interpretation.formula.tree
+    real = {node for branch in _real_branches(tree) for node in walk(branch)}
+    for node in walk(tree):
+        if not isinstance(node, Expr) or node in real:
+            continue
+        for direction, factors in run.products(node):
+            parity = run.direction_parity(direction)
+            for factor in factors:
+                own = run.parity(factor)
+                wrong = own is parity if kind is Mistake.MISSING else own is conjugate(parity)
+                if parity is Parity.HOLOMORPHIC and own in _FLIPPED and wrong:
+                    yield ConjugationMistake(kind, run.interpretation, factor)
+
+
+def _own_operator(interpretation: Interpretation) -> Iterator[ConjugationMistake]:
+    formula = interpretation.formula
+    info = formula.line.body.info
+    function = formula.line.entry.function
+    if info is None or function is None:
+        return
+    differentiable = {binding.name for binding in info.args_with_derivatives}
+    for call in interpretation.calls:
+        if call.name != function.canonical.name.base or call.is_method or _conjugates(call):
+            continue
+        facts = interpretation.facts
+        taking = next((item for item in call.arguments if facts[item.node].degree is Degree.LINEAR), None)
+        if taking is None or taking.parameter is None or taking.parameter.name not in formula.names:
+            continue
+        for argument in call.arguments:
+            parameter = argument.parameter
+            if argument is taking or parameter is None or parameter.name not in differentiable:
+                continue
+            if isinstance(argument.node, Name) and argument.node.simple == parameter.name:
+                yield ConjugationMistake(Mistake.OWN_OPERATOR, interpretation, argument.node, parameter.name)
+
+
+def _reused(interpretation: Interpretation, run: _Run) -> Iterator[ConjugationMistake]:
+    formula = interpretation.formula
+    function = formula.line.entry.function
+    own = function.canonical.name.base if function is not None else ""
+    for call in interpretation.calls:
+        if not call.name.endswith("_backward") or call.name == own or call.function is None:
+            continue
+        reads_value = any(
+            (name := variable_of(argument.node)) is not None and (name.endswith(PRIMAL) or name.startswith("result"))
+            for argument in call.arguments
+        )
+        for argument in call.arguments:
+            if argument.parameter is None or role_of(argument.parameter) is not ParameterRole.GRADIENT:
+                continue
+            if reads_value and run.direction_parity(argument.node) is Parity.HOLOMORPHIC:
+                yield ConjugationMistake(Mistake.REUSED_BACKWARD, interpretation, argument.node, call.name)
+
+
+def _conjugates(call: CallFacts) -> bool:
+    """Whether a flag tells the called operator to conjugate."""
+    return any(item.parameter is not None and item.parameter.name in CONJUGATING_FLAGS for item in call.arguments)
+
+
+def _real_branches(tree: Expr) -> Iterator[Expr]:
+    """The branches that are taken for real numbers only: ``b`` of ``x.is_complex() ? a : b``."""
+    for node in walk(tree):
+        if isinstance(node, Conditional):
+            condition = node.condition
+            callee = condition.callee if isinstance(condition, Call) else None
+            if isinstance(callee, Member) and callee.name in ("is_complex", "isComplex"):
+                yield node.otherwise
+
+
+class _Run:
+    """Parities of the parts of one formula."""
+
+    def __init__(self, interpretation: Interpretation) -> None:
+        self.interpretation = interpretation
+        self._facts = interpretation.facts
+        self._formula = interpretation.formula
+        info = self._formula.line.body.info
+        function = self._formula.line.entry.function
+        names = {binding.name for binding in info.args_with_derivatives} if info is not None else set()
+        outputs = {output.name for output in function.outputs} if function is not None else set()
+        scalars = {
+            binding.name
+            for binding in (function.arguments if function is not None else ())
+            if binding.argument is not None and str(binding.argument.type) == "Scalar"
+        }
+        self._complex = names | {name + PRIMAL for name in names} | outputs | scalars
+
+    def has_direction(self, node: Expr) -> bool:
+        """Whether a direction has a part in an expression."""
+        return bool(self._facts.get(node, _NOTHING).directions)
+
+    def products(self, node: Expr) -> Iterator[tuple[Expr, tuple[Expr, ...]]]:
+        """The products that an expression forms: the operand with a direction, and the others."""
+        if isinstance(node, Binary) and node.op in ("*", "/"):
+            yield from self._split((node.left, node.right))
+        elif isinstance(node, Call):
+            call = call_facts(node, self._formula)
+            polynomial = POLYNOMIALS.get(call.name) if call is not None else None
+            if call is None or polynomial is None or call.name in NON_HOLOMORPHIC or _conjugates(call):
+                return
+            by_name: dict[str, Expr] = {}
+            for position, argument in enumerate(call.arguments[: len(polynomial.parameters)]):
+                named = argument.parameter is not None and argument.parameter.name in polynomial.parameters
+                name = argument.parameter.name if named and argument.parameter else polynomial.parameters[position]
+                by_name.setdefault(name, argument.node)
+            for term in polynomial.terms:
+                names = (*term.factors, *term.divisors)
+                yield from self._split(tuple(by_name[name] for name in names if name in by_name))
+
+    def _split(self, operands: tuple[Expr, ...]) -> Iterator[tuple[Expr, tuple[Expr, ...]]]:
+        directed = [node for node in operands if self.has_direction(node)]
+        if len(directed) == 1:
+            yield directed[0], tuple(node for node in operands if node is not directed[0])
+
+    def direction_parity(self, node: Expr) -> Parity:
+        """How the direction in an expression is conjugated."""
+        if not self.has_direction(node):
+            return Parity.REAL
+        if isinstance(node, (Name, Index)):
+            return Parity.HOLOMORPHIC
+        if isinstance(node, Parenthesized):
+            return self.direction_parity(node.inner)
+        if isinstance(node, Unary):
+            return self.direction_parity(node.operand)
+        if isinstance(node, Binary) and node.op in ("+", "-", "*", "/"):
+            return joint((self.direction_parity(node.left), self.direction_parity(node.right)))
+        if isinstance(node, Conditional):
+            return joint((self.direction_parity(node.then), self.direction_parity(node.otherwise)))
+        if isinstance(node, BraceList):
+            return joint(map(self.direction_parity, node.items))
+        if isinstance(node, Call):
+            call = call_facts(node, self._formula)
+            if call is None or call.name in NON_HOLOMORPHIC:
+                return Parity.UNKNOWN
+            parity = joint(self.direction_parity(argument.node) for argument in call.arguments)
+            if call.name in CONJUGATING:
+                return conjugate(parity)
+            return parity if call.name in POLYNOMIALS else Parity.UNKNOWN
+        return Parity.UNKNOWN
+
+    def parity(self, node: Expr) -> Parity:
+        """How an expression without direction depends on complex variables."""
+        if self._formula.type_of(node) in METADATA_TYPES or self._formula.type_of(node) in ("double", "float"):
+            return Parity.REAL
+        handler = _HANDLERS.get(type(node))
+        return handler(self, node) if handler is not None else Parity.UNKNOWN
+
+    def name(self, node: Name) -> Parity:
+        return Parity.HOLOMORPHIC if node.simple in self._complex else Parity.REAL
+
+    def binary(self, node: Binary) -> Parity:
+        if node.op in REAL_OPERATORS:
+            return Parity.REAL
+        return joint((self.parity(node.left), self.parity(node.right)))
+
+    def conditional(self, node: Conditional) -> Parity:
+        return joint((self.parity(node.then), self.parity(node.otherwise)))
+
+    def call(self, node: Call) -> Parity:
+        call = call_facts(node, self._formula)
+        if call is None:
+            return Parity.UNKNOWN
+        if (call.is_method and call.name in METADATA_MEMBERS) or call.name in REAL or call.spelling in REAL:
+            return Parity.REAL
+        arguments = self._value_arguments(call)
+        if call.name in CONJUGATING:
+            return conjugate(joint(arguments))
+        if call.name in NON_HOLOMORPHIC:
+            return Parity.NON_HOLOMORPHIC if set(arguments) - {Parity.REAL} else Parity.REAL
+        if call.name in HOLOMORPHIC or call.name in POLYNOMIALS:
+            return joint(arguments)
+        return Parity.REAL if not set(arguments) - {Parity.REAL} else Parity.UNKNOWN
+
+    def _value_arguments(self, call: CallFacts) -> list[Parity]:
+        return [self.parity(argument.node) for argument in call.arguments]
+
+
+_NOTHING = Fact()
+
+_HANDLERS: dict[type, Callable[[_Run, Any], Parity]] = {
+    Name: _Run.name,
+    Number: lambda run, node: Parity.REAL,
+    Parenthesized: lambda run, node: run.parity(node.inner),
+    Unary: lambda run, node: Parity.REAL if node.op == "!" else run.parity(node.operand),
+    Binary: _Run.binary,
+    Conditional: _Run.conditional,
+    Index: lambda run, node: run.parity(node.object),
+    BraceList: lambda run, node: joint(map(run.parity, node.items)),
+    Call: _Run.call,
+}

@@ -1,0 +1,99 @@
+"""What the interpretation knows of an expression."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum, IntEnum
+
+from derivlint.formula import Expr
+from derivlint.meaning.degree import Degree
+
+
+class Dependence(IntEnum):
+    """How an expression depends on a variable."""
+
+    #: on its sizes, its type, its device, on whether it is defined
+    METADATA = 1
+    #: it is an argument of a function that may look at its value or not
+    POSSIBLE = 2
+    VALUE = 3
+
+
+def _nothing() -> Mapping[str, Dependence]:
+    return {}
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """What is known of an expression.
+
+    Attributes:
+        degree: how it depends on the directions, jointly.
+        directions: the gradients or tangents that have a part in its value.
+        dependence: how it depends on every variable in it, directions included.
+        aliases: the variables whose very tensor, or a view of which, it may be.
+    """
+
+    degree: Degree = Degree.UNKNOWN
+    directions: frozenset[str] = frozenset()
+    dependence: Mapping[str, Dependence] = field(default_factory=_nothing)
+    aliases: frozenset[str] = frozenset()
+
+    def reads(self, name: str) -> bool:
+        """Whether it surely depends on the value of a variable."""
+        return self.dependence.get(name) is Dependence.VALUE
+
+    def may_read(self, name: str) -> bool:
+        """Whether it may depend on the value of a variable."""
+        return self.dependence.get(name, Dependence.METADATA) is not Dependence.METADATA
+
+
+class Cause(Enum):
+    """Why an expression is not linear in the directions."""
+
+    #: a product of two values that both depend on directions
+    PRODUCT = "product"
+    #: a division by a direction
+    DIVISOR = "divisor"
+    #: a function of a direction that is not linear
+    FUNCTION = "function"
+    #: a term without direction beside one with a direction
+    CONSTANT_TERM = "constant term"
+    #: a choice between a value with and one without direction
+    CONSTANT_BRANCH = "constant branch"
+
+
+@dataclass(frozen=True, slots=True)
+class Culprit:
+    """A part of a formula where it stops being linear.
+
+    Attributes:
+        cause: why.
+        node: the expression that is not linear.
+        parts: the operands to blame: both factors, the divisor, the constant term.
+        directions: the directions in those parts, all together.
+    """
+
+    cause: Cause
+    node: Expr
+    parts: tuple[Expr, ...]
+    directions: frozenset[str]
+
+
+def merged(dependences: Iterable[Mapping[str, Dependence]]) -> Mapping[str, Dependence]:
+    """The dependence on everything that some operand depends on, the strongest of each variable."""
+    found: dict[str, Dependence] = {}
+    for dependence in dependences:
+        if not found:
+            found = dict(dependence)
+            continue
+        for name, strength in dependence.items():
+            if strength > found.get(name, 0):
+                found[name] = strength
+    return found
+
+
+def weakened(dependence: Mapping[str, Dependence], most: Dependence) -> Mapping[str, Dependence]:
+    """The same dependence, at most this strong."""
+    return {name: min(strength, most) for name, strength in dependence.items()}

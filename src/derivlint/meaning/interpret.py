@@ -1,0 +1,498 @@
+"""The abstract interpretation of one formula: degree in the directions, dependence on variables, aliasing.
+
+Every expression gets a :class:`Fact` from those of its operands. What is not known is ``UNKNOWN`` and stays so; a cause
+of non-linearity is noted once, where it arises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from derivlint.formula import (
+    Binary,
+    BraceList,
+    Call,
+    Cast,
+    Char,
+    Conditional,
+    Construct,
+    Expr,
+    Index,
+    Lambda,
+    Member,
+    Name,
+    Number,
+    Parenthesized,
+    Postfix,
+    String,
+    Unary,
+)
+from derivlint.formula.vocabulary import words
+from derivlint.meaning.callee import Argument, CallFacts, call_facts
+from derivlint.meaning.degree import Degree, function_of, product_of, sum_of
+from derivlint.meaning.directions import direction_names, direction_of, dual_lists
+from derivlint.meaning.facts import Cause, Culprit, Dependence, Fact, merged, weakened
+from derivlint.meaning.operators import LIKE_FIRST, LIKE_SECOND, MAY_RETURN_ARGUMENT, VIEWS, Operators
+from derivlint.meaning.polynomials import Polynomial
+from derivlint.meaning.roles import ParameterRole, role_of
+from derivlint.meaning.typed import TypedFormula
+
+#: Types that hold no value of a tensor, only facts about it.
+METADATA_TYPES = frozenset(
+    words("""
+    bool int int64_t size_t SymInt SymBool ScalarType TypeMeta Layout Device DeviceType MemoryFormat TensorOptions
+    TensorGeometry QScheme DispatchKeySet vector<int64_t> vector<SymInt> ArrayRef<int64_t> ArrayRef<SymInt>
+    OptionalArrayRef<int64_t> OptionalArrayRef<SymInt> vector<ScalarType> vector<vector<SymInt>> optional<int64_t>
+    optional<SymInt> optional<bool> optional<ScalarType> array<bool,1> array<bool,2> array<bool,3> array<bool,4>
+""")
+)
+
+#: Methods that tell something about a tensor and nothing of its value, wherever types are not known.
+METADATA_MEMBERS = words("""
+    sizes sym_sizes size sym_size strides sym_strides stride sym_stride dim ndimension numel sym_numel options
+    scalar_type dtype device layout is_complex is_floating_point is_contiguous suggest_memory_format defined has_value
+    requires_grad is_cuda is_sparse is_mkldnn is_quantized is_nested get_device is_conj is_neg sparse_dim dense_dim
+    _nested_tensor_size _nested_tensor_strides is_same_size storage_offset sym_storage_offset names key_set
+""")
+
+#: Methods that return one of several tensors or a part of what they are called on.
+TRANSPARENT = words("get make_tuple tuple vector optional TensorList ArrayRef Tensor make_optional")
+
+#: Names that tell that a function takes what it is linear in, where its parameters are not known.
+CONVENTIONAL = ("backward", "jvp", "differential", "_grad")
+
+COMPARISONS = frozenset({"==", "!=", "<", ">", "<=", ">=", "&&", "||", "&", "|", "^", "%", "<<", ">>"})
+ASSIGNMENTS = frozenset({"=", "+=", "-=", "*=", "/="})
+CONSTANT = Fact(Degree.CONSTANT)
+ZERO = Fact(Degree.ZERO)
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """A call of a method that changes its object.
+
+    Attributes:
+        call: the call.
+        target: the object.
+        fact: what is known of the object.
+    """
+
+    call: CallFacts
+    target: Expr
+    fact: Fact
+
+
+@dataclass(eq=False)
+class Interpretation:
+    """What a formula means.
+
+    Attributes:
+        formula: the formula.
+        facts: what is known of every expression in it.
+        root: what is known of the whole.
+        culprits: where it stops being linear in the directions.
+        writes: the calls that change a tensor in place.
+        calls: every call of a named function or method.
+    """
+
+    formula: TypedFormula
+    facts: dict[Expr, Fact]
+    root: Fact
+    culprits: tuple[Culprit, ...]
+    writes: tuple[Write, ...]
+    calls: tuple[CallFacts, ...]
+
+
+class Interpreter:
+    """Interprets the formulas of one file."""
+
+    def __init__(self, operators: Operators) -> None:
+        self._operators = operators
+
+    def interpret(self, formula: TypedFormula) -> Interpretation:
+        """What a formula means."""
+        run = _Run(formula, self._operators)
+        try:
+            root = run.fact_of(formula.tree)
+        except RecursionError:
+            # hundreds of levels of brackets: nobody wrote that, and nothing is known of it
+            return Interpretation(formula, {}, Fact(), (), (), ())
+        return Interpretation(formula, run.facts, root, tuple(run.culprits), tuple(run.writes), tuple(run.calls))
+
+
+class _Run:
+    def __init__(self, formula: TypedFormula, operators: Operators) -> None:
+        self.formula = formula
+        self.operators = operators
+        self.facts: dict[Expr, Fact] = {}
+        self.culprits: list[Culprit] = []
+        self.writes: list[Write] = []
+        self.calls: list[CallFacts] = []
+        self._directions = direction_names(formula)
+        self._duals = dual_lists(formula)
+        self._owners = _owners(formula)
+
+    def fact_of(self, node: Expr) -> Fact:
+        fact = _HANDLERS[type(node)](self, node)
+        if fact.degree not in (Degree.CONSTANT, Degree.ZERO) and self.formula.type_of(node) in METADATA_TYPES:
+            fact = _metadata(fact)
+        self.facts[node] = fact
+        return fact
+
+    # ---- leaves
+
+    def name(self, node: Name) -> Fact:
+        name = node.simple
+        if name is None:
+            return ZERO if node.parts[-1].identifier == "nullopt" else CONSTANT
+        direction = direction_of(node, self._directions)
+        if direction is not None:
+            value = frozenset({direction})
+            return Fact(Degree.LINEAR, value, {direction: Dependence.VALUE}, value)
+        if name in self._duals:
+            return Fact(Degree.UNKNOWN, frozenset(), {name: Dependence.VALUE}, frozenset({name}))
+        owner = self._owners.get(name)
+        if owner is not None:
+            return Fact(Degree.CONSTANT, frozenset(), {owner: Dependence.METADATA})
+        type = self.formula.type_of(node)
+        if name in ("nullptr", "false", "nullopt"):
+            return CONSTANT
+        return Fact(
+            Degree.CONSTANT, frozenset(), {name: Dependence.VALUE}, frozenset({name} if "Tensor" in type else ())
+        )
+
+    def number(self, node: Number) -> Fact:
+        digits = node.text.lower().rstrip("flu")
+        return ZERO if digits and not digits.strip("0.") else CONSTANT
+
+    def literal(self, node: String | Char) -> Fact:
+        return CONSTANT
+
+    # ---- operators
+
+    def unary(self, node: Unary | Postfix) -> Fact:
+        fact = self.fact_of(node.operand)
+        if node.op in ("-", "+"):
+            return Fact(fact.degree, fact.directions, fact.dependence)
+        degree = Degree.CONSTANT if fact.degree in (Degree.CONSTANT, Degree.ZERO) else Degree.UNKNOWN
+        return Fact(degree, fact.directions, fact.dependence, fact.aliases if node.op == "*" else frozenset())
+
+    def binary(self, node: Binary) -> Fact:
+        left, right = self.fact_of(node.left), self.fact_of(node.right)
+        if node.op in ("+", "-"):
+            return self._sum(node, ((node.left, left), (node.right, right)))
+        if node.op == "*":
+            return self._product(node, ((node.left, left), (node.right, right)), ())
+        if node.op == "/":
+            return self._product(node, ((node.left, left),), ((node.right, right),))
+        both = _joined((left, right))
+        if node.op in ASSIGNMENTS or node.op == ",":
+            # slips of which other rules speak
+            return Fact(Degree.UNKNOWN, both.directions, both.dependence)
+        degree = function_of((left.degree, right.degree))
+        if degree is Degree.NONLINEAR and Degree.NONLINEAR not in (left.degree, right.degree):
+            self.culprits.append(Culprit(Cause.FUNCTION, node, (node.left, node.right), both.directions))
+        return Fact(degree, both.directions, both.dependence)
+
+    def _sum(self, node: Expr, operands: Iterable[tuple[Expr, Fact]], cause: Cause = Cause.CONSTANT_TERM) -> Fact:
+        operands = tuple(operands)
+        facts = [fact for _, fact in operands]
+        degree = sum_of(fact.degree for fact in facts)
+        joined = _joined(facts)
+        if degree is Degree.AFFINE and all(fact.degree is not Degree.AFFINE for fact in facts):
+            constants = tuple(each for each, fact in operands if fact.degree is Degree.CONSTANT)
+            self.culprits.append(Culprit(cause, node, constants, joined.directions))
+        return Fact(degree, joined.directions, joined.dependence)
+
+    def _product(self, node: Expr, factors: Iterable[tuple[Expr, Fact]], divisors: Iterable[tuple[Expr, Fact]]) -> Fact:
+        factors, divisors = tuple(factors), tuple(divisors)
+        joined = _joined(fact for _, fact in (*factors, *divisors))
+        bad = tuple(each for each, fact in divisors if fact.degree.has_direction)
+        degree = product_of(fact.degree for _, fact in factors)
+        if any(fact.degree is Degree.UNKNOWN for _, fact in divisors):
+            degree = sum_of((degree, Degree.UNKNOWN)) if degree is not Degree.ZERO else degree
+        known = all(fact.degree is not Degree.NONLINEAR for _, fact in (*factors, *divisors))
+        if bad:
+            if known:
+                self.culprits.append(Culprit(Cause.DIVISOR, node, bad, joined.directions))
+            degree = Degree.NONLINEAR
+        elif degree is Degree.NONLINEAR and known:
+            parts = tuple(each for each, fact in factors if fact.degree.has_direction)
+            self.culprits.append(Culprit(Cause.PRODUCT, node, parts, joined.directions))
+        return Fact(degree, joined.directions, joined.dependence)
+
+    def conditional(self, node: Conditional) -> Fact:
+        condition = self.fact_of(node.condition)
+        then, otherwise = self.fact_of(node.then), self.fact_of(node.otherwise)
+        fact = self._sum(node, ((node.then, then), (node.otherwise, otherwise)), Cause.CONSTANT_BRANCH)
+        dependence = merged((fact.dependence, condition.dependence))
+        return Fact(fact.degree, fact.directions, dependence, then.aliases | otherwise.aliases)
+
+    # ---- brackets
+
+    def parenthesized(self, node: Parenthesized) -> Fact:
+        return self.fact_of(node.inner)
+
+    def braces(self, node: BraceList) -> Fact:
+        return _collected(map(self.fact_of, node.items))
+
+    def construct(self, node: Construct) -> Fact:
+        return self.fact_of(node.braces)
+
+    def cast(self, node: Cast) -> Fact:
+        return self.fact_of(node.operand)
+
+    def index(self, node: Index) -> Fact:
+        direction = direction_of(node, self._directions)
+        for item in node.args:
+            self.fact_of(item)
+        if direction is not None:
+            # of "grads[i]" the list itself is no direction
+            self.facts[node.object] = CONSTANT
+            value = frozenset({direction})
+            return Fact(Degree.LINEAR, value, {direction: Dependence.VALUE}, value)
+        return self.fact_of(node.object)
+
+    def lambda_(self, node: Lambda) -> Fact:
+        uses = _joined(map(self.fact_of, node.uses))
+        if uses.degree is Degree.CONSTANT:
+            return Fact(Degree.CONSTANT, frozenset(), uses.dependence)
+        return Fact(Degree.UNKNOWN, uses.directions, uses.dependence)
+
+    def member(self, node: Member) -> Fact:
+        fact = self.fact_of(node.object)
+        if fact.degree in (Degree.CONSTANT, Degree.ZERO):
+            return Fact(Degree.CONSTANT, frozenset(), fact.dependence)
+        return Fact(Degree.UNKNOWN, fact.directions, fact.dependence)
+
+    # ---- calls
+
+    def call(self, node: Call) -> Fact:
+        call = call_facts(node, self.formula)
+        if call is None:
+            self.fact_of(node.callee)
+            facts = [self.fact_of(argument) for argument in node.args]
+            return _opaque(facts)
+        facts = [self.fact_of(argument.node) for argument in call.arguments]
+        self.calls.append(call)
+        if call.is_inplace:
+            self.writes.append(Write(call, call.arguments[0].node, facts[0]))
+        fact = self._called(call, facts)
+        return Fact(fact.degree, fact.directions, self._dependence(call, facts), _aliases(call, facts))
+
+    def _called(self, call: CallFacts, facts: list[Fact]) -> Fact:
+        name = call.name
+        if call.is_method and name in METADATA_MEMBERS:
+            return Fact(Degree.CONSTANT, frozenset(), {})
+        if not call.is_method and name in TRANSPARENT:
+            return _collected(facts) if self._holds_tensors(call) else ZERO
+        if name.startswith("not_implemented") or "error" in name:
+            return Fact(Degree.UNKNOWN)
+        if name in LIKE_SECOND and len(facts) > 1:
+            facts = [facts[0], CONSTANT, *facts[2:]]
+        polynomial = self.operators.polynomial(name)
+        if polynomial is not None:
+            return self._polynomial(call, facts, polynomial)
+        if self.operators.is_nonlinear(name):
+            return self._function(call, facts)
+        return self._helper(call, facts)
+
+    def _holds_tensors(self, call: CallFacts) -> bool:
+        """Whether a list or tuple is made of values: ``std::vector<Tensor>(n)`` holds undefined tensors."""
+        types = [self.formula.type_of(argument.node) for argument in call.arguments]
+        return bool(types) and not all(type in METADATA_TYPES for type in types)
+
+    def _polynomial(self, call: CallFacts, facts: list[Fact], polynomial: Polynomial) -> Fact:
+        if not polynomial.terms:
+            return ZERO
+        by_name: dict[str, tuple[Expr, Fact]] = {}
+        others: list[Fact] = []
+        single = len(polynomial.parameters) == 1
+        for position, (argument, fact) in enumerate(zip(call.arguments, facts, strict=True)):
+            name = self._parameter(argument, position, polynomial)
+            if single and position == 0:
+                name = polynomial.parameters[0]
+            if name in polynomial.parameters and name not in by_name:
+                by_name[name] = (argument.node, fact)
+            else:
+                others.append(fact)
+        terms: list[tuple[Expr, Fact]] = []
+        seen = set(by_name)
+        for term in polynomial.terms:
+            if not seen.issuperset(term.factors[:1]):
+                continue
+            factors = [by_name[name] for name in term.factors if name in by_name]
+            divisors = [by_name[name] for name in term.divisors if name in by_name]
+            fact = self._product(call.node, factors, divisors)
+            terms.append((factors[-1][0] if len(factors) == 1 else call.node, fact))
+        if not terms:
+            return _opaque(facts)
+        total = self._sum(call.node, terms)
+        if any(fact.degree not in (Degree.CONSTANT, Degree.ZERO) for fact in others):
+            # a direction among masks, indices and the like
+            return Fact(Degree.UNKNOWN, _joined(facts).directions)
+        return total
+
+    def _parameter(self, argument: Argument, position: int, polynomial: Polynomial) -> str:
+        """The parameter of the table that an argument is for: by position, by name where names are the same."""
+        if argument.parameter is not None and argument.parameter.name in polynomial.parameters:
+            return argument.parameter.name
+        return polynomial.parameters[position] if position < len(polynomial.parameters) else ""
+
+    def _function(self, call: CallFacts, facts: list[Fact]) -> Fact:
+        degree = function_of(fact.degree for fact in facts)
+        if degree is Degree.NONLINEAR and all(fact.degree is not Degree.NONLINEAR for fact in facts):
+            parts = tuple(
+                argument.node for argument, fact in zip(call.arguments, facts, strict=True) if fact.degree.has_direction
+            )
+            self.culprits.append(Culprit(Cause.FUNCTION, call.node, parts, _joined(facts).directions))
+        return Fact(degree, _joined(facts).directions)
+
+    def _helper(self, call: CallFacts, facts: list[Fact]) -> Fact:
+        """A function of which only the convention is known: it is linear in its gradients or tangents."""
+        joined = _joined(facts)
+        degrees = {fact.degree for fact in facts}
+        if degrees <= {Degree.CONSTANT, Degree.ZERO}:
+            return Fact(Degree.CONSTANT)
+        for strong in (Degree.NONLINEAR, Degree.UNKNOWN):
+            if strong in degrees:
+                return Fact(strong, joined.directions)
+        roles = [role_of(argument.parameter) if argument.parameter else None for argument in call.arguments]
+        if not any(role is not None and role.is_direction for role in roles):
+            conventional = any(part in call.name for part in CONVENTIONAL)
+            return Fact(Degree.LINEAR if conventional else Degree.UNKNOWN, joined.directions)
+        for role, fact in zip(roles, facts, strict=True):
+            if role is ParameterRole.PRIMAL and fact.degree.has_direction:
+                # a tangent in the place of a primal: arguments are swapped, of which another rule speaks
+                return Fact(Degree.UNKNOWN, joined.directions)
+        directed = []
+        others = []
+        seen: set[str] = set()
+        for argument, role, fact in zip(call.arguments, roles, facts, strict=True):
+            # names of parameters differ: a direction that is passed as it is goes where it belongs
+            bare = self._direction(argument.node)
+            if role is ParameterRole.TANGENT or (bare is not None and bare not in seen):
+                directed.append((argument.node, fact))
+            elif role is ParameterRole.GRADIENT:
+                # a double backward takes "gO", which is an argument of the forward operator and no direction
+                if fact.degree.has_direction:
+                    directed.append((argument.node, fact))
+            elif fact.degree.has_direction:
+                others.append((argument.node, fact))
+            seen.update({bare} if bare is not None else ())
+        if not any(fact.degree.has_direction for _, fact in directed):
+            return Fact(Degree.UNKNOWN, joined.directions)
+        total = self._sum(call.node, directed)
+        if others:
+            return self._product(call.node, ((directed[0][0], total), *others), ())
+        return total
+
+    def _direction(self, node: Expr) -> str | None:
+        while isinstance(node, Parenthesized):
+            node = node.inner
+        return direction_of(node, self._directions)
+
+    def _dependence(self, call: CallFacts, facts: list[Fact]) -> dict[str, Dependence]:
+        name = call.name
+        if call.is_method and name in METADATA_MEMBERS:
+            return dict(weakened(merged(fact.dependence for fact in facts), Dependence.METADATA))
+        known = (
+            self.operators.polynomial(name) is not None
+            or self.operators.is_nonlinear(name)
+            or name in TRANSPARENT
+            or (call.is_method and call.function is not None)
+        )
+        parts = []
+        for position, fact in enumerate(facts):
+            most = Dependence.VALUE if known or fact.degree is not Degree.CONSTANT else Dependence.POSSIBLE
+            parameter = call.arguments[position].parameter
+            if most is Dependence.POSSIBLE and self.operators.ignores_value(
+                name, parameter.name if parameter is not None else ""
+            ):
+                most = Dependence.METADATA
+            if (position == 0 and name in LIKE_FIRST) or (position == 1 and name in LIKE_SECOND):
+                most = Dependence.METADATA
+            parts.append(weakened(fact.dependence, most))
+        return dict(merged(parts))
+
+
+def _owners(formula: TypedFormula) -> dict[str, str]:
+    """The argument or output that each saved property is of: ``self`` of ``self_sym_sizes``."""
+    derivative, function = formula.line.derivative, formula.line.entry.function
+    if derivative is None or function is None or not formula.is_backward:
+        return {}
+    names = [binding.name for binding in function.arguments] + [output.name for output in function.outputs]
+    found = {}
+    for saved in (*derivative.saved_inputs, *derivative.saved_outputs):
+        if saved.expr != saved.name:
+            owners = [name for name in names if saved.name.startswith(f"{name}_")]
+            if owners:
+                found[saved.name] = max(owners, key=len)
+    return found
+
+
+def _metadata(fact: Fact) -> Fact:
+    return Fact(Degree.CONSTANT, frozenset(), weakened(fact.dependence, Dependence.METADATA))
+
+
+def _joined(facts: Iterable[Fact]) -> Fact:
+    """The directions and the dependence of several operands, and the degree of a list of them."""
+    facts = tuple(facts)
+    degrees = {fact.degree for fact in facts} - {Degree.ZERO, Degree.CONSTANT}
+    degree = Degree.CONSTANT if not degrees else degrees.pop() if len(degrees) == 1 else Degree.UNKNOWN
+    return Fact(
+        degree,
+        frozenset().union(*(fact.directions for fact in facts)),
+        merged(fact.dependence for fact in facts),
+    )
+
+
+def _collected(facts: Iterable[Fact]) -> Fact:
+    """Several values side by side: a list or a tuple. A constant beside a direction is no sum."""
+    facts = tuple(facts)
+    joined = _joined(facts)
+    degrees = {fact.degree for fact in facts} - {Degree.ZERO}
+    if len(degrees) > 1:
+        degrees.discard(Degree.CONSTANT)
+    degree = Degree.ZERO if not degrees else sum_of(degrees)
+    aliases = frozenset().union(*(fact.aliases for fact in facts))
+    return Fact(degree, joined.directions, joined.dependence, aliases)
+
+
+def _opaque(facts: Iterable[Fact]) -> Fact:
+    joined = _joined(facts)
+    return Fact(
+        Degree.CONSTANT if joined.degree is Degree.CONSTANT else Degree.UNKNOWN, joined.directions, joined.dependence
+    )
+
+
+def _aliases(call: CallFacts, facts: list[Fact]) -> frozenset[str]:
+    if not facts:
+        return frozenset()
+    if call.name in VIEWS or call.name in MAY_RETURN_ARGUMENT or call.is_inplace:
+        return facts[1 if call.name == "handle_r_to_c" and len(facts) > 1 else 0].aliases
+    if call.name in TRANSPARENT:
+        return frozenset().union(*(fact.aliases for fact in facts))
+    return frozenset()
+
+
+_HANDLERS: dict[type, Callable[[_Run, Any], Fact]] = {
+    Name: _Run.name,
+    Number: _Run.number,
+    String: _Run.literal,
+    Char: _Run.literal,
+    Unary: _Run.unary,
+    Postfix: _Run.unary,
+    Binary: _Run.binary,
+    Conditional: _Run.conditional,
+    Parenthesized: _Run.parenthesized,
+    BraceList: _Run.braces,
+    Construct: _Run.construct,
+    Cast: _Run.cast,
+    Index: _Run.index,
+    Lambda: _Run.lambda_,
+    Member: _Run.member,
+    Call: _Run.call,
+}

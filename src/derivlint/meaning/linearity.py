@@ -1,0 +1,78 @@
+"""Formulas that are not linear in their gradients or tangents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from derivlint.formula import Call, Expr, Name
+from derivlint.meaning.degree import Degree
+from derivlint.meaning.facts import Cause, Culprit, Fact
+from derivlint.meaning.interpret import Interpretation
+from derivlint.meaning.meaning import Meaning
+from derivlint.model import Entry
+
+#: PyTorch's own tests use operators whose formulas are wrong on purpose.
+TEST_PREFIX = "_test_"
+TUPLES = ("make_tuple", "tuple")
+
+
+@dataclass(frozen=True, slots=True)
+class NotLinear:
+    """A formula that stops being linear.
+
+    Attributes:
+        interpretation: what the formula means.
+        culprit: where it stops being linear first.
+    """
+
+    interpretation: Interpretation
+    culprit: Culprit
+
+
+def is_for_tests(entry: Entry) -> bool:
+    """Whether the operator exists for PyTorch's own tests only."""
+    return entry.function is not None and entry.function.canonical.name.base.startswith(TEST_PREFIX)
+
+
+def not_linear(meaning: Meaning, *, backward: bool) -> Iterator[NotLinear]:
+    """The backward formulas, or the forward formulas, that are not linear; each once, with the first cause."""
+    for entry in meaning.model.entries:
+        if is_for_tests(entry):
+            continue
+        for interpretation in meaning.interpretations(entry):
+            formula = interpretation.formula
+            if formula.is_backward is not backward or not interpretation.culprits:
+                continue
+            culprit = _worst(interpretation.culprits)
+            if not meaning.is_told(formula, culprit.node):
+                yield NotLinear(interpretation, culprit)
+
+
+def _worst(culprits: tuple[Culprit, ...]) -> Culprit:
+    """What is not even affine comes first."""
+    affine = (Cause.CONSTANT_TERM, Cause.CONSTANT_BRANCH)
+    return next((culprit for culprit in culprits if culprit.cause not in affine), culprits[0])
+
+
+def without_direction(meaning: Meaning, *, backward: bool) -> Iterator[tuple[Interpretation, Expr]]:
+    """The formulas that surely depend on no gradient or tangent and are not zero, with the value that does not.
+
+    Of a formula for several arguments that lists their gradients, single ones are judged.
+    """
+    for entry in meaning.model.entries:
+        if entry.function is None or not entry.function.canonical.schema.returns:
+            continue
+        for interpretation in meaning.interpretations(entry):
+            formula = interpretation.formula
+            if formula.is_backward is backward and not meaning.is_told(formula, formula.tree):
+                for node in _results(interpretation.formula.tree):
+                    if interpretation.facts.get(node, Fact()).degree is Degree.CONSTANT:
+                        yield interpretation, node
+
+
+def _results(tree: Expr) -> tuple[Expr, ...]:
+    """The gradients that a formula lists, or the formula as a whole."""
+    if isinstance(tree, Call) and isinstance(tree.callee, Name) and tree.callee.parts[-1].identifier in TUPLES:
+        return tree.args or (tree,)
+    return (tree,)

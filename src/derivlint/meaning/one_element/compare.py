@@ -1,0 +1,312 @@
+"""Compares formulas with the derivatives of the operator, and backward with forward formulas.
+
+A loss is real: its gradient for a complex number z is the gradient for the real part plus i times the one for the
+imaginary part, as PyTorch has it. With the gradient g of the output w, that is Re(conj(g) dw/dx) + i Re(conj(g) dw/dy).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from derivlint.meaning.complex_operators import is_complex_differentiable, is_list_of_release
+from derivlint.meaning.meaning import Meaning
+from derivlint.meaning.one_element.evaluate import Evaluator, compile_formula
+from derivlint.meaning.one_element.points import POINTS, Kind, arguments_at, direction
+from derivlint.meaning.one_element.situation import Values, World, components, variables, world_of
+from derivlint.meaning.one_element.structure import IDENTITIES
+from derivlint.meaning.one_element.truth import Truth
+from derivlint.meaning.one_element.values import UnknownValueError, Value, conj, is_finite
+from derivlint.meaning.typed import TypedFormula
+from derivlint.model import Differentiability, DispatchBody
+from derivlint.model.forward import TANGENT
+from derivlint.model.gradients import GRAD, GRADS, NAMED_PREFIX
+from derivlint.schema import NativeFunction
+
+#: Relative difference of two numbers that are not equal.
+DIFFERENT = 1e-3
+#: At how many points a formula has to be wrong.
+WITNESSES = 1
+#: At how many points of each kind a formula is evaluated.
+ENOUGH = {Kind.REAL: 6, Kind.COMPLEX: 2, Kind.MIXED: 4}
+#: The same for operators that only move elements.
+ENOUGH_OF_IDENTITY = 2
+#: After how many points at which nothing is known a formula is given up.
+PATIENCE = 4
+#: Operators that take real and complex tensors together.
+PROMOTING = frozenset({"add", "sub", "rsub", "mul", "div", "addcmul", "addcdiv"})
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """A formula that is wrong in the one-element world.
+
+    Attributes:
+        formula: the formula.
+        name: the argument whose gradient, or the output whose tangent is wrong.
+        at: arguments and the gradient or the tangent, for which it is wrong.
+        expected: the right value.
+        found: the value of the formula.
+        other: the formula that it contradicts; None where it contradicts the operator itself.
+    """
+
+    formula: TypedFormula
+    name: str
+    at: tuple[tuple[str, Value], ...]
+    expected: Value
+    found: Value
+    other: TypedFormula | None = None
+
+
+def differ(expected: Value, found: Value) -> bool:
+    """Whether two numbers are clearly not equal."""
+    return bool(abs(expected - found) > DIFFERENT * max(abs(expected), abs(found), 1e-3))
+
+
+@dataclass(slots=True)
+class Trial:
+    """A formula while it is compared.
+
+    Attributes:
+        formula: the formula.
+        names: the arguments or outputs of its key.
+        evaluate: the formula as a function.
+        known: at how many points of a kind its value is known.
+        unknown: at how many points in a row it is not.
+        witnesses: where it is wrong.
+    """
+
+    formula: TypedFormula
+    names: tuple[str, ...]
+    evaluate: Evaluator
+    known: int = 0
+    unknown: int = 0
+    witnesses: list[Disagreement] | None = None
+
+    def is_done(self, enough: int) -> bool:
+        """Whether nothing more can be learned at points of one kind."""
+        return self.known >= enough or self.unknown >= PATIENCE or len(self.witnesses or ()) >= WITNESSES
+
+
+def trials_of(formulas: Iterable[TypedFormula]) -> list[Trial]:
+    """The formulas that can be compared."""
+    trials = []
+    for formula in formulas:
+        evaluate = compile_formula(formula) if formula.line.auto is None else None
+        if evaluate is not None:
+            trials.append(Trial(formula, tuple(name.text for name in formula.line.names), evaluate))
+    return trials
+
+
+@dataclass(frozen=True, slots=True)
+class _Point:
+    """An operator at a point."""
+
+    truth: Truth
+    world: World
+    arguments: Values
+    outputs: Values
+    number: int
+    slopes: dict[tuple[str, Value, bool], dict[str, Value]] = field(default_factory=dict)
+
+    def slope(self, name: str, along: Value, certain: bool) -> dict[str, Value]:
+        found = self.slopes.get((name, along, certain))
+        if found is None:
+            slopes = self.truth.slopes(self.arguments, name, along, certain=certain)
+            found = self.slopes[name, along, certain] = dict(zip(self.world.outputs, slopes, strict=False))
+        return found
+
+    def gradient(self, name: str, gradients: Values, *, certain: bool) -> Value:
+        """The gradient of an argument."""
+        slope = self.slope(name, 1.0, certain)
+        real = sum((conj(value) * slope[output]).real for output, value in gradients.items())
+        if type(self.arguments[name]) is not complex:
+            return real
+        slope = self.slope(name, 1j, certain)
+        return complex(real, sum((conj(value) * slope[output]).real for output, value in gradients.items()))
+
+    def tangent(self, name: str, tangents: Values, *, certain: bool) -> Value:
+        """The tangent of an output."""
+        total: Value = 0.0
+        for argument, value in tangents.items():
+            if value:
+                total += self.slope(argument, 1.0, certain)[name] * value.real
+                if type(value) is complex:
+                    total += self.slope(argument, 1j, certain)[name] * value.imag
+        return total
+
+
+def wrong_formulas(
+    meaning: Meaning, body: DispatchBody, differentiability: Differentiability, truth: Truth
+) -> Iterator[Disagreement]:
+    """The formulas of a dispatch key that contradict the operator's own value, each once."""
+    function = differentiability.function
+    world = world_of(differentiability)
+    trials = trials_of(meaning.formulas_of(body))
+    if not world.inputs or not trials:
+        return
+    used = frozenset().union(*(world.gradients(trial.formula) for trial in trials if trial.formula.is_backward))
+    is_identity = function.name.base in IDENTITIES
+    for kind in _kinds(meaning, function):
+        enough = ENOUGH_OF_IDENTITY if is_identity else ENOUGH[kind]
+        for trial in trials:
+            trial.known = trial.unknown = 0
+        for number in range(POINTS):
+            active = [trial for trial in trials if not trial.is_done(enough)]
+            if not active:
+                break
+            arguments = arguments_at(function, world.inputs, kind, number)
+            try:
+                outputs = truth.outputs(arguments)
+            except UnknownValueError:
+                continue
+            if not _is_usable(outputs):
+                continue
+            point = _Point(truth, world, arguments, dict(zip(world.outputs, outputs, strict=False)), number)
+            for trial in active:
+                _judge(trial, point, used)
+    for trial in trials:
+        if trial.witnesses is not None and len(trial.witnesses) >= WITNESSES:
+            yield trial.witnesses[0]
+
+
+def _is_usable(outputs: tuple[Value, ...]) -> bool:
+    return all(is_finite(output) for output in outputs)
+
+
+def _kinds(meaning: Meaning, function: NativeFunction) -> tuple[Kind, ...]:
+    if not is_complex_differentiable(function) or not is_list_of_release(meaning.model.natives):
+        return (Kind.REAL,)
+    if function.name.base in PROMOTING:
+        return (Kind.REAL, Kind.COMPLEX, Kind.MIXED)
+    return (Kind.REAL, Kind.COMPLEX)
+
+
+def _judge(trial: Trial, point: _Point, used: frozenset[str]) -> None:
+    try:
+        found = _wrong_gradient(trial, point, used) if trial.formula.is_backward else _wrong_tangent(trial, point)
+    except UnknownValueError:
+        trial.unknown += 1
+        return
+    trial.unknown = 0
+    trial.known += 1
+    if found is not None:
+        trial.witnesses = [*(trial.witnesses or ()), found]
+
+
+def _directions(values: Values, names: tuple[str, ...], number: int) -> dict[str, Value]:
+    return {
+        name: direction(number, position, is_complex=type(values[name]) is complex)
+        for position, name in enumerate(names)
+    }
+
+
+def linear_value(trial: Trial, environment: Values, opposite: Values) -> tuple[Value, ...]:
+    """The value of a formula that is linear: at minus two times the direction it is minus two times as great.
+
+    Raises:
+        UnknownValueError: it is not linear, which is another fault, or not known.
+    """
+    count = len(trial.names)
+    found = components(trial.evaluate, environment, count)
+    for one, other in zip(found, components(trial.evaluate, opposite, count), strict=True):
+        if one is not None and other is not None and differ(-2 * one, other):
+            raise UnknownValueError
+    return found
+
+
+def _times(values: Values, factor: float) -> dict[str, Value]:
+    return {name: factor * value for name, value in values.items()}
+
+
+def _wrong_gradient(trial: Trial, point: _Point, used: frozenset[str]) -> Disagreement | None:
+    names = tuple(name for name in point.world.differentiable if name in used)
+    if any(name not in point.outputs for name in names):
+        raise UnknownValueError
+    directions = _directions(point.outputs, names, point.number)
+    found = _gradient_differs(trial, point, directions)
+    if found is None:
+        return None
+    for plain in _single_directions(directions):
+        simpler = _gradient_differs(trial, point, plain)
+        if simpler is not None:
+            return simpler
+    return found
+
+
+def _gradient_differs(trial: Trial, point: _Point, gradients: Values) -> Disagreement | None:
+    environment = point.world.backward(point.arguments, point.outputs, gradients)
+    found = components(trial.evaluate, environment, len(trial.names))
+    for name, value in zip(trial.names, found, strict=True):
+        if name not in point.arguments or name not in point.world.inputs or value is None:
+            continue
+        if differ(point.gradient(name, gradients, certain=False), value):
+            expected = point.gradient(name, gradients, certain=True)
+            opposite = point.world.backward(point.arguments, point.outputs, _times(gradients, -2))
+            linear_value(trial, environment, opposite)
+            if differ(expected, value):
+                shown = _shown(trial.formula, point, gradients)
+                return Disagreement(trial.formula, name, shown, expected, value)
+    return None
+
+
+def _wrong_tangent(trial: Trial, point: _Point) -> Disagreement | None:
+    names = tuple(name for name in point.world.inputs if point.arguments.get(name) is not None)
+    if not any(name.endswith(TANGENT) for name in variables(trial.formula)):
+        # that it has no tangent says another rule
+        raise UnknownValueError
+    directions = _directions(point.arguments, names, point.number)
+    found = _tangent_differs(trial, point, directions)
+    if found is None:
+        return None
+    for plain in _single_directions(directions):
+        simpler = _tangent_differs(trial, point, plain)
+        if simpler is not None:
+            return simpler
+    return found
+
+
+def _tangent_differs(trial: Trial, point: _Point, tangents: Values) -> Disagreement | None:
+    environment = point.world.forward(point.arguments, point.outputs, tangents)
+    found = components(trial.evaluate, environment, len(trial.names))
+    for name, value in zip(trial.names, found, strict=True):
+        if name not in point.world.differentiable or name not in point.outputs or value is None:
+            continue
+        if differ(point.tangent(name, tangents, certain=False), value):
+            expected = point.tangent(name, tangents, certain=True)
+            opposite = point.world.forward(point.arguments, point.outputs, _times(tangents, -2))
+            linear_value(trial, environment, opposite)
+            if differ(expected, value):
+                return Disagreement(trial.formula, name, _shown(trial.formula, point, tangents), expected, value)
+    return None
+
+
+def _single_directions(directions: Values) -> Iterator[dict[str, Value]]:
+    """The same with one direction 1 and no other, which is easier to read."""
+    for name in directions:
+        yield {other: type(value)(other == name) for other, value in directions.items()}
+
+
+def _shown(formula: TypedFormula, point: _Point, directions: Values) -> tuple[tuple[str, Value], ...]:
+    """The values that a reader needs: of the differentiable arguments, of numbers, of the directions."""
+    mentioned = variables(formula)
+    shown = [
+        (name, value)
+        for name, value in point.arguments.items()
+        if name in point.world.inputs or (name in mentioned and _is_plain(value))
+    ]
+    for name, value in directions.items():
+        if value:
+            shown.append((_gradient_name(formula, point.world, name) if formula.is_backward else name + TANGENT, value))
+    return tuple(shown)
+
+
+def _is_plain(value: Value) -> bool:
+    return value is None or isinstance(value, (bool, float, complex))
+
+
+def _gradient_name(formula: TypedFormula, world: World, output: str) -> str:
+    names = variables(formula)
+    if NAMED_PREFIX + output in names:
+        return NAMED_PREFIX + output
+    return f"{GRADS}[{world.differentiable.index(output)}]" if GRADS in names else GRAD

@@ -1,0 +1,315 @@
+"""Evaluates formulas in the one-element world.
+
+A formula is compiled once into nested functions of an environment, which gives every variable its value. What is not
+understood raises :class:`UnknownValueError` where it is evaluated: a branch that is not taken does no harm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from derivlint.formula import (
+    Binary,
+    BraceList,
+    Call,
+    Conditional,
+    Construct,
+    Expr,
+    Index,
+    Name,
+    Number,
+    Parenthesized,
+    String,
+    Unary,
+)
+from derivlint.meaning.callee import Argument, CallFacts, call_facts
+from derivlint.meaning.one_element import activations as _activations
+from derivlint.meaning.one_element import arithmetic as _arithmetic
+from derivlint.meaning.one_element import elementary as _elementary
+from derivlint.meaning.one_element import helpers as _helpers
+from derivlint.meaning.one_element import linear_algebra as _linear_algebra
+from derivlint.meaning.one_element import losses as _losses
+from derivlint.meaning.one_element import normalization as _normalization
+from derivlint.meaning.one_element import products as _products
+from derivlint.meaning.one_element.structure import PLACES
+from derivlint.meaning.one_element.table import TABLE, Implementation
+from derivlint.meaning.one_element.values import (
+    COMPLEX,
+    REAL,
+    Token,
+    UnknownValueError,
+    Value,
+    cast,
+    scalar_type,
+)
+from derivlint.meaning.one_element.vocabulary import (
+    BINARY,
+    CONSTANTS,
+    CREATED,
+    EMPTY,
+    GRAD_MODE,
+    METADATA,
+    NUMBERS,
+    QUALIFIED,
+    UNARY,
+    present,
+    saved_property,
+)
+from derivlint.meaning.typed import TypedFormula
+
+Environment = Mapping[str, Value]
+Evaluator = Callable[[Environment], Value]
+
+#: The modules that fill the table.
+FILLED_BY = (_activations, _arithmetic, _elementary, _helpers, _linear_algebra, _losses, _normalization, _products)
+
+#: Namespaces whose functions the table has.
+NAMESPACES = frozenset({"at", "torch", "std", "c10"})
+
+#: What evaluating numbers outside their domains raises.
+FAILURES = (ArithmeticError, TypeError, ValueError, LookupError)
+
+
+def compile_formula(formula: TypedFormula) -> Evaluator | None:
+    """A formula as a function of an environment, which raises :class:`UnknownValueError` for what is not understood.
+
+    None where nothing of it is understood.
+    """
+    evaluator = _Compiler(formula).expression(formula.tree)
+    if evaluator is _unknown:
+        return None
+
+    def evaluate(environment: Environment) -> Value:
+        try:
+            return evaluator(environment)
+        except FAILURES as failure:
+            raise UnknownValueError from failure
+
+    return evaluate
+
+
+def _unknown(_: Environment) -> Value:
+    raise UnknownValueError
+
+
+def _constant(value: Value) -> Evaluator:
+    return lambda _: value
+
+
+class _Compiler:
+    def __init__(self, formula: TypedFormula) -> None:
+        self._formula = formula
+
+    def expression(self, node: Expr) -> Evaluator:
+        rule = _RULES.get(type(node))
+        return _unknown if rule is None else rule(self, node)
+
+    # ---- leaves
+
+    def _name(self, node: Name) -> Evaluator:
+        if node.simple is None:
+            spelling = node.spelling.removeprefix("::")
+            return _constant(QUALIFIED[spelling]) if spelling in QUALIFIED else _unknown
+        name = node.simple
+        if name in CONSTANTS:
+            return _constant(CONSTANTS[name])
+        owner, read = saved_property(name)
+
+        def variable(environment: Environment) -> Value:
+            if name in environment:
+                return environment[name]
+            if read is None or owner not in environment:
+                raise UnknownValueError
+            return read(environment[owner])
+
+        return variable
+
+    def _number(self, node: Number) -> Evaluator:
+        text = node.text.replace("'", "").lower()
+        if text.startswith("0x"):
+            return _constant(int(text.rstrip("ul"), 16))
+        text = text.rstrip("ulf")
+        is_integer = text.isdecimal() and not node.text.lower().endswith("f")
+        return _constant(int(text) if is_integer else float(text))
+
+    def _string(self, node: String) -> Evaluator:
+        return _constant(node.text.strip('"'))
+
+    def _list(self, node: BraceList) -> Evaluator:
+        items = [self.expression(item) for item in node.items]
+        return lambda environment: tuple(item(environment) for item in items)
+
+    def _construct(self, node: Construct) -> Evaluator:
+        return self._list(node.braces)
+
+    # ---- operators of C++
+
+    def _parenthesized(self, node: Parenthesized) -> Evaluator:
+        return self.expression(node.inner)
+
+    def _unary(self, node: Unary) -> Evaluator:
+        operate = UNARY.get(node.op)
+        if operate is None:
+            return _unknown
+        operand = self.expression(node.operand)
+        return lambda environment: operate(operand(environment))
+
+    def _binary(self, node: Binary) -> Evaluator:
+        left = self.expression(node.left)
+        right = self.expression(node.right)
+        if node.op == "&&":
+            return lambda environment: bool(left(environment)) and bool(right(environment))
+        if node.op == "||":
+            return lambda environment: bool(left(environment)) or bool(right(environment))
+        operate = BINARY.get(node.op)
+        if operate is None:
+            return _unknown
+        return lambda environment: operate(left(environment), right(environment))
+
+    def _conditional(self, node: Conditional) -> Evaluator:
+        condition = self.expression(node.condition)
+        then = self.expression(node.then)
+        otherwise = self.expression(node.otherwise)
+        return lambda environment: then(environment) if condition(environment) else otherwise(environment)
+
+    def _index(self, node: Index) -> Evaluator:
+        if len(node.args) != 1:
+            return _unknown
+        items = self.expression(node.object)
+        index = self.expression(node.args[0])
+        return lambda environment: items(environment)[index(environment)]
+
+    # ---- calls
+
+    def _call(self, node: Call) -> Evaluator:
+        call = call_facts(node, self._formula)
+        if call is None:
+            return _unknown
+        name = call.spelling.removesuffix("_symint")
+        special = self._method(call, name) if call.is_method else self._function(call, name)
+        if special is not None:
+            return special
+        implementation = TABLE.get(call.name)
+        if implementation is None or (call.function is None and call.name != "index"):
+            return _unknown
+        callee = node.callee
+        if isinstance(callee, Name) and len(callee.parts) > 1 and callee.parts[0].identifier not in NAMESPACES:
+            return _unknown
+        return self._table(call, implementation)
+
+    def _method(self, call: CallFacts, name: str) -> Evaluator | None:
+        owner = self.expression(call.arguments[0].node)
+        read = METADATA.get(name) or NUMBERS.get(name)
+        if read is not None:
+            return lambda environment: read(owner(environment))
+        if name == "value" and len(call.arguments) == 1:
+            return lambda environment: present(owner(environment))
+        if len(call.arguments) > 1 and name in ("value_or", "to", "type_as"):
+            other = self.expression(call.arguments[1].node)
+            if name == "value_or":
+                return lambda environment: _or(owner(environment), other, environment)
+            if name == "to":
+                return lambda environment: _to(owner(environment), other(environment))
+            return lambda environment: cast(owner(environment), scalar_type(other(environment)))
+        return None
+
+    def _function(self, call: CallFacts, name: str) -> Evaluator | None:
+        arguments = [argument.node for argument in call.arguments]
+        if name == "is_enabled":
+            return lambda environment: environment[GRAD_MODE]
+        if not arguments:
+            return _constant(None) if name in EMPTY else None
+        first = self.expression(arguments[0])
+        if name in NUMBERS and len(arguments) == 1:
+            read = NUMBERS[name]
+            return lambda environment: read(first(environment))
+        if name in CREATED:
+            element = CREATED[name]
+            options = self.expression(arguments[-1]) if len(arguments) > 1 else _constant(REAL)
+            return lambda environment: cast(element, _element_type(options(environment)))
+        if name == "scalar_tensor":
+            options = self.expression(arguments[-1]) if len(arguments) > 1 else _constant(None)
+            return lambda environment: cast(_as_element(first(environment)), options(environment))
+        if name in ("make_tuple", "tuple"):
+            items = [self.expression(argument) for argument in arguments]
+            return lambda environment: tuple(item(environment) for item in items)
+        if name == "get" and isinstance(call.node.callee, Name):
+            template = call.node.callee.parts[-1].template_args or ()
+            index = template[0] if len(template) == 1 else None
+            if isinstance(index, Number) and index.text.isdecimal():
+                position = int(index.text)
+                return lambda environment: first(environment)[position]
+            return _unknown
+        if name in ("wrap_opt_if", "Tensor", "optional"):
+            return first
+        return None
+
+    def _table(self, call: CallFacts, implementation: Implementation) -> Evaluator:
+        if implementation.by_position:
+            bound = _by_position(call.arguments, implementation)
+        else:
+            bound = _by_name(call.arguments, implementation)
+        if bound is None:
+            return _unknown
+        function = implementation.function
+        evaluators = {name: self.expression(node) for name, node in bound.items()}
+        unused = dict.fromkeys(name for name in implementation.parameters if name[0] == "_")
+        pairs = tuple(evaluators.items())
+
+        def apply(environment: Environment) -> Value:
+            values: dict[str, Value] = dict(unused)
+            for name, evaluator in pairs:
+                values[name] = evaluator(environment)
+            return function(**values)
+
+        return apply
+
+
+def _by_position(arguments: tuple[Argument, ...], implementation: Implementation) -> dict[str, Expr] | None:
+    if len(arguments) < implementation.required:
+        return None
+    pairs = zip(implementation.parameters, arguments, strict=False)
+    return {name: argument.node for name, argument in pairs if name[0] != "_"}
+
+
+def _by_name(arguments: tuple[Argument, ...], implementation: Implementation) -> dict[str, Expr] | None:
+    bound: dict[str, Expr] = {}
+    for argument in arguments:
+        name = argument.parameter.name if argument.parameter is not None else ""
+        if name in implementation.parameters:
+            bound[name] = argument.node
+        elif name not in PLACES and f"_{name}" not in implementation.parameters:
+            return None
+    complete = all(name in bound or name[0] == "_" for name in implementation.parameters[: implementation.required])
+    return bound if complete else None
+
+
+def _or(value: Value, other: Evaluator, environment: Environment) -> Value:
+    return other(environment) if value is None else value
+
+
+def _to(value: Value, target: Value) -> Value:
+    return cast(value, target) if target in (REAL, COMPLEX) or target is scalar_type(value) else value
+
+
+def _element_type(options: Value) -> Value:
+    return options if isinstance(options, Token) and options in (REAL, COMPLEX) else REAL
+
+
+def _as_element(value: Value) -> Value:
+    return float(value) if isinstance(value, int) else value
+
+
+_RULES: dict[type[Expr], Callable[..., Evaluator]] = {
+    Name: _Compiler._name,
+    Number: _Compiler._number,
+    String: _Compiler._string,
+    BraceList: _Compiler._list,
+    Construct: _Compiler._construct,
+    Parenthesized: _Compiler._parenthesized,
+    Unary: _Compiler._unary,
+    Binary: _Compiler._binary,
+    Conditional: _Compiler._conditional,
+    Index: _Compiler._index,
+    Call: _Compiler._call,
+}

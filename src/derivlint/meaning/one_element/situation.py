@@ -1,0 +1,122 @@
+"""The world in which the formulas of one dispatch key are evaluated: arguments, outputs, gradients and tangents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from derivlint.cpp import return_names
+from derivlint.formula import Name, walk
+from derivlint.meaning.one_element.evaluate import Evaluator
+from derivlint.meaning.one_element.values import UnknownValueError, Value, is_finite
+from derivlint.meaning.typed import TypedFormula
+from derivlint.model import Differentiability
+from derivlint.model.evaluation import INDEX
+from derivlint.model.forward import PRIMAL, TANGENT
+from derivlint.model.gradients import GRAD, GRAD_INPUT_MASK, GRADS, NAMED_PREFIX
+
+#: The name of the output of an in-place function in formulas.
+RESULT = "result"
+#: The input of an in-place function, before it is overwritten, in forward formulas.
+ORIGINAL_SELF = "original_self"
+
+Values = Mapping[str, Value]
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """What is the same at all points.
+
+    Attributes:
+        inputs: the arguments with a backward formula, single tensors only.
+        outputs: the outputs under their names in formulas.
+        differentiable: the outputs that have a gradient, in the order of ``grads``.
+        is_inplace: whether the function overwrites its first argument.
+        mask_size: how many arguments a formula can have a mask for.
+        lists: the arguments and outputs that are lists, of a foreach function; they have one element.
+    """
+
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    differentiable: tuple[str, ...]
+    is_inplace: bool
+    mask_size: int
+    lists: tuple[str, ...] = ()
+
+    def gradients(self, formula: TypedFormula) -> frozenset[str]:
+        """The outputs whose gradients a backward formula uses."""
+        names = variables(formula)
+        used = {output for output in self.differentiable if NAMED_PREFIX + output in names}
+        if GRAD in names:
+            used |= set(self.differentiable[:1])
+        if GRADS in names:
+            used |= set(self.differentiable)
+        return frozenset(used)
+
+    def backward(self, arguments: Values, outputs: Values, gradients: Values) -> dict[str, Value]:
+        """The variables of a backward formula, by the gradients of the outputs."""
+        named = {NAMED_PREFIX + name: value for name, value in gradients.items()}
+        grads = tuple(gradients.get(name, 0.0) for name in self.differentiable)
+        own = {GRADS: grads, GRAD: grads[0] if grads else None, GRAD_INPUT_MASK: (True,) * self.mask_size}
+        return self._listed({**named, **own, **outputs, **arguments})
+
+    def forward(self, arguments: Values, outputs: Values, tangents: Values) -> dict[str, Value]:
+        """The variables of a forward formula, by the tangents of the inputs."""
+        variables = {**outputs, **arguments}
+        for name in self.inputs:
+            variables[name + TANGENT] = tangents.get(name)
+            variables[name + PRIMAL] = arguments.get(name)
+        if self.is_inplace and "self" in self.inputs:
+            variables[ORIGINAL_SELF + PRIMAL] = arguments["self"]
+            variables["self" + PRIMAL] = outputs[RESULT]
+            variables[ORIGINAL_SELF + TANGENT] = tangents.get("self")
+        return self._listed(variables)
+
+    def _listed(self, variables: dict[str, Value]) -> dict[str, Value]:
+        if self.lists:
+            variables[INDEX] = 0
+            for name in self.lists:
+                variables[name] = (variables.get(name),)
+        return variables
+
+
+def world_of(differentiability: Differentiability) -> World:
+    """The world of a function."""
+    info = differentiability.info
+    function = differentiability.function
+    inputs = tuple(
+        binding.name
+        for binding in info.args_with_derivatives
+        if (function.name.is_foreach or not binding.is_tensor_list) and binding.name != GRAD
+    )
+    outputs = (RESULT,) if differentiability.is_inplace else return_names(function)
+    differentiable = tuple(value.name for value in differentiability.outputs or ())
+    if differentiability.is_inplace:
+        differentiable = (RESULT,)
+    lists: tuple[str, ...] = ()
+    if function.name.is_foreach:
+        listed = (item for item in function.schema.arguments.flat_non_out if item.type.is_list_like is not None)
+        lists = (*(argument.name for argument in listed), *outputs)
+    return World(inputs, outputs, differentiable, differentiability.is_inplace, len(info.args_with_derivatives), lists)
+
+
+def variables(formula: TypedFormula) -> frozenset[str]:
+    """The variables that a formula mentions."""
+    return frozenset(node.simple for node in walk(formula.tree) if isinstance(node, Name) and node.simple is not None)
+
+
+def components(evaluator: Evaluator, environment: Values, count: int) -> tuple[Value, ...]:
+    """The gradients or tangents that a formula for several names lists; None for one that is undefined.
+
+    Raises:
+        UnknownValueError: the value is not known, or is no number.
+    """
+    found = evaluator(environment)
+    if count == 1 and not isinstance(found, tuple):
+        found = (found,)
+    if not isinstance(found, tuple) or len(found) < count:
+        raise UnknownValueError
+    for item in found[:count]:
+        if item is not None and not is_finite(item):
+            raise UnknownValueError
+    return found[:count]

@@ -1,0 +1,253 @@
+"""Operators that move, choose, add up or fill elements: with one element hardly anything is left of them."""
+
+from __future__ import annotations
+
+from derivlint.formula.vocabulary import words
+from derivlint.meaning.one_element.table import add, helper, operator
+from derivlint.meaning.one_element.values import UnknownValueError, Value, cast
+
+#: The only element of the result is the only element of the first argument.
+IDENTITIES = words("""
+    alias alias_copy as_strided clone contiguous cumprod cumsum detach detach_copy diag diag_embed diagonal
+    diagonal_copy diagonal_backward expand expand_as expand_copy flatten flip fliplr flipud gather
+    gather_with_keepdimed_indices index_select index_select_backward _lazy_clone lift lift_fresh lift_fresh_copy
+    logcumsumexp logsumexp mT mean movedim moveaxis narrow narrow_copy nanmean nansum permute permute_backwards
+    permute_copy pixel_shuffle pixel_unshuffle channel_shuffle prod ravel repeat repeat_backward _reshape_alias
+    reshape reshape_as _reshape_copy resolve_conj resolve_neg restore_reduced_dims roll rot90 select select_backward
+    select_copy slice slice_inverse slice_backward slice_backward_wrapper slice_copy squeeze squeeze_copy sum
+    squeeze_multiple sum_backward sum_to sum_to_size swapaxes swapdims t t_copy T take trace trace_backward
+    transpose transpose_copy unfold unfold_backward unfold_copy unsqueeze unsqueeze_copy unsqueeze_multiple
+    unsqueeze_to unflatten _unsafe_index _unsafe_view view view_as view_copy value_selecting_reduction_backward
+    cummaxmin_backward nansum_backward cumsum_backward mean_backward amax amin as_strided_backward _to_dense
+    to_dense to_dense_backward _sparse_sum _coalesce coalesce values _values values_backward index avg_pool2d
+    avg_pool3d avg_pool2d_backward avg_pool3d_backward _adaptive_avg_pool2d _adaptive_avg_pool3d
+    _adaptive_avg_pool2d_backward _adaptive_avg_pool3d_backward adaptive_max_pool2d_backward
+    adaptive_max_pool3d_backward fractional_max_pool2d_backward fractional_max_pool3d_backward max_pool2d
+    max_pool2d_backward max_pool2d_with_indices_backward max_pool3d_with_indices_backward max_pool_double_backward
+    max_unpool2d max_unpool3d reflection_pad1d reflection_pad2d reflection_pad3d reflection_pad1d_backward
+    reflection_pad2d_backward reflection_pad3d_backward replication_pad1d replication_pad2d replication_pad3d
+    replication_pad1d_backward replication_pad2d_backward replication_pad3d_backward constant_pad_nd
+    constant_pad_nd_backward upsample_linear1d upsample_bilinear2d upsample_bicubic2d upsample_trilinear3d
+    upsample_nearest1d upsample_nearest2d upsample_nearest3d _upsample_bilinear2d_aa _upsample_bicubic2d_aa
+    _upsample_lanczos2d_aa _upsample_nearest_exact1d _upsample_nearest_exact2d _upsample_nearest_exact3d
+    upsample_linear1d_backward upsample_bilinear2d_backward upsample_bicubic2d_backward
+    upsample_trilinear3d_backward upsample_nearest1d_backward upsample_nearest2d_backward
+    upsample_nearest3d_backward _upsample_bilinear2d_aa_backward _upsample_bicubic2d_aa_backward
+    _upsample_lanczos2d_aa_backward _upsample_nearest_exact1d_backward _upsample_nearest_exact2d_backward
+    _upsample_nearest_exact3d_backward im2col col2im _fft_c2c apply_loss_reduction logcumsumexp_backward
+    logsumexp_backward cumprod_backward
+""")
+
+#: The result is the only element of the first argument, and the position of a choice.
+SELECTIONS = words("""
+    sort topk kthvalue mode cummax cummin adaptive_max_pool2d adaptive_max_pool3d fractional_max_pool2d
+    fractional_max_pool3d max_pool2d_with_indices max_pool3d_with_indices
+""")
+
+#: Parameters that say where elements are and how they are stored; with one element they change nothing.
+PLACES = words("""
+    dim dims dim0 dim1 dim2 dimension keepdim size sizes sym_sizes shape stride strides storage_offset start end
+    step index indices dtype layout device pin_memory memory_format non_blocking copy generator options implicit
+    sparse_grad unsafe order pad padding kernel_size output_size dilation ceil_mode count_include_pad
+    divisor_override transposed output_padding groups scales scales_h scales_w scales_d align_corners output_mask
+    random_samples input_size start_dim end_dim repeats offset length self_sizes upscale_factor downscale_factor
+    normalization forward benchmark deterministic cudnn_enabled allow_tf32 bias_sizes split_size split_sizes
+    type_meta chunks masked_grad correctly_rounded compute_mode check_errors stable descending largest sorted k
+    destination upper left transpose pivot pivots LU_pivots UPLO lengths full_matrices compute_uv driver
+    half_to_float reduction input_dtype atol rtol stride0 bias_defined unroll_dim expand1 expand2 expand3 sumdim
+    axis
+""")
+
+
+def _first(self: Value) -> Value:
+    return self
+
+
+def _selected(self: Value) -> Value:
+    return self, 0
+
+
+add(IDENTITIES, _first, by_position=True)
+add(SELECTIONS, _selected, by_position=True)
+
+
+# ---- choices
+
+
+@operator("median", "nanmedian", "max", "min")
+def selection(self: Value, dim: Value = "all") -> Value:
+    """The only element; with its position where a dimension is given."""
+    return self if dim == "all" else (self, 0)
+
+
+@operator()
+def aminmax(self: Value) -> Value:
+    """The least and the greatest element."""
+    return self, self
+
+
+@operator()
+def where(condition: Value, self: Value, other: Value) -> Value:
+    """One of two numbers; the result is complex where one of them is."""
+    if type(condition) is not bool:
+        raise UnknownValueError
+    return _like(other if type(self) is not complex else self, self if condition else other)
+
+
+@operator()
+def masked_fill(self: Value, mask: Value, value: Value) -> Value:
+    """The value where the mask is set."""
+    return where(mask, value, self)
+
+
+@operator()
+def masked_scatter(self: Value, mask: Value, source: Value) -> Value:
+    """The source where the mask is set."""
+    return where(mask, source, self)
+
+
+@operator()
+def masked_select(self: Value, mask: Value) -> Value:
+    """The element where the mask is set; otherwise there is none."""
+    if not mask:
+        raise UnknownValueError
+    return self
+
+
+@helper()
+def masked_select_backward(grad: Value, _input: Value, mask: Value) -> Value:
+    """The gradient where the mask is set."""
+    return where(mask, grad, 0.0 * grad)
+
+
+@helper("masked_fill_backward", "masked_scatter_backward")
+def masked(grad: Value, mask: Value, _sizes: Value = None) -> Value:
+    """The gradient where the mask is set."""
+    return where(mask, grad, 0.0 * grad)
+
+
+@operator("_unsafe_masked_index")
+def masked_index(self: Value, mask: Value, fill: Value) -> Value:
+    """The element where the mask is set."""
+    return where(mask, self, fill)
+
+
+@operator("_unsafe_masked_index_put_accumulate")
+def masked_accumulate(self: Value, mask: Value, values: Value) -> Value:
+    """The value is added where the mask is set."""
+    return self + values if mask else self
+
+
+# ---- writing elements
+
+
+@operator()
+def scatter(self: Value, src: Value = None, value: Value = None) -> Value:
+    """What is written replaces the element."""
+    return _like(self, value if src is None else src)
+
+
+@operator()
+def index_fill(self: Value, value: Value) -> Value:
+    """What is written replaces the element."""
+    return _like(self, value)
+
+
+@operator()
+def index_copy(self: Value, source: Value) -> Value:
+    """What is written replaces the element."""
+    return _like(self, source)
+
+
+@operator("select_scatter", "slice_scatter", "diagonal_scatter", "as_strided_scatter", "copy")
+def replaced(self: Value, src: Value) -> Value:
+    """What is written replaces the element."""
+    return _like(self, src)
+
+
+@operator("index_put", "_unsafe_index_put", "_index_put_impl")
+def index_put(self: Value, values: Value, accumulate: Value = False) -> Value:
+    """What is written replaces the element, or is added to it."""
+    return self + values if accumulate else _like(self, values)
+
+
+@operator()
+def put(self: Value, source: Value, accumulate: Value = False) -> Value:
+    """What is written replaces the element, or is added to it."""
+    return self + source if accumulate else _like(self, source)
+
+
+@operator()
+def index_add(self: Value, source: Value, alpha: Value = 1) -> Value:
+    """What is added to the element."""
+    return self + alpha * source
+
+
+@operator()
+def scatter_add(self: Value, src: Value) -> Value:
+    """What is added to the element."""
+    return self + src
+
+
+@helper()
+def index_backward(zeros_like_self: Value, _indices: Value, grad: Value) -> Value:
+    """The gradient at the place of the element."""
+    return zeros_like_self + grad
+
+
+@helper("take_backward", "gather_backward")
+def scattered(grad: Value, _self: Value) -> Value:
+    """The gradient at the place of the element."""
+    return grad
+
+
+@helper()
+def as_strided_scatter_backward(grad: Value) -> Value:
+    """All elements are overwritten."""
+    return 0.0 * grad
+
+
+def _like(self: Value, value: Value) -> Value:
+    """A number as an element of a tensor, which is complex where the other one is."""
+    if value is None:
+        raise UnknownValueError
+    return complex(value) if type(self) is complex else float(value) if isinstance(value, int) else value
+
+
+@operator("_to_copy")
+def to_copy(self: Value, dtype: Value = None) -> Value:
+    """The element in another type."""
+    return cast(self, dtype)
+
+
+# ---- making tensors
+
+
+@operator("zeros_like", "zero")
+def zeros_like(self: Value) -> Value:
+    """Zero of the same type."""
+    return 0j if type(self) is complex else 0.0
+
+
+@operator("ones_like")
+def ones_like(self: Value) -> Value:
+    """One of the same type."""
+    return 1 + 0j if type(self) is complex else 1.0
+
+
+@operator()
+def fill(self: Value, value: Value) -> Value:
+    """A value of the same type."""
+    return _like(self, value)
+
+
+@operator("triu")
+def triu(self: Value, diagonal: Value = 0) -> Value:
+    """The element is on the main diagonal."""
+    return self if diagonal <= 0 else 0.0 * self
+
+
+@operator("tril")
+def tril(self: Value, diagonal: Value = 0) -> Value:
+    """The element is on the main diagonal."""
+    return self if diagonal >= 0 else 0.0 * self

@@ -1,0 +1,61 @@
+"""The table of everything that can be evaluated in the one-element world."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from derivlint.meaning.one_element.values import Value
+
+Function = Callable[..., Value]
+
+
+@dataclass(frozen=True, slots=True)
+class Implementation:
+    """An operator or a helper of FunctionsManual.h, for numbers.
+
+    Attributes:
+        function: the function. A parameter whose name begins with an underscore is not looked at.
+        parameters: the names of its parameters.
+        required: how many of them have no default.
+        by_position: whether arguments are bound by position: helpers, whose headers do not always agree with
+            themselves about names. Operators are bound by the names in their schemas.
+    """
+
+    function: Function
+    parameters: tuple[str, ...]
+    required: int
+    by_position: bool
+
+
+TABLE: dict[str, Implementation] = {}
+
+
+def add(names: Iterable[str], function: Function, *, by_position: bool) -> None:
+    """Add a function under all of its names."""
+    code = function.__code__
+    parameters = code.co_varnames[: code.co_argcount]
+    required = len(parameters) - len(function.__defaults__ or ())
+    implementation = Implementation(function, parameters, required, by_position)
+    for name in names:
+        TABLE[name] = implementation
+
+
+def operator(*names: str) -> Callable[[Function], Function]:
+    """An operator with the parameters of its schema; ``names`` are further operators, or all where there are any."""
+
+    def decorate(function: Function) -> Function:
+        add(names or (function.__name__,), function, by_position=False)
+        return function
+
+    return decorate
+
+
+def helper(*names: str) -> Callable[[Function], Function]:
+    """A function that is bound by position: a helper, or operators whose schemas differ in names only."""
+
+    def decorate(function: Function) -> Function:
+        add(names or (function.__name__,), function, by_position=True)
+        return function
+
+    return decorate

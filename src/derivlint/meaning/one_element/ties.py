@@ -1,0 +1,94 @@
+"""What operators that choose among their arguments do where these are equal.
+
+There a derivative is a convention, and any will do by which the shares of all arguments add up to the derivative along
+the diagonal, where all arguments move together.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from derivlint.meaning.meaning import Meaning
+from derivlint.meaning.one_element.compare import Trial, differ, linear_value, trials_of
+from derivlint.meaning.one_element.points import Kind, arguments_at
+from derivlint.meaning.one_element.situation import World, world_of
+from derivlint.meaning.one_element.values import UnknownValueError, Value
+from derivlint.meaning.typed import TypedFormula
+from derivlint.model import Differentiability, DispatchBody
+
+#: Operators that return one of their arguments.
+CHOOSING = frozenset({"maximum", "minimum", "fmax", "fmin", "clamp", "clamp_min", "clamp_max"})
+#: Those that return the other argument where one is NaN.
+IGNORING_NAN = frozenset({"fmax", "fmin"})
+TIE = 0.837
+
+
+@dataclass(frozen=True, slots=True)
+class WrongShares:
+    """Formulas whose shares do not add up.
+
+    Attributes:
+        formulas: the backward formulas, or the forward formula.
+        names: the arguments.
+        values: their values.
+        total: the sum of the shares, which should be 1.
+    """
+
+    formulas: tuple[TypedFormula, ...]
+    names: tuple[str, ...]
+    values: tuple[Value, ...]
+    total: Value
+
+
+def wrong_shares(meaning: Meaning, body: DispatchBody, differentiability: Differentiability) -> Iterator[WrongShares]:
+    """The formulas of a dispatch key whose shares do not add up to 1, backward and forward ones by themselves."""
+    base = differentiability.function.name.base
+    if base not in CHOOSING:
+        return
+    world = world_of(differentiability)
+    others = differentiability.inputs
+    if len(world.inputs) < 2 or len(world.inputs) != len(others):
+        return
+    trials = trials_of(sorted(meaning.formulas_of(body), key=lambda formula: formula.line.index))
+    backward = [trial for trial in trials if trial.formula.is_backward]
+    forward = [trial for trial in trials if not trial.formula.is_backward]
+    plain = arguments_at(differentiability.function, world.inputs, Kind.REAL, 0)
+    for values in _ties(base, len(world.inputs)):
+        arguments = {**plain, **dict(zip(world.inputs, values, strict=True))}
+        outputs = dict.fromkeys(world.outputs, next(value for value in values if not math.isnan(value)))
+        for group, add_up in ((backward, _backward_total), (forward, _forward_total)):
+            try:
+                total = add_up(group, world, arguments, outputs)
+            except UnknownValueError:
+                continue
+            if differ(1.0, total):
+                yield WrongShares(tuple(trial.formula for trial in group), world.inputs, values, total)
+                return
+
+
+def _ties(base: str, count: int) -> Iterator[tuple[float, ...]]:
+    yield (TIE,) * count
+    if base in IGNORING_NAN:
+        yield (TIE, math.nan)
+        yield (math.nan, TIE)
+
+
+def _backward_total(trials: list[Trial], world: World, arguments: dict[str, Value], outputs: dict[str, Value]) -> Value:
+    environment, opposite = (
+        world.backward(arguments, outputs, dict.fromkeys(world.differentiable, factor)) for factor in (1.0, -2.0)
+    )
+    shares = [share for trial in trials for share in linear_value(trial, environment, opposite)]
+    if len(shares) != len(world.inputs) or None in shares:
+        raise UnknownValueError
+    return sum(shares)
+
+
+def _forward_total(trials: list[Trial], world: World, arguments: dict[str, Value], outputs: dict[str, Value]) -> Value:
+    if len(trials) != 1:
+        raise UnknownValueError
+    environment, opposite = (
+        world.forward(arguments, outputs, dict.fromkeys(world.inputs, factor)) for factor in (1.0, -2.0)
+    )
+    return linear_value(trials[0], environment, opposite)[0]

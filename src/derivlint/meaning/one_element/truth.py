@@ -1,0 +1,118 @@
+"""What an operator computes in the one-element world, and its derivatives by differences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from derivlint.meaning.one_element.evaluate import FAILURES
+from derivlint.meaning.one_element.structure import IDENTITIES, PLACES
+from derivlint.meaning.one_element.table import TABLE, Function
+from derivlint.meaning.one_element.values import UnknownValueError, Value, is_finite
+from derivlint.schema import NativeFunction
+
+Values = Mapping[str, Value]
+#: Steps of the central differences; both have to give the same derivative.
+STEPS = (2e-5, 1e-4)
+#: How far both may differ, relatively.
+AGREEMENT = 1e-4
+
+ATEN = "aten"
+FOREACH = "_foreach_"
+
+
+class Truth:
+    """An operator's own value."""
+
+    def __init__(self, function: Function, parameters: Mapping[str, str]) -> None:
+        self._function = function
+        self._parameters = parameters
+
+    def outputs(self, arguments: Values) -> tuple[Value, ...]:
+        """The outputs of the operator.
+
+        Raises:
+            UnknownValueError: the arguments are outside of its domain.
+        """
+        values = {name: arguments[source] for name, source in self._parameters.items() if source in arguments}
+        try:
+            found = self._function(**values)
+        except FAILURES as failure:
+            raise UnknownValueError from failure
+        return found if isinstance(found, tuple) else (found,)
+
+    def slopes(self, arguments: Values, name: str, direction: Value, *, certain: bool) -> tuple[Value, ...]:
+        """The derivatives of the outputs when one argument moves in a direction, 1 or 1j.
+
+        Args:
+            arguments: where.
+            name: the argument that moves.
+            direction: where it moves.
+            certain: whether another step has to give the same.
+
+        Raises:
+            UnknownValueError: there is no derivative, or it is not certain.
+        """
+        found = self._differences(arguments, name, direction, STEPS[0])
+        if certain:
+            for one, other in zip(found, self._differences(arguments, name, direction, STEPS[1]), strict=True):
+                if not abs(one - other) <= AGREEMENT * (abs(one) + 1):
+                    raise UnknownValueError
+        return found
+
+    def _differences(self, arguments: Values, name: str, direction: Value, step: float) -> tuple[Value, ...]:
+        moved = dict(arguments)
+        here = arguments[name]
+        moved[name] = here + direction * step
+        above = self.outputs(moved)
+        moved[name] = here - direction * step
+        below = self.outputs(moved)
+        differences = tuple([(one - other) / (2 * step) for one, other in zip(above, below, strict=True)])
+        for difference in differences:
+            if not is_finite(difference):
+                raise UnknownValueError
+        return differences
+
+
+def truth_of(function: NativeFunction) -> Truth | None:
+    """An operator's own value, None where it is not in the table.
+
+    Its arguments are bound to the table's parameters like those of a call; one that the table does not know makes the
+    operator unknown.
+    """
+    if function.namespace != ATEN:
+        return None
+    base = function.name.base.removeprefix(FOREACH)
+    implementation = TABLE.get(base)
+    if implementation is None:
+        return None
+    names = [argument.name for argument in function.schema.arguments.flat_non_out]
+    if implementation.by_position or function.name.is_foreach:
+        if len(names) < implementation.required:
+            return None
+        pairs = zip(implementation.parameters, names, strict=False)
+        further = function.schema.arguments.flat_non_out[len(implementation.parameters) :]
+        if base not in IDENTITIES and any(argument.type.is_tensor_like for argument in further):
+            return None
+        return Truth(_ignoring(implementation.function, implementation.parameters), dict(pairs))
+    bound = {name: name for name in names if name in implementation.parameters}
+    unknown = [name for name in names if name not in bound and name not in PLACES]
+    if any(f"_{name}" not in implementation.parameters for name in unknown):
+        return None
+    required = implementation.parameters[: implementation.required]
+    if any(name not in bound and name[0] != "_" for name in required):
+        return None
+    if "dim" in implementation.parameters and "dim" not in names:
+        bound.pop("dim", None)
+    return Truth(_ignoring(implementation.function, implementation.parameters), bound)
+
+
+def _ignoring(function: Function, parameters: tuple[str, ...]) -> Function:
+    """The function; parameters that it does not look at may be left out."""
+    unused = dict.fromkeys(name for name in parameters if name[0] == "_")
+    if not unused:
+        return function
+
+    def call(**values: Value) -> Value:
+        return function(**{**unused, **values})
+
+    return call

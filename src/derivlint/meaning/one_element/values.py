@@ -1,0 +1,92 @@
+"""Values in the one-element world: a tensor is a number, its metadata are tokens.
+
+A tensor of real numbers is a ``float``, one of complex numbers a ``complex``, a mask a ``bool``, indices an ``int``. So
+are numbers; nothing that a formula computes tells them apart. Lists are tuples, an absent optional value is None.
+"""
+
+from __future__ import annotations
+
+import cmath
+import math
+from typing import Any
+
+#: A number, a token, a text, a tuple or None.
+Value = Any
+
+
+class UnknownValueError(Exception):
+    """A value that is not known: an operator outside the table, a number outside its domain."""
+
+
+class Token:
+    """Metadata of a tensor, of which only the identity is known."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+REAL = Token("real")
+COMPLEX = Token("complex")
+BOOL = Token("bool")
+INTEGER = Token("integer")
+#: A layout, a device, a memory format, a generator: nothing that changes a value.
+OPAQUE = Token("opaque")
+#: The sizes of a tensor with one element.
+SIZES = (1,)
+
+_TYPES = {float: REAL, complex: COMPLEX, bool: BOOL, int: INTEGER}
+
+
+def scalar_type(value: Value) -> Token:
+    """The scalar type of a tensor."""
+    found = _TYPES.get(type(value))
+    if found is None:
+        raise UnknownValueError
+    return found
+
+
+def cast(value: Value, dtype: Value) -> Value:
+    """A tensor of another scalar type; the same where none is given."""
+    if dtype is REAL:
+        return float(value.real)
+    if dtype is COMPLEX:
+        return complex(value)
+    if dtype is None or dtype is scalar_type(value):
+        return value
+    raise UnknownValueError
+
+
+def conj(value: Value) -> Value:
+    """The complex conjugate; a real number stays what it is."""
+    return value.conjugate() if type(value) is complex else value
+
+
+def sgn(value: Value) -> Value:
+    """The direction of a number, 0 for 0."""
+    if type(value) is complex:
+        return value / abs(value) if value else 0j
+    return math.copysign(1.0, value) if value else 0.0
+
+
+def real_only(value: Value) -> float:
+    """A number that has to be real.
+
+    Raises:
+        UnknownValueError: it is complex.
+    """
+    if type(value) is complex:
+        raise UnknownValueError
+    return float(value)
+
+
+def is_finite(value: Value) -> bool:
+    """Whether a value is a finite number."""
+    kind = type(value)
+    if kind is float or kind is int or kind is bool:
+        return math.isfinite(value)
+    return kind is complex and cmath.isfinite(value)

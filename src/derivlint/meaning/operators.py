@@ -1,0 +1,95 @@
+"""What operators do to a degree: from the table of polynomials, or from what the file says of them."""
+
+from __future__ import annotations
+
+from derivlint.formula import Call, Member, Name
+from derivlint.formula.vocabulary import words
+from derivlint.meaning.polynomials import NONLINEAR, POLYNOMIALS, ZEROS, Polynomial, Term
+from derivlint.model import AUTO_LINEAR, Derivative, Model
+
+#: Methods and functions that return a view of their first argument, or that very tensor.
+VIEWS = words("""
+    alias as_strided conj _conj _neg_view detach diagonal expand expand_as flatten mH mT adjoint H T movedim moveaxis
+    narrow permute real imag reshape reshape_as _reshape_alias select slice split split_with_sizes chunk squeeze
+    swapaxes swapdims t transpose unbind unflatten unfold unsqueeze unsqueeze_to view view_as view_as_complex
+    view_as_real _unsafe_view lift_fresh slice_inverse ravel resolve_conj resolve_neg values _nested_get_values value
+    move
+""")
+
+#: Functions that return their first argument itself under some circumstances.
+MAY_RETURN_ARGUMENT = words("contiguous to type_as toType sum_to maybe_multiply handle_r_to_c positive sum_to_size")
+
+#: Methods and functions that look at the metadata of their second argument only.
+LIKE_SECOND = words("expand_as view_as reshape_as type_as sparse_mask_like resize_as")
+
+#: Functions whose result has the sizes and the type of their argument and nothing of its value.
+LIKE_FIRST = words("""
+    zeros_like ones_like empty_like full_like rand_like randn_like new_zeros new_ones new_empty new_full options
+    zero fill
+""")
+
+
+#: Helpers that look at the metadata of an argument only: they make a zero tensor like it, or ask for its sizes.
+SHAPE_HELPERS = words("""
+    gather_backward masked_select_backward take_backward index_backward unbind_backward_nested_jagged
+    get_nested_tensor_impl max_unpool2d_backward max_unpool3d_backward
+""")
+
+
+class Operators:
+    """Answers for the operators of one file."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._known: dict[str, Polynomial | None] = {}
+
+    def polynomial(self, name: str) -> Polynomial | None:
+        """An operator as a polynomial, by its base name; None where nothing is known of it."""
+        found = POLYNOMIALS.get(name)
+        if found is not None:
+            return found
+        if name not in self._known:
+            self._known[name] = self._declared_linear(name)
+        return self._known[name]
+
+    def is_nonlinear(self, name: str) -> bool:
+        """Whether an operator is known to be linear in none of its arguments."""
+        return name in NONLINEAR
+
+    def ignores_value(self, name: str, parameter: str) -> bool:
+        """Whether a function looks at the metadata of an argument only: its entry gives it the gradient 0."""
+        if name in SHAPE_HELPERS:
+            return True
+        for entry in self._model.entries_by_base.get(name, ()):
+            for body in entry.bodies:
+                for derivative in body.info.derivatives if body.info is not None else ():
+                    if parameter in derivative.var_names and _is_zero(derivative):
+                        return True
+        return False
+
+    def is_unexplained(self, name: str) -> bool:
+        """Whether it is an operator without an entry in the file, which could say more of it."""
+        return name not in self._model.entries_by_base and bool(self._model.natives.with_base(name))
+
+    def _declared_linear(self, name: str) -> Polynomial | None:
+        """What ``auto_linear`` says: an operator is linear in its differentiable arguments, jointly."""
+        for entry in self._model.entries_by_base.get(name, ()):
+            if entry.function is None:
+                continue
+            for body in entry.bodies:
+                if body.info is not None and any(line.auto == AUTO_LINEAR for line in body.lines):
+                    parameters = tuple(binding.name for binding in entry.function.arguments)
+                    zero = {name for each in body.info.derivatives if _is_zero(each) for name in each.var_names}
+                    names = (binding.name for binding in body.info.args_with_derivatives)
+                    terms = tuple(Term((name,)) for name in names if name not in zero)
+                    return Polynomial(parameters, terms)
+        return None
+
+
+def _is_zero(derivative: Derivative) -> bool:
+    """Whether a backward formula says that the operator does not depend on an argument's value."""
+    tree = derivative.line.formula.tree if derivative.line is not None else None
+    if not isinstance(tree, Call) or not isinstance(tree.callee, (Name, Member)):
+        return False
+    callee = tree.callee
+    return (callee.name if isinstance(callee, Member) else callee.parts[-1].identifier) in ZEROS

@@ -1,0 +1,87 @@
+"""How many slips that compile and give a wrong gradient the rules see: ratchets, which may only rise."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from derivlint.lint import Confidence, Diagnostic, Severity, run_rules
+from derivlint.meaning import meaning_of
+from derivlint.model import Model, build_model
+from derivlint.rules import load_rules
+from derivlint.schema import NativeFunctions
+from derivlint.source import SourceFile
+from tests.conformance.semantic_mutators import OPERATORS, SemanticMutant, mutants
+
+#: The share of slips of each kind that get an error or a warning at the changed formula or its entry.
+RATCHETS = {
+    "gradient or tangent squared": 0.97,
+    "gradient replaced by an input": 0.95,
+    "gradient dropped": 1.0,
+    # the forward formulas of _foreach_minimum and _foreach_maximum have a constant term as they are released
+    "constant added to a tangent": 0.95,
+    "primal for tangent": 0.9,
+    "tangent for primal": 0.9,
+    "conjugation dropped": 0.8,
+    "gradient repeated": 0.9,
+}
+#: So many of each kind are tried.
+SAMPLE = 40
+
+
+def told(diagnostics: tuple[Diagnostic, ...] | list[Diagnostic]) -> set[tuple[str | None, str, str]]:
+    """The findings that a user sees, without their places."""
+    return {
+        (item.entry, item.rule, item.message)
+        for item in diagnostics
+        if item.severity is not Severity.INFO and item.confidence is Confidence.HIGH
+    }
+
+
+@pytest.fixture(scope="module")
+def released(derivatives_path: Path, bundled_natives: NativeFunctions) -> Model:
+    return build_model(SourceFile.read(derivatives_path), bundled_natives)
+
+
+@pytest.fixture(scope="module")
+def sample(released: Model) -> dict[str, list[SemanticMutant]]:
+    """Some mutants of each kind, of at most one formula of an entry."""
+    meaning = meaning_of(released)
+    dice = random.Random(2013)
+    found: dict[str, list[SemanticMutant]] = {name: [] for name in OPERATORS}
+    for mutant in mutants([(entry, meaning.formulas(entry)) for entry in released.entries], dice):
+        found[mutant.operator].append(mutant)
+    return {name: dice.sample(items, min(SAMPLE, len(items))) for name, items in found.items()}
+
+
+def changed(model: Model, mutant: SemanticMutant) -> str:
+    """The entry alone, with the changed formula."""
+    entry = model.entries[mutant.entry]
+    line = next(line for line in entry.lines if line.key_text == mutant.key)
+    start, end = line.value.start, line.value.end
+    lines_start = model.source.text.rfind("\n", 0, entry.span.start) + 1
+    stop = model.entries[mutant.entry + 1].span.start if mutant.entry + 1 < len(model.entries) else None
+    quoted = "'" + mutant.text.replace("'", "''") + "'"
+    text = model.source.text[lines_start:stop]
+    return text[: start - lines_start] + quoted + text[end - lines_start :].rsplit("\n- ", 1)[0] + "\n"
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_slips_are_seen(
+    operator: str, sample: dict[str, list[SemanticMutant]], released: Model, bundled_natives: NativeFunctions
+) -> None:
+    rules = load_rules()
+    known = told(run_rules(released, rules).diagnostics)
+    seen: Counter[bool] = Counter()
+    missed = []
+    for mutant in sample[operator]:
+        result = run_rules(build_model(SourceFile("d.yaml", changed(released, mutant)), bundled_natives), rules)
+        assert result.internal_errors == 0
+        new = told(result.diagnostics) - known
+        seen[bool(new)] += 1
+        if not new:
+            missed.append(f"{mutant.key}: {mutant.text}")
+    assert seen[True] >= RATCHETS[operator] * seen.total(), missed
