@@ -37,6 +37,7 @@ NAMES: tuple[str, ...] = (
     "empty-dispatch",
     "entry-without-formulas",
     "fewer-names-than-values",
+    "first-order-tangent",
     "foreach-forward-key",
     "foreach-value-indexed-twice",
     "formula-for-non-tensor",

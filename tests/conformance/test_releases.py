@@ -79,10 +79,11 @@ INFOS = {
 
 #: What is hidden since its confidence is not high, by rule. Backward functions without derivative; gradients of ldexp
 #: for negative integers, which are 0 as pow(2, -1) is, and of logaddexp2, which takes floating point only; channels
-#: that are divisible by groups; sums of integers whose outputs count as differentiable; a bias that may be absent; flags
-#: that make no difference.
+#: that are divisible by groups; sums of integers whose outputs count as differentiable; a bias that may be absent;
+#: flags that make no difference; statistics that forward formulas read.
 HIDDEN = {
     "dropped-argument": 2,
+    "first-order-tangent": 23,
     "integer-base": 6,
     "integer-division": 1,
     "missing-argument-derivative": 1,

@@ -91,7 +91,7 @@ def _not_linear(meaning: Meaning, line: KeyedFormula, backward: list[Interpretat
     for item in backward:
         if item.root.degree is not Degree.LINEAR:
             continue
-        # of "reflection_pad1d_backward(grad, self, padding)" only its own entry tells that it asks for the sizes of "self"
+        # only the entry of "reflection_pad1d_backward" tells that it asks for the sizes of "self" alone
         explained = not any(meaning.operators.is_unexplained(call.name) for call in item.calls)
         for name, dependence in item.root.dependence.items():
             if name in outputs and dependence > Dependence.METADATA:

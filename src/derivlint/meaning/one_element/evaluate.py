@@ -66,8 +66,11 @@ FILLED_BY = (_activations, _arithmetic, _elementary, _helpers, _linear_algebra, 
 #: Namespaces whose functions the table has.
 NAMESPACES = frozenset({"at", "torch", "std", "c10"})
 
-#: What evaluating numbers outside their domains raises.
-FAILURES = (ArithmeticError, TypeError, ValueError, LookupError)
+#: Longer numbers are not read; Python refuses to, beyond some thousand digits.
+LONGEST = 40
+
+#: What evaluating raises for numbers outside their domains, and for lists and tokens where a number is expected.
+FAILURES = (ArithmeticError, AttributeError, TypeError, ValueError, LookupError)
 
 
 def compile_formula(formula: TypedFormula) -> Evaluator | None:
@@ -126,6 +129,8 @@ class _Compiler:
 
     def _number(self, node: Number) -> Evaluator:
         text = node.text.replace("'", "").lower()
+        if len(text) > LONGEST:
+            return _unknown
         if text.startswith("0x"):
             return _constant(int(text.rstrip("ul"), 16))
         text = text.rstrip("ulf")
@@ -236,7 +241,7 @@ class _Compiler:
         if name == "get" and isinstance(call.node.callee, Name):
             template = call.node.callee.parts[-1].template_args or ()
             index = template[0] if len(template) == 1 else None
-            if isinstance(index, Number) and index.text.isdecimal():
+            if isinstance(index, Number) and index.text.isdecimal() and len(index.text) < LONGEST:
                 position = int(index.text)
                 return lambda environment: first(environment)[position]
             return _unknown

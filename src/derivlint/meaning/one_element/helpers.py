@@ -168,6 +168,8 @@ def i1e_backward(grad: Value, self: Value, result: Value) -> Value:
 @helper()
 def mvlgamma_backward(grad: Value, self: Value, p: Value) -> Value:
     """A sum of digamma functions."""
+    if not 0 < p <= special.HIGHEST:
+        raise UnknownValueError
     return grad * sum(special.digamma(self - j / 2) for j in range(p))
 
 

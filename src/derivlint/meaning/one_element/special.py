@@ -13,6 +13,8 @@ from derivlint.meaning.one_element.values import UnknownValueError
 #: B(2k) / (2k)! of the Euler-Maclaurin sum.
 _BERNOULLI = (1 / 12, -1 / 720, 1 / 30240, -1 / 1209600, 1 / 47900160, -691 / 1307674368000)
 _TERMS = 12
+#: Orders beyond it are not computed: a formula may name any number.
+HIGHEST = 30
 
 
 def digamma(x: float) -> float:
@@ -46,6 +48,8 @@ def zeta(s: float, q: float) -> float:
 
 def polygamma(n: int, x: float) -> float:
     """The derivative of order n of the digamma function."""
+    if not 0 <= n <= HIGHEST:
+        raise UnknownValueError
     if n == 0:
         return digamma(x)
     return (-1.0) ** (n + 1) * math.factorial(n) * zeta(n + 1.0, x)
@@ -106,4 +110,6 @@ def lower_gamma(a: float, x: float) -> float:
 
 def multivariate_lgamma(x: float, p: int) -> float:
     """The logarithm of the multivariate gamma function."""
+    if not 0 < p <= HIGHEST:
+        raise UnknownValueError
     return p * (p - 1) / 4 * math.log(math.pi) + sum(math.lgamma(x - j / 2) for j in range(p))

@@ -137,6 +137,13 @@ def present(value: Value) -> Value:
 # ---- operators
 
 
+def _multiply(left: Value, right: Value) -> Value:
+    if isinstance(left, (str, tuple)) or isinstance(right, (str, tuple)):
+        # Python would repeat them
+        raise UnknownValueError
+    return left * right
+
+
 def _divide(left: Value, right: Value) -> Value:
     if type(left) is int and type(right) is int:
         return int(left / right)
@@ -168,7 +175,7 @@ UNARY: dict[str, Callable[[Value], Value]] = {
 BINARY: dict[str, Callable[[Value, Value], Value]] = {
     "+": lambda left, right: left + right,
     "-": lambda left, right: left - right,
-    "*": lambda left, right: left * right,
+    "*": _multiply,
     "/": _divide,
     "==": lambda left, right: left == right,
     "!=": lambda left, right: left != right,
