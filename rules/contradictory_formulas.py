@@ -39,7 +39,7 @@ from collections.abc import Iterator
 from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
 from derivlint.lint.value_wording import number, values
 from derivlint.lint.wording import quoted
-from derivlint.meaning.one_element import judgement_of
+from derivlint.meaning.one_element.judgement import judgement_of
 from derivlint.model import Model
 
 META = RuleMeta(severity=Severity.ERROR)

@@ -41,7 +41,8 @@ from collections.abc import Iterator
 from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
 from derivlint.lint.value_wording import number
 from derivlint.lint.wording import quoted, quoted_list
-from derivlint.meaning.one_element import WrongShares, judgement_of
+from derivlint.meaning.one_element.judgement import judgement_of
+from derivlint.meaning.one_element.ties import WrongShares
 from derivlint.model import Model
 
 META = RuleMeta(severity=Severity.ERROR)

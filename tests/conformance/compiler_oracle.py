@@ -37,7 +37,11 @@ CPP_RULES = frozenset(
         "superfluous-symint",
         "uncalled-function",
     )
-) - {"wrong-output-name", "wrong-output-differentiability-length", "ambiguous-key"}
+) - {
+    *("wrong-output-name", "wrong-output-differentiability-length", "ambiguous-key"),
+    # these judge what compiles
+    *("wrong-gradient", "wrong-tangent", "wrong-tie-shares", "wrong-auto-linear", "wrong-auto-element-wise"),
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ import torch
 
 from derivlint.formula.vocabulary import words
 from derivlint.meaning.complex_operators import is_complex_differentiable
-from derivlint.meaning.one_element import judgement_of
+from derivlint.meaning.one_element.judgement import judgement_of
 from derivlint.meaning.one_element.points import POINTS, Kind, arguments_at
 from derivlint.meaning.one_element.truth import Truth, truth_of
 from derivlint.meaning.one_element.values import OPAQUE, REAL, Token, UnknownValueError, conj

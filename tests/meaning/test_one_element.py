@@ -11,8 +11,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from derivlint.meaning import meaning_of
-from derivlint.meaning.one_element import judgement_of
 from derivlint.meaning.one_element.evaluate import compile_formula
+from derivlint.meaning.one_element.judgement import judgement_of
 from derivlint.meaning.one_element.points import POINTS, Kind, arguments_at
 from derivlint.meaning.one_element.truth import truth_of
 from derivlint.meaning.one_element.values import COMPLEX, REAL, UnknownValueError

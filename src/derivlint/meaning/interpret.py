@@ -63,7 +63,6 @@ TRANSPARENT = words("get make_tuple tuple vector optional TensorList ArrayRef Te
 #: Names that tell that a function takes what it is linear in, where its parameters are not known.
 CONVENTIONAL = ("backward", "jvp", "differential", "_grad")
 
-COMPARISONS = frozenset({"==", "!=", "<", ">", "<=", ">=", "&&", "||", "&", "|", "^", "%", "<<", ">>"})
 ASSIGNMENTS = frozenset({"=", "+=", "-=", "*=", "/="})
 CONSTANT = Fact(Degree.CONSTANT)
 ZERO = Fact(Degree.ZERO)
