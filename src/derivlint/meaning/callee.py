@@ -11,6 +11,8 @@ from derivlint.meaning.typed import TypedFormula
 
 SELF = Parameter("Tensor", "self")
 SYMINT = "_symint"
+#: The namespaces whose functions are known by their names alone.
+NAMESPACES = frozenset({"at", "torch", "c10", "std"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +34,7 @@ class CallFacts:
 
     Attributes:
         node: the call.
-        name: the function's name without namespace, ``_symint`` and the underscore of in-place methods.
+        name: the function's name without ``_symint``, the underscore of in-place methods and PyTorch's namespaces.
         spelling: the function's name as it is called, without namespace.
         is_method: whether it is a method.
         arguments: the arguments, the object of a method first.
@@ -75,7 +77,12 @@ def call_facts(node: Call, formula: TypedFormula) -> CallFacts | None:
     if isinstance(callee, Name):
         spelling = callee.parts[-1].identifier
         parameters = () if function is None else function.parameters
-        return CallFacts(node, base_name(spelling), spelling, False, _bound(node.args, parameters), function)
+        name = base_name(spelling)
+        owner = callee.parts[0].identifier
+        if len(callee.parts) > 1 and owner[0].islower() and owner not in NAMESPACES:
+            # "mine::exp" is no operator of PyTorch
+            name = f"{owner}::{name}"
+        return CallFacts(node, name, spelling, False, _bound(node.args, parameters), function)
     return None
 
 
