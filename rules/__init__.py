@@ -50,6 +50,7 @@ NAMES: tuple[str, ...] = (
     "gradient-of-unnamed-return",
     "gradients-out-of-order",
     "grads-index-out-of-range",
+    "identical-operands",
     "ignored-composite-entry",
     "ignored-derivative",
     "ignored-key-beside-dispatch",

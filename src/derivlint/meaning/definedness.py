@@ -32,8 +32,6 @@ HANDLE_UNDEFINED = words("""
 #: So many entries are a whole file; where next to none asks for an undefined gradient, it keeps to another contract.
 WHOLE_FILE = 100
 FEW = 10
-#: Methods of an undefined tensor that work.
-HARMLESS = frozenset({DEFINED, "numel", "dim", "is_sparse", "options"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +44,6 @@ class UnguardedRead:
         direction: which one it is.
         reader: the call or operator that reads it.
         operator: the name of what is called, empty for ``+`` and the like.
-        only_some: whether the formula is evaluated only where some gradient is defined.
     """
 
     formula: TypedFormula
@@ -54,7 +51,6 @@ class UnguardedRead:
     direction: str
     reader: Expr
     operator: str
-    only_some: bool
 
 
 def unguarded_reads(model: Model, interpretation: Interpretation) -> Iterator[UnguardedRead]:
@@ -71,9 +67,9 @@ def unguarded_reads(model: Model, interpretation: Interpretation) -> Iterator[Un
     protected = use in (Use.GRADIENT, Use.ELEMENT_GRADIENT)
     if protected and (not several or use is Use.ELEMENT_GRADIENT):
         return
-    names = direction_names(formula)
+    reader = _Reader(model, formula, len(used) if protected else 0)
     seen: set[str] = set()
-    for read in _reads(model, formula, formula.tree, names):
+    for read in reader.reads(formula.tree, frozenset()):
         if read.direction not in seen:
             seen.add(read.direction)
             yield read
@@ -101,55 +97,73 @@ class _Contract:
     is_kept: bool
 
 
-def _reads(model: Model, formula: TypedFormula, node: Node, names: frozenset[str]) -> Iterator[UnguardedRead]:
-    if isinstance(node, Conditional):
-        if _asks(node.condition):
-            # which branch is the guarded one is the author's business
+class _Reader:
+    """Finds the reads of one formula.
+
+    ``guarded`` are the gradients that some condition around has asked for; which of its branches is the guarded one is
+    the author's business.
+    """
+
+    def __init__(self, model: Model, formula: TypedFormula, some_of: int) -> None:
+        self.model = model
+        self.formula = formula
+        self.names = direction_names(formula)
+        #: of how many gradients at least one is defined; 0 where all may be undefined
+        self.some_of = some_of
+
+    def reads(self, node: Node, guarded: frozenset[str]) -> Iterator[UnguardedRead]:
+        if isinstance(node, Conditional):
+            asked = guarded | _asked(node.condition, self.names)
+            yield from self.reads(node.condition, guarded)
+            yield from self.reads(node.then, asked)
+            # where all others are undefined, the last is defined
+            if not (self.some_of and len(asked) >= self.some_of - 1 and asked != guarded):
+                yield from self.reads(node.otherwise, asked)
             return
-        yield from _reads(model, formula, node.condition, names)
-        yield from _reads(model, formula, node.then, names)
-        yield from _reads(model, formula, node.otherwise, names)
-        return
-    if isinstance(node, (Binary, Unary)):
-        operands = (node.left, node.right) if isinstance(node, Binary) else (node.operand,)
-        for operand in operands:
-            yield from _read(formula, operand, names, node, "")
-    elif isinstance(node, Call):
-        call = call_facts(node, formula)
-        if call is not None:
-            yield from _called(model, formula, names, node)
-    for child in node.children:
-        yield from _reads(model, formula, child, names)
+        if isinstance(node, (Binary, Unary)):
+            operands = (node.left, node.right) if isinstance(node, Binary) else (node.operand,)
+            for operand in operands:
+                yield from self._read(operand, node, "", guarded)
+        elif isinstance(node, Call):
+            yield from self._called(node, guarded)
+        for child in node.children:
+            yield from self.reads(child, guarded)
+
+    def _called(self, node: Call, guarded: frozenset[str]) -> Iterator[UnguardedRead]:
+        call = call_facts(node, self.formula)
+        if call is None or (call.is_method and call.name in METADATA_MEMBERS):
+            return
+        if not call.is_method and (call.function is None or not self.model.natives.with_base(call.name)):
+            # a helper copes with undefined gradients itself
+            return
+        if call.name in HANDLE_UNDEFINED:
+            return
+        for argument in call.arguments:
+            parameter = argument.parameter
+            if parameter is not None and parameter.type == "Tensor":
+                yield from self._read(argument.node, node, call.spelling, guarded)
+
+    def _read(self, node: Expr, reader: Expr, operator: str, guarded: frozenset[str]) -> Iterator[UnguardedRead]:
+        while isinstance(node, Parenthesized):
+            node = node.inner
+        direction = direction_of(node, self.names)
+        if direction is not None and direction not in guarded:
+            yield UnguardedRead(self.formula, node, direction, reader, operator)
 
 
-def _called(model: Model, formula: TypedFormula, names: frozenset[str], node: Call) -> Iterator[UnguardedRead]:
-    call = call_facts(node, formula)
-    if call is None or (call.is_method and call.name in METADATA_MEMBERS and call.name in HARMLESS):
-        return
-    if not call.is_method and (call.function is None or not model.natives.with_base(call.name)):
-        # a helper copes with undefined gradients itself
-        return
-    if call.name in HANDLE_UNDEFINED:
-        return
-    for argument in call.arguments:
-        parameter = argument.parameter
-        if parameter is not None and parameter.type == "Tensor":
-            yield from _read(formula, argument.node, names, node, call.spelling)
-
-
-def _read(
-    formula: TypedFormula, node: Expr, names: frozenset[str], reader: Expr, operator: str
-) -> Iterator[UnguardedRead]:
-    while isinstance(node, Parenthesized):
-        node = node.inner
-    direction = direction_of(node, names)
-    if direction is not None:
-        only_some = formula.evaluation.consumer.use is Use.GRADIENT
-        yield UnguardedRead(formula, node, direction, reader, operator, only_some)
+def _asked(condition: Expr, names: frozenset[str]) -> frozenset[str]:
+    """The gradients of which a condition asks whether they are defined."""
+    found = set()
+    for node in walk(condition):
+        if isinstance(node, Call) and isinstance(node.callee, Member) and node.callee.name == DEFINED:
+            asked = direction_of(node.callee.object, names)
+            if asked is not None:
+                found.add(asked)
+    return frozenset(found)
 
 
 def _asks(expression: Expr) -> bool:
-    """Whether an expression asks whether some gradient is defined."""
+    """Whether an expression asks whether some gradient is defined, under whatever name."""
     for node in walk(expression):
         if isinstance(node, Call) and isinstance(node.callee, Member) and node.callee.name == DEFINED:
             asked = node.callee.object

@@ -1,0 +1,94 @@
+"""Both sides of an operator are the same.
+
+## What it detects
+
+"a || a", "a && a", "a - a", "a / a", "a < a" and "a > a" with the same expression on both sides.
+
+## Why it is bad
+
+The value is known beforehand, or one question is asked twice: one side was meant to be another gradient, tensor or
+condition. C++ takes it.
+
+## Example
+
+    - name: hypot(Tensor self, Tensor other) -> Tensor
+      self: grad * (self / result)
+      other: grad * (other / result)
+      result: "self_t.defined() || self_t.defined() ? self_t * (self_p / result) + other_t * (other_p / result) : \
+Tensor()"
+
+## Instead
+
+    - name: hypot(Tensor self, Tensor other) -> Tensor
+      self: grad * (self / result)
+      other: grad * (other / result)
+      result: "self_t.defined() || other_t.defined() ? self_t * (self_p / result) + other_t * (other_p / result) : \
+Tensor()"
+
+## What it cannot see
+
+Sides that mean the same and are written differently.
+
+## Sources
+
+The rule eq_op of clippy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.formula import Binary, walk
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.wording import quoted
+from derivlint.model import KeyedFormula
+
+META = RuleMeta(severity=Severity.WARNING)
+
+VALID = (
+    """\
+- name: logaddexp(Tensor self, Tensor other) -> Tensor
+  self: grad / (1 + exp(other - self)).conj()
+""",
+    """\
+- name: square(Tensor self) -> Tensor
+  self: grad * (self + self)
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: logaddexp(Tensor self, Tensor other) -> Tensor
+  self: grad / (1 + special_expit(other - other)).conj()
+""",
+        at="2:35-48",
+        message='both sides of "-" are "other"',
+    ),
+    Invalid(
+        """\
+- name: native_layer_norm_backward(Tensor grad_out, Tensor input, SymInt[] normalized_shape, Tensor mean, Tensor \
+rstd, Tensor? weight, Tensor? bias, bool[3] output_mask) -> (Tensor, Tensor, Tensor)
+  input, weight, grad_out: "grads[0].defined() || grads[0].defined() ? layer_norm_double_backward(input, weight, \
+grads[0], grads[1], grads[2], grad_out, mean, rstd, normalized_shape, grad_input_mask) : std::tuple<Tensor, Tensor, \
+Tensor>()"
+""",
+        at="2:29-69",
+        message='both sides of "||" are "grads[0].defined()"',
+    ),
+)
+
+OPERATORS = frozenset({"||", "&&", "-", "/", "<", ">"})
+
+
+def check(line: KeyedFormula) -> Iterator[Finding]:
+    """Find the operators with the same expression on both sides."""
+    tree = line.formula.tree
+    if tree is None or not line.is_expression:
+        return
+    text = line.formula.text
+    for node in walk(tree):
+        if isinstance(node, Binary) and node.op in OPERATORS:
+            left, right = ("".join(text[side.start : side.end].split()) for side in (node.left, node.right))
+            if left == right:
+                yield Finding(line.span_of(node), f"both sides of {quoted(node.op)} are {quoted(left)}")
