@@ -24,6 +24,8 @@ ALLOWED: dict[str, set[str]] = {
     "lint": {"source", "yaml_reader", "formula", "schema", "cpp", "model", "meaning"},
     "rules": {"source", "yaml_reader", "formula", "schema", "cpp", "model", "meaning", "lint"},
     "formats": {"source", "yaml_reader", "formula", "schema", "cpp", "model", "meaning", "lint", "rules"},
+    "emit": {"source", "yaml_reader", "formula", "schema", "cpp", "model", "meaning"},
+    "runtime": {"compiler", "emit"},
     "compiler": {"source", "yaml_reader", "formula", "schema", "cpp", "model", "lint"},
     "cli": {
         "source",
@@ -37,6 +39,8 @@ ALLOWED: dict[str, set[str]] = {
         "rules",
         "formats",
         "compiler",
+        "emit",
+        "runtime",
     },
 }
 

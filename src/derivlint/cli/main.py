@@ -14,10 +14,12 @@ COMMANDS = {
     "check": "derivlint.cli.check",
     "coverage": "derivlint.cli.coverage",
     "docs": "derivlint.cli.docs",
+    "emit": "derivlint.cli.emit",
     "index": "derivlint.cli.index",
     "model": "derivlint.cli.model",
     "rule": "derivlint.cli.rules",
     "rules": "derivlint.cli.rules",
+    "show": "derivlint.cli.show",
 }
 
 

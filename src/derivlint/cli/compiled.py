@@ -1,0 +1,110 @@
+"""Messages of a compiler about emitted files, brought back to the formulas that they speak of.
+
+The emitted files say by ``#line`` directives which of their lines come from the YAML, so that messages name the YAML
+file and the line. Columns are those of the emitted line, which is made of the formula and is not the formula; where the
+compiler quotes a word that the formula has just once, that word is the place.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from derivlint.lint import Confidence, Diagnostic, Severity
+from derivlint.model import KeyedFormula, Model
+from derivlint.source import Span
+
+#: The rule under which such messages are reported, as those of ``derivlint check --compiler``.
+COMPILER_ERROR = "compiler-error"
+#: clang and g++ write the same form.
+_MESSAGE = re.compile(r"^(?P<file>[^:\n]+):(?P<line>\d+):(?:\d+:)? +(?:fatal )?error: (?P<text>.*)$")
+_QUOTED = re.compile(r"['\u2018](?:[\w:]*::)?(\w+)['\u2019]")
+
+
+@dataclass(frozen=True, slots=True)
+class Messages:
+    """What a compiler says of emitted files.
+
+    Attributes:
+        diagnostics: what it says of formulas, each once.
+        others: its errors elsewhere, as it wrote them.
+    """
+
+    diagnostics: list[Diagnostic]
+    others: list[str]
+
+
+def messages_of(model: Model, outputs: Iterable[str]) -> Messages:
+    """The errors in what a compiler printed.
+
+    Args:
+        model: the model that the files were emitted from.
+        outputs: what it printed for each file.
+    """
+    name = PurePath(model.source.path).name
+    lines = list(_lines(model))
+    found: dict[tuple[int, str], tuple[Diagnostic, KeyedFormula | None]] = {}
+    others: list[str] = []
+    for output in outputs:
+        for text in output.splitlines():
+            match = _MESSAGE.match(text)
+            if match is None:
+                continue
+            row = int(match["line"])
+            if PurePath(match["file"]).name != name or not 0 < row <= len(model.source.text.split("\n")):
+                others.append(text)
+                continue
+            line = next((line for first, last, line in lines if first <= row <= last), None)
+            diagnostic = _diagnostic(model, line, row, match["text"])
+            found.setdefault((diagnostic.span.start, diagnostic.message), (diagnostic, line))
+    refused = [line for _, line in found.values() if line is not None]
+    return Messages(sorted(item for item, line in found.values() if not _is_made_of(line, refused)), others)
+
+
+def _is_made_of(line: KeyedFormula | None, refused: Collection[KeyedFormula]) -> bool:
+    """Whether a formula is an automatic one, made of a formula that is refused itself."""
+    if line is None or line.auto is None:
+        return False
+    return any(other in refused for other in line.body.lines if other.auto is None)
+
+
+def _lines(model: Model) -> Iterator[tuple[int, int, KeyedFormula]]:
+    """Every formula with its first and last line."""
+    for body in model.bodies():
+        for line in body.lines:
+            first = model.source.position(line.value.span.start)[0]
+            yield first, model.source.position(max(line.value.span.start, line.value.span.end - 1))[0], line
+
+
+def _diagnostic(model: Model, line: KeyedFormula | None, row: int, message: str) -> Diagnostic:
+    return Diagnostic(
+        path=model.source.path,
+        span=_place(line, message) if line is not None else _row(model, row),
+        rule=COMPILER_ERROR,
+        message=f"the compiler refuses the code that is made of this: {message}",
+        severity=Severity.ERROR,
+        confidence=Confidence.HIGH,
+        help=None,
+        entry=line.entry.operator if line is not None else None,
+        dispatch=line.body.key if line is not None else None,
+        key=line.key_text if line is not None else None,
+    )
+
+
+def _place(line: KeyedFormula, message: str) -> Span:
+    """The word that the compiler quotes, where the formula has it once; else the whole formula."""
+    if line.is_expression:
+        for quoted in _QUOTED.findall(message):
+            words = [word for word in line.formula.words if word.text == quoted]
+            if len(words) == 1:
+                return line.span_of(words[0])
+    return line.value.span
+
+
+def _row(model: Model, row: int) -> Span:
+    """A whole line of the file."""
+    texts = model.source.text.split("\n")
+    start = sum(len(text) + 1 for text in texts[: row - 1])
+    return Span(start, start + len(texts[row - 1]))

@@ -1,0 +1,257 @@
+"""``derivlint emit``: the C++ that a derivatives file becomes."""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from derivlint.cli.exits import CLEAN, FINDINGS, InputError, tell
+from derivlint.cli.inputs import derivatives_files, folder_of, load_operators, operators_for, problem_text, read_source
+from derivlint.cli.options import EXISTING, rule_names, source_options
+from derivlint.cli.settings import Settings, SettingsOfFiles
+from derivlint.cli.terminal import show_progress, terminal_width, wants_color, write, write_lines
+from derivlint.lint.wording import counted, did_you_mean
+from derivlint.source import SourceError
+
+if TYPE_CHECKING:
+    from derivlint.emit.files import Emission, Helpers
+    from derivlint.lint import Diagnostic
+    from derivlint.model import Model
+
+ALL = "all"
+IN_TREE_NAMESPACE = "torch::autograd::generated"
+DEFAULT_NAMESPACE = "derivlint_generated"
+_NAMESPACE = re.compile(r"[A-Za-z_]\w*(?:::[A-Za-z_]\w*)*")
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A model with the settings that hold for its file."""
+
+    model: Model
+    settings: Settings
+
+
+def load_model(paths: tuple[str, ...], stdin_filename: str | None, no_config: bool, **given: Any) -> Loaded:
+    """The model of the one derivatives file that the arguments name.
+
+    Raises:
+        InputError: there are several or none, or it or its operators cannot be read.
+    """
+    from derivlint.model import build_model
+
+    lookup = SettingsOfFiles(no_config, **given)
+    files = derivatives_files(paths, lookup.of_folder(Path.cwd()))
+    if len(files) != 1:
+        raise InputError(f"one derivatives file is wanted, and there are {len(files)}")
+    try:
+        source = read_source(files[0], stdin_filename)
+    except SourceError as error:
+        raise InputError(str(error)) from error
+    folder = folder_of(files[0], stdin_filename)
+    settings = lookup.of_folder(folder)
+    natives = load_operators(operators_for(folder, settings)).natives
+    if natives.problems:
+        raise InputError(problem_text(natives.problems[0]))
+    return Loaded(build_model(source, natives), settings)
+
+
+def known_operators(model: Model, names: tuple[str, ...]) -> tuple[str, ...] | None:
+    """The names of operators, None for all of them.
+
+    Raises:
+        InputError: there is no operator of a name.
+    """
+    if not names or ALL in names:
+        return None
+    for name in names:
+        known = model.natives.operator(name) if "." in name else model.natives.named(name)
+        if not known and not model.natives.with_base(name):
+            question = did_you_mean(name, model.natives.operator_names())
+            raise InputError(f'no operator "{name}"' + (f"; {question}" if question else ""))
+    return names
+
+
+@click.group(short_help="Write the C++ that a derivatives file becomes.")
+def emit() -> None:
+    """Write the C++ that a derivatives file becomes."""
+
+
+@emit.command(short_help="Write autograd nodes and kernels.")
+@source_options
+@click.option("--out", required=True, type=click.Path(file_okay=False, path_type=Path), help="The folder to write to.")
+@click.option(
+    "--ops", multiple=True, callback=rule_names, metavar="NAMES", help="Emit only these operators. [default: all]"
+)
+@click.option(
+    "--mode",
+    type=click.Choice(["extension", "in-tree"]),
+    default="extension",
+    show_default=True,
+    help="A library that overrides the kernels of an installed PyTorch, or files for a build of PyTorch.",
+)
+@click.option("--namespace", metavar="NAME", help=f"The namespace of the nodes. [default: {DEFAULT_NAMESPACE}]")
+@click.option("--shards", type=click.IntRange(min=1), help="Divide nodes and kernels into as many files each.")
+@click.option(
+    "--helpers",
+    type=EXISTING,
+    help="A FunctionsManual.cpp, for the functions that formulas call and that PyTorch's library does not export.",
+)
+@click.option(
+    "--ignore", multiple=True, callback=rule_names, metavar="NAMES", help="Errors of these rules do not count."
+)
+@click.option("--force", is_flag=True, help="Emit in spite of errors.")
+@click.option("--check", is_flag=True, help="Write nothing; exit with 1 where a file is stale.")
+@click.option("--compile-check", is_flag=True, help="Have the compiler read the files, and report errors in formulas.")
+@click.option("--compiler", metavar="NAME", help="The C++ compiler. [default: $CXX, else g++]")
+@click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True)
+def cpp(
+    paths: tuple[str, ...],
+    out: Path,
+    ops: tuple[str, ...],
+    mode: str,
+    namespace: str | None,
+    shards: int | None,
+    helpers: Path | None,
+    ignore: tuple[str, ...],
+    force: bool,
+    check: bool,
+    compile_check: bool,
+    compiler: str | None,
+    color: str,
+    no_config: bool,
+    stdin_filename: str | None,
+    **given: Any,
+) -> None:
+    """Write autograd nodes and kernels in C++.
+
+    A file with errors is refused: they are printed, nothing is written, and the exit status is 1.
+
+    In mode extension the folder is built and loaded by derivlint.runtime.load(DIR), or by CMake. NAMES of operators are
+    base names (add), names of functions (add_) or names with an overload (add.Tensor).
+    """
+    from derivlint.emit.files import FilesError, Mode, changes, emission, write_files
+
+    exit_with = click.get_current_context().exit
+    in_tree = Mode(mode) is Mode.IN_TREE
+    name = _namespace(namespace, in_tree)
+    loaded = load_model(paths, stdin_filename, no_config, ignore=ignore, **given)
+    model = loaded.model
+    operators = known_operators(model, ops)
+    errors = [] if force else _errors(loaded)
+    if errors:
+        _print(model, errors, color)
+        tell(f"nothing is written: {counted(len(errors), 'error')}; --ignore leaves out rules, --force goes on")
+        exit_with(FINDINGS)
+    try:
+        own = _helpers(helpers, in_tree)
+        left_out = {} if in_tree or own is not None else _left_out(model)
+        emitted = emission(model, operators, name, mode=Mode(mode), shards=shards, helpers=own, left_out=left_out)
+        if check:
+            stale = changes(out, emitted.files)
+            for file in (*stale.written, *stale.removed):
+                tell(f"{out / file} is stale")
+            exit_with(FINDINGS if stale else CLEAN)
+        done = write_files(out, emitted.files)
+    except FilesError as error:
+        raise InputError(str(error)) from error
+    _report(emitted, len(done.written), out)
+    if compile_check:
+        _compile_check(model, out, compiler, color)
+
+
+def _namespace(given: str | None, in_tree: bool) -> str:
+    name = given or (IN_TREE_NAMESPACE if in_tree else DEFAULT_NAMESPACE)
+    if _NAMESPACE.fullmatch(name) is None or not name.isascii():
+        raise InputError(f'"{name}" is no name of a namespace')
+    if not in_tree and name.partition("::")[0] in ("torch", "at", "c10", "std"):
+        raise InputError(f'an extension cannot be in "{name}", where PyTorch has its own classes')
+    return name
+
+
+def _helpers(path: Path | None, in_tree: bool) -> Helpers | None:
+    from derivlint.emit.files import Helpers
+
+    if path is None:
+        return None
+    if in_tree:
+        raise InputError("--helpers is for extensions; a build of PyTorch has its own")
+    return Helpers.read(path)
+
+
+def _errors(loaded: Loaded) -> list[Diagnostic]:
+    """What derivlint check would call an error."""
+    from derivlint.lint import Severity, run_rules
+    from derivlint.rules import load_rules
+
+    found = run_rules(loaded.model, loaded.settings.selected(load_rules())).diagnostics
+    minimum = loaded.settings.min_confidence
+    return [item for item in found if item.severity is Severity.ERROR and item.confidence >= minimum]
+
+
+def _left_out(model: Model) -> dict[str, str]:
+    """The operators whose formulas call functions that cannot be called from outside of PyTorch's library.
+
+    Without an installed PyTorch nobody knows; then the build says what is missing.
+    """
+    from derivlint.compiler.gxx import torch_includes
+    from derivlint.emit.helpers.needed import declared_helpers, helpers_of, hidden_helpers
+
+    includes = torch_includes()
+    if not includes:
+        return {}
+    library = includes[0].parent / "lib" / "libtorch_cpu.so"
+    hidden = hidden_helpers(declared_helpers(model), library if sys.platform == "linux" else None)
+    if not hidden:
+        return {}
+    reasons: dict[str, str] = {}
+    by_operator = helpers_of(model, model.entries)
+    for entry in model.entries:
+        needed = sorted(by_operator.get(entry.operator or "", frozenset()) & hidden)
+        if needed:
+            for match in model.functions_of(entry):
+                reasons[str(match.function.name)] = f"PyTorch's library offers no {', '.join(needed)}"
+    return reasons
+
+
+def _report(emitted: Emission, written: int, out: Path) -> None:
+    for name, reason in emitted.left_out.items():
+        tell(f"{name} is left out: {reason}")
+    left_out = f", {len(emitted.left_out):,} left out" if emitted.left_out else ""
+    write(
+        f"{counted(len(emitted.operators), 'operator')} and {counted(emitted.nodes, 'node')}{left_out}: "
+        f'{written} of {counted(len(emitted.files), "file")} written to "{out}"\n'
+    )
+
+
+def _print(model: Model, found: list[Diagnostic], color: str) -> None:
+    from derivlint.formats import Report
+    from derivlint.formats.text import render_text
+
+    report = Report(tuple(sorted(found)), {model.source.path: model.source}, model.n_entries, model.n_formulas)
+    write_lines(render_text(report, terminal_width(), False), wants_color(color))
+
+
+def _compile_check(model: Model, out: Path, compiler: str | None, color: str) -> None:
+    """Report what the compiler refuses: in formulas at their places, elsewhere as it is."""
+    from derivlint.cli.compiled import messages_of
+    from derivlint.runtime.build import BuildError, syntax_errors
+
+    try:
+        refused = syntax_errors(out.resolve(), compiler=compiler, progress=show_progress)
+    except BuildError as error:
+        raise InputError(str(error)) from error
+    finally:
+        show_progress("")
+    found = messages_of(model, [item.output for item in refused])
+    _print(model, found.diagnostics, color)
+    for line in found.others:
+        tell(line)
+    if refused and not found.diagnostics and not found.others:
+        tell(f"the compiler refuses {refused[0].source}: {refused[0].output.strip()[:200]}")
+    click.get_current_context().exit(FINDINGS if refused else CLEAN)

@@ -1,0 +1,59 @@
+"""``derivlint show``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from derivlint.cli.emit import known_operators, load_model
+from derivlint.cli.exits import InputError
+from derivlint.cli.options import source_options
+from derivlint.cli.terminal import write
+
+if TYPE_CHECKING:
+    from derivlint.emit.nodes import NodeClass
+    from derivlint.model import Model
+
+
+@click.command(short_help="Print the autograd node and the kernels of an operator.")
+@click.argument("operator", metavar="OP")
+@source_options
+def show(operator: str, paths: tuple[str, ...], no_config: bool, stdin_filename: str | None, **given: Any) -> None:
+    """Print the C++ that an operator's entries become: autograd nodes, and kernels that create them.
+
+    OP is a base name (add), the name of a function (add_) or a name with an overload (add.Tensor).
+    """
+    model = load_model(paths, stdin_filename, no_config, **given).model
+    pieces = list(listing(model, operator))
+    if not pieces:
+        raise InputError(f'"{operator}" gets no code: no entry applies to it')
+    write("\n\n".join(pieces) + "\n")
+
+
+def listing(model: Model, operator: str) -> Iterator[str]:
+    """The pieces of C++ for one operator: for each node its class and its functions, then each kernel.
+
+    Raises:
+        InputError: there is no such operator.
+    """
+    from derivlint.emit.kernels import kernels
+    from derivlint.emit.nodes import node_classes
+
+    chosen = [kernel for kernel in kernels(model, known_operators(model, (operator,))) if kernel.line is not None]
+    wanted = {kernel.node for kernel in chosen}
+    for node in node_classes(model):
+        if node.name in wanted:
+            yield from _node(node)
+    for kernel in chosen:
+        yield (
+            f"{kernel.listing}\n// {kernel.dispatch_key}: {kernel.registration}"
+            if kernel.text
+            else (f"// {kernel.dispatch_key}: {kernel.registration}")
+        )
+
+
+def _node(node: NodeClass) -> Iterator[str]:
+    for text in (node.header, node.source):
+        yield "\n".join(line for line in text.split("\n") if not line.startswith("#line"))

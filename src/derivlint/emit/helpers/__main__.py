@@ -1,0 +1,35 @@
+"""``python -m derivlint.emit.helpers``: the stubs for a set of object files, for builds by CMake."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from derivlint.emit.helpers.elf import ElfError
+from derivlint.emit.helpers.stubs import machine_of, stubs_source, unresolved
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Write the assembler file; 1 where a function cannot be found."""
+    parser = argparse.ArgumentParser(prog="python -m derivlint.emit.helpers", description=__doc__)
+    parser.add_argument("--library", type=Path, required=True, help="the libtorch_cpu.so of the wheel")
+    parser.add_argument("--out", type=Path, required=True, help="the assembler file")
+    parser.add_argument("objects", nargs="+", type=Path)
+    given = parser.parse_args(arguments)
+    try:
+        libraries = sorted(given.library.parent.glob("lib*.so"))
+        found = unresolved(given.objects, libraries, given.library)
+        text = stubs_source(found.found, machine_of(given.library), given.library.name)
+    except ElfError as error:
+        print(f"derivlint: {error}", file=sys.stderr)
+        return 1
+    if found.missing:
+        print(f"derivlint: no function {', '.join(found.missing)} in {given.library}", file=sys.stderr)
+        return 1
+    given.out.write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

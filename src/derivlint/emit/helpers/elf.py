@@ -1,0 +1,236 @@
+"""Symbols of ELF files: what an object file leaves undefined, what a library exports, and what it hides.
+
+Only 64-bit little-endian files are read, which is what Linux has on x86-64 and on AArch64. Nothing is executed, and
+every offset of the file is checked before it is followed.
+"""
+
+from __future__ import annotations
+
+import mmap
+import struct
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+EM_X86_64, EM_AARCH64 = 62, 183
+
+_HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
+_SECTION = struct.Struct("<IIQQQQIIQQ")
+_SYMBOL = struct.Struct("<IBBHQQ")
+
+_SHT_SYMTAB, _SHT_DYNSYM, _SHT_NOBITS = 2, 11, 8
+_SHF_EXECINSTR = 4
+_SHN_UNDEF, _SHN_LORESERVE = 0, 0xFF00
+_STT_OBJECT, _STT_FUNC, _STB_WEAK = 1, 2, 2
+_SYMBOL_SIZE = _SYMBOL.size
+
+
+class ElfError(Exception):
+    """A file is no ELF file that can be read, or does not hold what is looked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One section: its type, flags, and place in memory and in the file."""
+
+    type: int
+    flags: int
+    address: int
+    offset: int
+    size: int
+    link: int
+
+
+@dataclass(frozen=True, slots=True)
+class LibrarySymbol:
+    """A function or a small variable in a library.
+
+    Attributes:
+        name: the mangled name.
+        address: relative to where the library is loaded.
+        size: in bytes.
+        code: the first bytes of a function, for telling it from another one at run time; empty for a variable, whose
+            content is known only when the library is loaded.
+    """
+
+    name: str
+    address: int
+    size: int
+    code: bytes
+
+    @property
+    def is_function(self) -> bool:
+        """Whether it is a function."""
+        return bool(self.code)
+
+
+class ElfFile:
+    """An ELF file that is mapped into memory; a context manager.
+
+    Args:
+        path: the file.
+
+    Raises:
+        ElfError: it cannot be read or is of another kind.
+    """
+
+    #: As many bytes of a function are kept: enough to tell functions apart, and never more than the smallest has.
+    CODE_BYTES = 16
+    #: The largest variable that is looked for: constants such as a pointer to a message.
+    DATA_BYTES = 64
+    #: The length of ``_ZN5torch8autograd9generated7details``: names that are searched for together.
+    _BEGINNING = 36
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            with path.open("rb") as stream:
+                self._data = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+        except (OSError, ValueError) as error:
+            raise ElfError(f'cannot read "{path}": {getattr(error, "strerror", None) or error}') from error
+        try:
+            self._read_header()
+        except ElfError:
+            self._data.close()
+            raise
+
+    def _read_header(self) -> None:
+        data = self._data
+        if len(data) < _HEADER.size or data[:4] != b"\x7fELF":
+            raise ElfError(f'"{self.path}" is no ELF file')
+        if data[4] != 2 or data[5] != 1:
+            raise ElfError(f'"{self.path}" is no 64-bit little-endian ELF file')
+        fields = _HEADER.unpack_from(data)
+        self.machine: int = fields[2]
+        table, size, count = fields[6], fields[11], fields[12]
+        if count and (size != _SECTION.size or table + size * count > len(data)):
+            raise ElfError(f'"{self.path}" has a broken table of sections')
+        self.sections = tuple(self._section(table + size * index) for index in range(count))
+
+    def _section(self, at: int) -> Section:
+        _, type_, flags, address, offset, size, link, _, _, _ = _SECTION.unpack_from(self._data, at)
+        if type_ != _SHT_NOBITS and offset + size > len(self._data):
+            raise ElfError(f'"{self.path}" has a section that goes beyond its end')
+        return Section(type_, flags, address, offset, size, link)
+
+    def __enter__(self) -> ElfFile:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._data.close()
+
+    @property
+    def has_symbol_table(self) -> bool:
+        """Whether the file was not stripped, so that hidden functions still have names."""
+        return any(section.type == _SHT_SYMTAB for section in self.sections)
+
+    def undefined(self) -> frozenset[str]:
+        """The names that an object file needs from others; weak references may stay undefined and do not count."""
+        return frozenset(
+            self._name(names, symbol[0])
+            for names, symbol in self._symbols(_SHT_SYMTAB)
+            if symbol[3] == _SHN_UNDEF and symbol[0] and symbol[1] >> 4 != _STB_WEAK
+        )
+
+    def defined(self) -> frozenset[str]:
+        """The names that an object file defines for others."""
+        return frozenset(
+            self._name(names, symbol[0])
+            for names, symbol in self._symbols(_SHT_SYMTAB)
+            if symbol[3] != _SHN_UNDEF and symbol[0] and symbol[1] >> 4
+        )
+
+    def exported(self) -> frozenset[str]:
+        """The names that a library offers to those that link with it."""
+        return frozenset(
+            self._name(names, symbol[0])
+            for names, symbol in self._symbols(_SHT_DYNSYM)
+            if symbol[3] != _SHN_UNDEF and symbol[0]
+        )
+
+    def names_with(self, prefix: str) -> frozenset[str]:
+        """Every mangled name with a prefix in the table of all symbols, hidden ones included."""
+        found: set[str] = set()
+        wanted = prefix.encode()
+        for section in self._tables(_SHT_SYMTAB):
+            names = self.sections[section.link]
+            end = names.offset + names.size
+            at = self._data.find(wanted, names.offset, end)
+            while at >= 0:
+                stop = self._data.find(b"\0", at, end)
+                if stop < 0:
+                    break
+                found.add(self._data[at:stop].decode("ascii", "replace"))
+                at = self._data.find(wanted, stop, end)
+        return frozenset(found)
+
+    def symbols(self, wanted: Collection[str]) -> dict[str, LibrarySymbol]:
+        """The functions and small variables of these mangled names, hidden ones included, by name.
+
+        A name that several different ones have, as static ones may, is left out: nobody knows which is meant.
+        """
+        found: dict[str, LibrarySymbol] = {}
+        ambiguous: set[str] = set()
+        for section in self._tables(_SHT_SYMTAB):
+            places = self._places(self.sections[section.link], wanted)
+            table = self._data[section.offset : section.offset + section.size // _SYMBOL_SIZE * _SYMBOL_SIZE]
+            for offset, info, _, index, address, size in _SYMBOL.iter_unpack(table):
+                name = places.get(offset)
+                if name is None or info & 15 not in (_STT_FUNC, _STT_OBJECT) or not 0 < index < _SHN_LORESERVE:
+                    continue
+                symbol = self._symbol(name, address, size, index, info & 15 == _STT_FUNC)
+                if symbol is None or found.setdefault(name, symbol).address != address:
+                    ambiguous.add(name)
+        return {name: symbol for name, symbol in found.items() if name not in ambiguous}
+
+    def _places(self, names: Section, wanted: Collection[str]) -> dict[int, str]:
+        """The offsets of names in a table of strings; a name may stand there as the end of a longer one.
+
+        The table has tens of megabytes, and the wanted names have long beginnings in common: it is searched once for
+        each beginning.
+        """
+        places: dict[int, str] = {}
+        end = names.offset + names.size
+        known = {name.encode(): name for name in wanted}
+        for beginning in sorted({name[: self._BEGINNING] for name in known}):
+            at = self._data.find(beginning, names.offset, end)
+            while at >= 0:
+                stop = self._data.find(b"\0", at, end)
+                name = known.get(self._data[at:stop]) if stop >= 0 else None
+                if name is not None:
+                    places[at - names.offset] = name
+                at = self._data.find(beginning, at + 1, end)
+        return places
+
+    def _symbol(self, name: str, address: int, size: int, index: int, is_function: bool) -> LibrarySymbol | None:
+        """The symbol, None where it does not lie where its kind belongs."""
+        if index >= len(self.sections) or size == 0:
+            return None
+        section = self.sections[index]
+        inside = section.address <= address and address + size <= section.address + section.size
+        if not inside or bool(section.flags & _SHF_EXECINSTR) is not is_function:
+            return None
+        if not is_function:
+            return LibrarySymbol(name, address, size, b"") if size <= self.DATA_BYTES else None
+        start = section.offset + address - section.address
+        return LibrarySymbol(name, address, size, self._data[start : start + min(size, self.CODE_BYTES)])
+
+    def _tables(self, kind: int) -> Iterator[Section]:
+        for section in self.sections:
+            if section.type == kind:
+                if section.link >= len(self.sections):
+                    raise ElfError(f'"{self.path}" has symbols without names')
+                yield section
+
+    def _symbols(self, kind: int) -> Iterator[tuple[bytes, tuple[int, int, int, int, int, int]]]:
+        for section in self._tables(kind):
+            strings = self.sections[section.link]
+            names = self._data[strings.offset : strings.offset + strings.size]
+            table = self._data[section.offset : section.offset + section.size // _SYMBOL_SIZE * _SYMBOL_SIZE]
+            for symbol in _SYMBOL.iter_unpack(table):
+                yield names, symbol
+
+    @staticmethod
+    def _name(names: bytes, offset: int) -> str:
+        end = names.find(b"\0", offset)
+        return names[offset : end if end >= 0 else len(names)].decode("ascii", "replace")

@@ -1,0 +1,202 @@
+"""The body of one kernel, statement by statement; follows gen_variable_type.py, ``emit_body``."""
+
+from __future__ import annotations
+
+from derivlint.emit.kernels.lines import from_yaml
+from derivlint.emit.kernels.saving import save_inputs, save_outputs
+from derivlint.emit.kernels.subject import Subject
+from derivlint.emit.kernels.tangents import (
+    any_carries,
+    conditions,
+    forbid,
+    keep_original_self,
+    output_condition,
+    propagate,
+)
+from derivlint.emit.kernels.templates import filled
+from derivlint.emit.template import indented
+from derivlint.meaning.complex_operators import COMPLEX_OPERATORS
+from derivlint.model.differentiable import DifferentiableValue
+from derivlint.schema import SchemaKind
+
+#: An argument of a backward operator that has no derivative although it may require one: what the operator returned.
+OUTPUT_ARGUMENT = "output"
+
+
+def body(subject: Subject) -> str:
+    """All statements of the kernel."""
+    statements = _expect_defined(subject)
+    differentiable = subject.requires_derivative
+    if differentiable:
+        statements += _refuse_out(subject) if subject.is_out else _prepare(subject)
+    statements.append(_call(subject))
+    if differentiable:
+        if not subject.is_out:
+            statements.append(_history(subject))
+        statements += _refuse_complex(subject)
+    if subject.is_out:
+        statements.append(forbid(subject))
+    elif differentiable and not subject.differentiates_decomposition:
+        statements += propagate(subject) if subject.forwards else [forbid(subject)]
+    if differentiable and not subject.is_out:
+        # saved behind the tangents, so that what is saved has them
+        statements.append(_save_outputs(subject))
+    if subject.resets_grad_accumulator:
+        statements.append("reset_grad_accumulator(self);")
+    statements.append(_return(subject))
+    return "\n".join(statement for statement in statements if statement)
+
+
+def _expect_defined(subject: Subject) -> list[str]:
+    """A tensor that the schema does not call optional must be there."""
+    return [
+        f'expect_defined({argument.name}, "{argument.name}", {position});'
+        for position, argument in enumerate(subject.function.schema.arguments.flat_all)
+        if str(argument.type) == "Tensor"
+    ]
+
+
+def _names(values: tuple[DifferentiableValue, ...]) -> str:
+    return ", ".join(value.name for value in values)
+
+
+def _refuse_out(subject: Subject) -> list[str]:
+    return [
+        f"if (compute_requires_grad({_names(values)})) {{\n"
+        f'  throw_error_out_requires_grad("{subject.function.name.base}");\n'
+        "}"
+        for values in (subject.inputs, subject.outputs)
+    ]
+
+
+# ---- before the call
+
+
+def _prepare(subject: Subject) -> list[str]:
+    with_derivatives = subject.inputs_with_derivatives
+    arguments = ", ".join(subject.argument(value.name) for value in with_derivatives)
+    statements = [f"[[maybe_unused]] auto _any_requires_grad = compute_requires_grad({arguments});"]
+    extra = output_condition(subject)
+    if extra is not None:
+        statements.append(f"_any_requires_grad &= ({from_yaml(extra[0], extra[1], subject.path)});")
+    statements += conditions(subject)
+    if subject.is_inplace:
+        statements += [f"check_inplace({value.name}, _any_requires_grad);" for value in subject.outputs]
+    statements += keep_original_self(subject)
+    statements += [
+        f'check_no_requires_grad({subject.argument(value.name)}, "{value.name}", "{subject.api_name}");'
+        for value in subject.inputs
+        if value not in with_derivatives and value.name != OUTPUT_ARGUMENT
+    ]
+    statements.append(_node(subject))
+    return statements
+
+
+def _node(subject: Subject) -> str:
+    values = subject.inputs_with_derivatives
+    inputs = (
+        ", ".join(subject.element(value.name) for value in values) if subject.is_inplace_foreach else _names(values)
+    )
+    return filled(
+        "kernel_node_list" if subject.is_inplace_foreach else "kernel_node",
+        node=subject.node_type,
+        constructor=subject.node_argument,
+        inputs=inputs,
+        save=save_inputs(subject),
+    )
+
+
+# ---- the call
+
+
+def _call(subject: Subject) -> str:
+    function = subject.function
+    arguments = list(subject.formals)
+    call = (
+        f"at::_ops::{function.name.unambiguous_name}::redispatch("
+        f"{', '.join(['ks & c10::after_autograd_keyset', *arguments])})"
+    )
+    # what makes views or writes still has to pass the kernel that tracks views and versions
+    keeps_tracking = subject.makes_view or subject.modifies_arguments
+    below = "AutoDispatchBelowAutograd" if keeps_tracking else "AutoDispatchBelowADInplaceOrView"
+    guard = f"at::{below} guard;"
+    if subject.modifies_arguments or subject.differentiability.is_void:
+        return f"{{\n  {guard}\n  {call};\n}}"
+    decomposition = ""
+    if subject.differentiates_decomposition:
+        decomposition = filled(
+            "kernel_decomposition",
+            has_tangents=any_carries(subject),
+            operator=function.name.name_without_overload,
+            overload=function.name.overload,
+            return_type=subject.return_type,
+            arguments=", ".join([f'"{subject.api_name}"', "_operator", "ks", *arguments]),
+        )
+    names = subject.return_names
+    results = f"auto {names[0]}" if len(names) == 1 else f"auto [{', '.join(names)}]"
+    return filled(
+        "kernel_call",
+        results=results,
+        return_type=subject.return_type,
+        decomposition=decomposition,
+        guard=guard,
+        call=call,
+    )
+
+
+# ---- behind the call
+
+
+def _history(subject: Subject) -> str:
+    # an in-place view has a history of its own already, from the kernel that tracks views
+    set_or_rebase = "rebase" if subject.modifies_arguments and not subject.makes_view else "set"
+    if not subject.is_inplace_foreach:
+        outputs = f"flatten_tensor_args({_names(subject.outputs)})"
+        return f"if (grad_fn) {{\n  {set_or_rebase}_history({outputs}, grad_fn);\n}}"
+    return (
+        "for (const auto i : c10::irange(grad_fns.size())) {\n"
+        "  if (grad_fns[i]) {\n"
+        f"    {set_or_rebase}_history(self[i], grad_fns[i]);\n"
+        "  }\n"
+        "}"
+    )
+
+
+def _refuse_complex(subject: Subject) -> list[str]:
+    base = subject.function.name.base
+    if base in COMPLEX_OPERATORS or subject.function.schema.kind in (SchemaKind.inplace, SchemaKind.out):
+        return []
+    written = {
+        name for name, item in zip(subject.return_names, subject.function.schema.returns, strict=True) if item.is_write
+    }
+    return [
+        f'throw_error_for_complex_autograd({value.name}, "{base}");'
+        for value in subject.outputs
+        if str(value.type) == "Tensor" and value.name not in written
+    ]
+
+
+def _save_outputs(subject: Subject) -> str:
+    saved = save_outputs(subject)
+    if not saved:
+        return ""
+    if not subject.is_inplace_foreach:
+        return f"if (grad_fn) {{\n  {indented(saved, '  ')}\n}}"
+    return (
+        "for (const auto i : c10::irange(grad_fns.size())) {\n"
+        "  if (const auto& grad_fn = grad_fns[i]) {\n"
+        f"    {indented(saved, '    ')}\n"
+        "  }\n"
+        "}"
+    )
+
+
+def _return(subject: Subject) -> str:
+    names = subject.return_names
+    if not names:
+        return ""
+    if len(names) == 1:
+        return f"return {names[0]};"
+    if subject.is_out:
+        return f"return std::forward_as_tuple({', '.join(names)});"
+    return f"return std::make_tuple({', '.join(f'std::move({name})' for name in names)});"

@@ -1,0 +1,125 @@
+"""The kernels that PyTorch's generator writes, one for each function and dispatch key."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+from derivlint.emit.kernels.body import body
+from derivlint.emit.kernels.lines import without_directives
+from derivlint.emit.kernels.lists import RESET_GRAD_ACCUMULATOR, WITHOUT_GENERIC_KERNEL
+from derivlint.emit.kernels.subject import AUTOGRAD, Subject, kernel_base_name, without_entry
+from derivlint.emit.kernels.templates import filled
+from derivlint.model.differentiable import Differentiability, cpp_name, has_generated_kernel
+from derivlint.model.model import Model
+from derivlint.model.torch_lists import DONT_REQUIRE_DERIVATIVE
+from derivlint.schema import NativeFunction
+
+GENERIC_KERNEL = "torch::autograd::autogradNotImplementedFallback()"
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """The autograd kernel of one function under one dispatch key.
+
+    Attributes:
+        function: the function.
+        dispatch_key: the dispatch key that it is registered for; ``Autograd`` for formulas without ``dispatch``.
+        name: the name of the C++ function; empty where PyTorch's generic kernel is registered.
+        text: its definition, with marks where the text comes from the YAML; empty for the generic kernel.
+        registration: the statement that registers it, in a ``TORCH_LIBRARY_IMPL`` with ``m``.
+        line: the line of the entry that it is made of, None where no entry applies.
+        node: the class of the node that it creates, None where that is PyTorch's ``NotImplemented`` or none.
+        path: the YAML file.
+    """
+
+    function: NativeFunction
+    dispatch_key: str
+    name: str
+    text: str
+    registration: str
+    line: int | None
+    node: str | None
+    path: str
+
+    @property
+    def is_generic(self) -> bool:
+        """Whether it is the generic kernel, which only makes ``backward`` an error."""
+        return not self.name
+
+    @property
+    def listing(self) -> str:
+        """The definition for people."""
+        return without_directives(self.text)
+
+
+def kernels(model: Model, operators: Collection[str] | None = None) -> tuple[Kernel, ...]:
+    """The kernels of a model, by the names of their functions.
+
+    Args:
+        model: a model without errors; a function that PyTorch's generator would refuse has no kernel.
+        operators: base names (``mul``: all overloads, in-place and out functions), names without overload (``mul_``)
+            or full names (``mul.Tensor``); None for all.
+    """
+    functions = sorted(model.natives.functions, key=lambda function: str(function.name))
+    if operators is not None:
+        wanted = frozenset(operators)
+        functions = [function for function in functions if not wanted.isdisjoint(_names(function))]
+    return tuple(kernel for function in functions for kernel in _kernels_of(model, function))
+
+
+def _names(function: NativeFunction) -> tuple[str, str, str]:
+    return str(function.name), function.name.name_without_overload, function.name.base
+
+
+def _kernels_of(model: Model, function: NativeFunction) -> Iterator[Kernel]:
+    match = model.match(function)
+    if not has_generated_kernel(match):
+        return
+    if not match.infos:
+        yield _without_entry(model, function)
+        return
+    for key in match.infos:
+        differentiability = Differentiability(match, key)
+        if differentiability.outputs is not None and not differentiability.is_ignored:
+            yield _kernel(Subject(model, differentiability, has_entry=True))
+
+
+def _without_entry(model: Model, function: NativeFunction) -> Kernel:
+    differentiability = without_entry(function)
+    keeps_own_kernel = (
+        function.name.name_without_overload in RESET_GRAD_ACCUMULATOR
+        or function.name.base in DONT_REQUIRE_DERIVATIVE
+        or not differentiability.outputs
+        or not WITHOUT_GENERIC_KERNEL.isdisjoint((cpp_name(function), kernel_base_name(function)))
+    )
+    if keeps_own_kernel:
+        return _kernel(Subject(model, differentiability, has_entry=False))
+    registration = f'm.impl("{function.name}", {GENERIC_KERNEL});'
+    return Kernel(function, AUTOGRAD, "", "", registration, None, None, model.source.path)
+
+
+def _kernel(subject: Subject) -> Kernel:
+    function = subject.function
+    origin = f"no entry: {function.name}"
+    if subject.line is not None:
+        origin = f"{subject.path}:{subject.line}: {function.name}"
+    formals = ", ".join(["c10::DispatchKeySet ks", *(f"{kind} {name}" for name, kind in subject.formals.items())])
+    text = filled(
+        "kernel",
+        origin=origin,
+        return_type=subject.return_type,
+        name=subject.name,
+        formals=formals,
+        body=body(subject),
+    )
+    return Kernel(
+        function,
+        subject.dispatch_key,
+        subject.name,
+        text,
+        f'm.impl("{function.name}", TORCH_FN({subject.name}));',
+        subject.line,
+        subject.node if subject.requires_derivative and not subject.is_out else None,
+        subject.path,
+    )

@@ -1,0 +1,158 @@
+"""Statements that save values in the node; follows gen_variable_type.py, ``save_variables`` and ``guard_for``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from derivlint.cpp.types import OPTIONAL_STRING, TENSOR, TENSOR_LIST, TENSOR_VECTOR
+from derivlint.emit.kernels.lines import from_yaml
+from derivlint.emit.kernels.subject import Subject
+from derivlint.emit.template import indented
+from derivlint.formula import Call, Name, parse_formula, walk
+from derivlint.model.derivative import Derivative, SavedAttribute
+from derivlint.model.differentiable import is_tensor_list
+from derivlint.model.gradients import GRAD_INPUT_MASK
+from derivlint.model.guards import WRAP_OPT_IF
+
+SELF = "self"
+SCALAR = "at::Scalar"
+_LISTS = (TENSOR_LIST, "at::ITensorListRef", TENSOR_VECTOR, "c10::List<::std::optional<at::Tensor>>")
+#: References to arrays, of which the node keeps a copy.
+_ARRAYS = ("at::IntArrayRef", "c10::SymIntArrayRef", "at::ArrayRef<at::Scalar>")
+
+
+def original_self(subject: Subject) -> str:
+    """The variable with the value that ``self`` had before the call."""
+    return "original_selfs[i]" if subject.is_inplace_foreach else "original_self"
+
+
+def saves_self(subject: Subject) -> bool:
+    """Whether the node keeps ``self``."""
+    return any(saved.is_tensor and saved.name == SELF for saved in subject.info.all_saved_inputs)
+
+
+def save_inputs(subject: Subject) -> str:
+    """The statements that save arguments, and properties of arguments, before the call."""
+    info = subject.info
+    if not info.has_derivatives:
+        return ""
+    statements = [
+        _guarded(_input_statement(subject, saved), guard(subject, saved)) for saved in _in_order(info.all_saved_inputs)
+    ]
+    if not subject.is_inplace_foreach:
+        statements.extend(
+            f"grad_fn->{value.name}_size_ = {value.name}.size();"
+            for value in subject.inputs_with_derivatives
+            if is_tensor_list(value.type)
+        )
+    return "\n".join(statements)
+
+
+def save_outputs(subject: Subject) -> str:
+    """The statements that save outputs behind the call."""
+    if not subject.info.has_derivatives:
+        return ""
+    return "\n".join(_output_statement(subject, saved) for saved in _in_order(subject.info.all_saved_outputs))
+
+
+def _in_order(attributes: Iterable[SavedAttribute]) -> list[SavedAttribute]:
+    return sorted(attributes, key=lambda saved: saved.name)
+
+
+def _guarded(statement: str, condition: str | None) -> str:
+    if condition is None:
+        return statement
+    return f"if ({condition}) {{\n  {indented(statement, '  ')}\n}}"
+
+
+def _input_statement(subject: Subject, saved: SavedAttribute) -> str:
+    if saved.is_tensor:
+        if saved.name == SELF and subject.is_inplace:
+            # the call overwrites self
+            kept = original_self(subject)
+            clone = f"if (!{kept}.has_value()) {kept} = {subject.element(SELF)}.clone();"
+            return f"{clone}\ngrad_fn->self_ = SavedVariable({kept}.value(), false);"
+        return f"grad_fn->{saved.name}_ = SavedVariable({subject.over_elements(saved.name)}, false);"
+    if saved.type in _LISTS:
+        return f"grad_fn->{saved.name}_ = make_saved_variable_list({saved.name}, false);"
+    return _value_statement(subject, saved)
+
+
+def _output_statement(subject: Subject, saved: SavedAttribute) -> str:
+    if saved.is_tensor or saved.type == SCALAR:
+        if subject.is_inplace:
+            # the output is self; a view of it is saved as such
+            output = subject.element(SELF)
+            return f"grad_fn->{saved.name}_ = SavedVariable({output}, true, {output}.is_view());"
+        return f"grad_fn->{saved.name}_ = SavedVariable({saved.name}, true);"
+    if saved.type in _LISTS:
+        is_output = "true" if subject.is_foreach else "false"
+        return f"grad_fn->{saved.name}_ = make_saved_variable_list({saved.name}, {is_output});"
+    return _value_statement(subject, saved)
+
+
+def _value_statement(subject: Subject, saved: SavedAttribute) -> str:
+    value = subject.over_elements(saved.expr)
+    if saved.type in _ARRAYS:
+        value = f"{value}.vec()"
+    elif saved.type == "c10::string_view":
+        value = f"std::string({value})"
+    elif saved.type == OPTIONAL_STRING:
+        value = f"{value}.has_value() ? ::std::optional<std::string>(std::string({value}.value())) : ::std::nullopt"
+    line = None if saved.expr == saved.name else _line_of(subject, saved)
+    return f"grad_fn->{saved.name} ={from_yaml(value, line, subject.path)};"
+
+
+def _line_of(subject: Subject, saved: SavedAttribute) -> int | None:
+    for derivative in subject.info.derivatives:
+        if saved in derivative.saved_inputs or saved in derivative.saved_outputs:
+            return formula_line(subject, derivative)
+    return None
+
+
+def formula_line(subject: Subject, derivative: Derivative) -> int | None:
+    """The line of the YAML where a backward formula begins."""
+    line = derivative.line
+    return None if line is None else subject.line_of(line.range(0, 0).start)
+
+
+def guard(subject: Subject, saved: SavedAttribute) -> str | None:
+    """The condition under which a tensor is needed: its only user will be asked for; None where it is saved always."""
+    info = subject.info
+    edges = subject.inputs_with_derivatives
+    has_list = not subject.is_inplace_foreach and any(is_tensor_list(value.type) for value in edges)
+    # the name is what torchgen looks at, too: a node of second derivatives exists only because it is needed
+    if saved.type != TENSOR or has_list or "backward" in info.name or len(edges) < 2:
+        return None
+    users = [derivative for derivative in info.derivatives if saved in derivative.saved_inputs]
+    if len(users) != 1:
+        return None
+    user = users[0]
+    positions = {value.name: index for index, value in enumerate(edges)}
+    if len(user.var_names) != 1:
+        return _written_condition(saved.name, user, positions)
+    position = positions.get(user.var_names[0])
+    return None if position is None else _asked_for(position)
+
+
+def _asked_for(position: int) -> str:
+    return f"grad_fn->should_compute_output({position})"
+
+
+def _written_condition(name: str, user: Derivative, positions: dict[str, int]) -> str | None:
+    """The condition of ``wrap_opt_if(name, condition)``, the mask of gradients put into words of the node."""
+    if WRAP_OPT_IF not in user.formula:
+        return None
+    formula = parse_formula(user.formula)
+    if formula.tree is None:
+        return None
+    for node in walk(formula.tree):
+        if not isinstance(node, Call) or not isinstance(node.callee, Name) or node.callee.simple != WRAP_OPT_IF:
+            continue
+        if len(node.args) == 2 and isinstance(node.args[0], Name) and node.args[0].simple == name:
+            condition = formula.text[node.args[1].start : node.args[1].end]
+            for index, variable in enumerate(user.var_names):
+                if variable in positions:
+                    condition = condition.replace(f"{GRAD_INPUT_MASK}[{index}]", _asked_for(positions[variable]))
+            return None if GRAD_INPUT_MASK in condition else condition
+    return None

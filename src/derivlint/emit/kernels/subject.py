@@ -1,0 +1,226 @@
+"""What the kernel of one function under one dispatch key is about, in the names that its code uses."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from derivlint.cpp import return_names, return_type
+from derivlint.emit.kernels.lists import RESET_GRAD_ACCUMULATOR
+from derivlint.model.derivative import DifferentiabilityInfo, InfoSource
+from derivlint.model.differentiable import Differentiability, DifferentiableValue, cpp_name, is_tensor_list
+from derivlint.model.evaluation import formals
+from derivlint.model.match import FunctionMatch
+from derivlint.model.model import Model
+from derivlint.model.read import DEFAULT
+from derivlint.model.torch_lists import MAY_RETURN_VIEWS, VIEWS
+from derivlint.model.words import substitute
+from derivlint.schema import Argument, ListType, NativeFunction, Return, SchemaKind
+
+#: The dispatch key of formulas that name none.
+AUTOGRAD = "Autograd"
+NODES = "nodes"
+
+
+def without_entry(function: NativeFunction) -> Differentiability:
+    """The differentiability of a function without entry: all its tensors are differentiable, none has a formula."""
+    info = DifferentiabilityInfo(
+        name=function.name.base,
+        key=DEFAULT,
+        func=function,
+        op=None,
+        derivatives=(),
+        forward_derivatives=(),
+        all_saved_inputs=(),
+        all_saved_outputs=(),
+        available_named_gradients=(),
+        used_named_gradients=frozenset(),
+        args_with_derivatives=(),
+        non_differentiable_arg_names=(),
+        output_differentiability=None,
+        output_differentiability_conditions=None,
+        source=InfoSource("none"),
+    )
+    return Differentiability(FunctionMatch(function, {DEFAULT: info}, None, {DEFAULT: ()}), DEFAULT)
+
+
+def kernel_base_name(function: NativeFunction) -> str:
+    """The C++ name of a function with its overload; follows gen_trace_type.py, ``type_wrapper_name``."""
+    overload = function.name.overload
+    return f"{cpp_name(function)}_{overload}" if overload else cpp_name(function)
+
+
+def modifies_arguments(function: NativeFunction) -> bool:
+    """Whether the function is an in-place or out function; one that writes to other arguments is not meant."""
+    return function.schema.kind in (SchemaKind.inplace, SchemaKind.out)
+
+
+def makes_view(function: NativeFunction) -> bool:
+    """Whether the function is called like a view, in-place functions too; follows ``get_view_info``."""
+    return function.name.base in VIEWS or function.name.base in MAY_RETURN_VIEWS
+
+
+class Subject:
+    """One kernel's function, with what is differentiable about it.
+
+    Attributes:
+        differentiability: what the model says.
+        has_entry: whether an entry applies.
+        path: the YAML file.
+        line: the line of the entry, None without one.
+    """
+
+    def __init__(self, model: Model, differentiability: Differentiability, *, has_entry: bool) -> None:
+        self.model = model
+        self.differentiability = differentiability
+        self.has_entry = has_entry
+        self.function = differentiability.function
+        self.info = differentiability.info
+        self.path = model.source.path
+        index = self.info.source.index
+        self.line: int | None = None
+        if index is not None:
+            self.line = model.source.position(model.entries[index].span.start).line
+        self.is_inplace = differentiability.is_inplace
+        self.is_out = differentiability.is_out
+        self.is_foreach = differentiability.is_foreach
+        self.is_inplace_foreach = differentiability.is_inplace_foreach
+        self.requires_derivative = differentiability.requires_derivative
+        self.forwards = differentiability.forwards
+        self.inputs = differentiability.inputs
+        self.outputs = differentiability.outputs or ()
+        self.api_name = cpp_name(self.function)
+
+    # ---- names and types
+
+    @property
+    def dispatch_key(self) -> str:
+        """The dispatch key that the kernel is registered for."""
+        key = self.differentiability.key
+        return AUTOGRAD if key == DEFAULT else key
+
+    @property
+    def name(self) -> str:
+        """The name of the kernel's function; no formula can mean it."""
+        key = self.differentiability.key
+        return f"{kernel_base_name(self.function)}{'' if key == DEFAULT else f'_{key}'}_kernel"
+
+    @cached_property
+    def formals(self) -> dict[str, str]:
+        """The parameters of the kernel behind the dispatch keys."""
+        return formals(self.function)
+
+    @cached_property
+    def return_type(self) -> str:
+        """The C++ type that the kernel returns; follows torchgen/api/cpp.py, ``returns_type``."""
+        types = [self._return_type(item) for item in self.function.schema.returns]
+        if len(types) == 1:
+            return types[0]
+        return f"::std::tuple<{','.join(types)}>" if types else "void"
+
+    def _return_type(self, item: Return) -> str:
+        plain = return_type(item.type)
+        if not item.is_write or plain != "at::Tensor":
+            return plain
+        return "const at::Tensor &" if self.function.use_const_ref_for_mutable_tensors else "at::Tensor &"
+
+    @property
+    def return_names(self) -> tuple[str, ...]:
+        """The variables that the kernel returns."""
+        return return_names(self.function)
+
+    @property
+    def node(self) -> str | None:
+        """The class of the node, None where nothing can be computed backward."""
+        return self.info.op if self.info.has_derivatives else None
+
+    @property
+    def node_type(self) -> str:
+        """The same as the kernel spells it."""
+        return "NotImplemented" if self.node is None else f"{NODES}::{self.node}"
+
+    @property
+    def node_argument(self) -> str:
+        """What the node is constructed with."""
+        return f'"{self.api_name}"' if self.node is None else ""
+
+    # ---- what the kernel has to do
+
+    @property
+    def modifies_arguments(self) -> bool:
+        """Whether the function is an in-place or out function."""
+        return modifies_arguments(self.function)
+
+    @property
+    def makes_view(self) -> bool:
+        """Whether the function is called like a view."""
+        return makes_view(self.function)
+
+    @property
+    def resets_grad_accumulator(self) -> bool:
+        """Whether gradients of ``self`` cannot be accumulated as before."""
+        return self.function.name.name_without_overload in RESET_GRAD_ACCUMULATOR
+
+    @property
+    def differentiates_decomposition(self) -> bool:
+        """Whether forward-mode AD goes through a decomposition, since there is no formula."""
+        is_functional = not self.modifies_arguments and not self.differentiability.is_void
+        return self.requires_derivative and not self.forwards and is_functional
+
+    @cached_property
+    def inputs_with_derivatives(self) -> tuple[DifferentiableValue, ...]:
+        """The inputs that the node has edges for, in order."""
+        if not self.info.has_derivatives:
+            return self.inputs
+        names = {name for derivative in self.info.derivatives for name in derivative.var_names}
+        return tuple(value for value in self.inputs if value.name in names)
+
+    @cached_property
+    def tensors(self) -> tuple[DifferentiableValue, ...]:
+        """The arguments, out arguments too, that may carry a tangent, under the kernel's own names."""
+        excluded = self.info.non_differentiable_arg_names
+        return tuple(
+            DifferentiableValue(argument.name, argument.type)
+            for argument in self.function.schema.arguments.flat_all
+            if argument.type.is_tensor_like and argument.name not in excluded
+        )
+
+    # ---- in-place foreach kernels speak of elements, under other names than the reference's formulas
+
+    @cached_property
+    def _own_arguments(self) -> dict[str, Argument]:
+        """The kernel's arguments by the names that formulas have for them."""
+        own = self.function.schema.arguments.flat_non_out
+        if not self.is_inplace_foreach:
+            return {argument.name: argument for argument in own}
+        theirs = self.info.func.schema.arguments.flat_non_out
+        return {reference.name: argument for argument, reference in zip(own, theirs, strict=False)}
+
+    def argument(self, name: str) -> str:
+        """The kernel's argument for a name of formulas."""
+        argument = self._own_arguments.get(name)
+        return name if argument is None else argument.name
+
+    def is_list(self, name: str) -> bool:
+        """Whether the kernel's argument for a name of formulas is a list of tensors."""
+        argument = self._own_arguments.get(name)
+        return argument is not None and is_tensor_list(argument.type)
+
+    def element(self, name: str) -> str:
+        """The element ``i`` of the kernel's argument for a name of formulas, or the argument where it is no list."""
+        argument = self._own_arguments.get(name)
+        if argument is None:
+            return name
+        if not self.has_entry and name != "self":
+            # without a reference only self is known to go element by element
+            return argument.name
+        return f"{argument.name}[i]" if isinstance(argument.type, ListType) else argument.name
+
+    def over_elements(self, text: str) -> str:
+        """An expression over arguments, over the elements in an in-place foreach kernel."""
+        if not self.is_inplace_foreach:
+            return text
+        return substitute(text, {name: self.element(name) for name in self._own_arguments}).text
+
+    def line_of(self, offset: int) -> int:
+        """The line of a place in the YAML."""
+        return self.model.source.position(offset).line

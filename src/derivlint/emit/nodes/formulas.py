@@ -1,0 +1,84 @@
+"""The backward formulas of a node as statements: what is computed, for which arguments, and where it is put.
+
+Follows torchgen/packaged/autograd/gen_autograd_functions.py (``emit_derivative``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from derivlint.emit.template import fill, in_yaml, load
+from derivlint.model import Derivative, DifferentiabilityInfo
+from derivlint.model.evaluation import NOT_IMPLEMENTED
+from derivlint.model.gradients import GRAD_INPUT_MASK
+from derivlint.source import SourceFile
+
+
+def gradient_names(info: DifferentiabilityInfo) -> list[str]:
+    """The declarations of ``grad`` and ``grad_<return>``."""
+    if any(derivative.uses_grad for derivative in info.derivatives):
+        return ["const Tensor& grad = grads[0];"]
+    available = info.available_named_gradients
+    return [f"const Tensor& {name} = grads[{available.index(name)}];" for name in sorted(info.used_named_gradients)]
+
+
+def checks_definedness(info: DifferentiabilityInfo, derivative: Derivative) -> bool:
+    """Whether a formula is evaluated only where some incoming gradient is defined.
+
+    So it is for one tensor; formulas for several arguments and for lists take care of undefined gradients themselves.
+    ``not_implemented`` has to raise its error in any case.
+    """
+    if len(derivative.var_names) != 1 or NOT_IMPLEMENTED in derivative.formula:
+        return False
+    found = [binding.argument for binding in info.args_with_derivatives if binding.name == derivative.var_names[0]]
+    return len(found) == 1 and found[0] is not None and str(found[0].type) in ("Tensor", "Tensor?")
+
+
+def formula_statements(info: DifferentiabilityInfo, source: SourceFile, file: str) -> list[str]:
+    """The statements that compute all gradients.
+
+    Args:
+        info: the info.
+        source: the YAML file.
+        file: its name in line directives.
+    """
+    indices = {binding.name: index for index, binding in enumerate(info.args_with_derivatives)}
+    # a key that names something else is an error of the file, and has no gradient to fill
+    derivatives = [each for each in info.derivatives if indices.keys() >= set(each.var_names)]
+    statements = []
+    if any(checks_definedness(info, derivative) for derivative in derivatives):
+        statements.append("const bool any_grad_defined = any_variable_defined(grads);")
+    for derivative in derivatives:
+        line = derivative.line
+        expression = derivative.formula
+        if line is not None:
+            expression = in_yaml(expression, file, source.position(line.value.start).line)
+        if len(derivative.var_names) == 1:
+            statements.append(_single(info, derivative, f"({expression})", indices))
+        else:
+            statements.append(_multi(derivative, f"({expression})", indices))
+    return statements
+
+
+def _single(info: DifferentiabilityInfo, derivative: Derivative, value: str, indices: Mapping[str, int]) -> str:
+    (argument,) = derivative.var_names
+    if checks_definedness(info, derivative):
+        value = f"any_grad_defined ? {value} : Tensor()"
+    template = load("node_foreach.cpp" if info.func.name.is_foreach else "node_single.cpp")
+    return fill(template, index=str(indices[argument]), argument=argument, value=value)
+
+
+def _multi(derivative: Derivative, value: str, indices: Mapping[str, int]) -> str:
+    needed = [f"needs_input_grad[{indices[name]}]" for name in derivative.var_names]
+    mask = ""
+    # as torchgen reads it: the text anywhere in the formula
+    if GRAD_INPUT_MASK in derivative.formula:
+        mask = f"const std::array<bool, {len(needed)}> {GRAD_INPUT_MASK}{{{', '.join(needed)}}};"
+    copy = load("node_copy.cpp")
+    copies = [
+        fill(copy, index=str(indices[name]), argument=name, position=str(position))
+        for position, name in enumerate(derivative.var_names)
+    ]
+    return fill(
+        load("node_multi.cpp"), any_needed=" || ".join(needed), mask=mask, value=value, copies="\n".join(copies)
+    )

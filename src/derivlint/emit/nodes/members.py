@@ -1,0 +1,137 @@
+"""The members of a node: what the forward call leaves for the backward one.
+
+Follows torchgen/packaged/autograd/gen_autograd_functions.py (``save_var``), whose names and types every other part of
+PyTorch relies on: kernels fill the members, Python reads them as ``grad_fn._saved_<name>``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+from derivlint.formula import parse_formula
+from derivlint.model import DifferentiabilityInfo, SavedAttribute
+from derivlint.model.evaluation import SCALAR, TENSOR, unpacked_type
+from derivlint.model.scope import RETAIN_VARIABLES
+from derivlint.model.words import mentions
+
+SAVED_VARIABLE = "SavedVariable"
+SAVED_VARIABLES = "std::vector<SavedVariable>"
+#: What lists of tensors, of optional tensors and of numbers are unpacked into.
+TENSORS = "std::vector<Tensor>"
+OPTIONAL_TENSORS = "torch::List<std::optional<Tensor>>"
+SCALARS = "std::vector<at::Scalar>"
+
+
+class MemberKind(Enum):
+    """What a member is for."""
+
+    TENSOR = "tensor"
+    TENSOR_LIST = "list of tensors"
+    OPTIONAL_TENSOR_LIST = "list of optional tensors"
+    SCALAR_LIST = "list of numbers"
+    VALUE = "value"
+    #: ``self_released_``: whether a list was given back
+    RELEASED = "released"
+    #: ``self_size_``: how many gradients a list of tensors takes
+    SIZE = "size"
+    #: ``retain_variables``: whether backward can run again
+    RETAIN = "retain"
+
+
+#: Members that own tensors, or copies of many numbers, and are given back after backward.
+OWNING = frozenset({MemberKind.TENSOR, MemberKind.TENSOR_LIST, MemberKind.OPTIONAL_TENSOR_LIST, MemberKind.SCALAR_LIST})
+_KINDS = {
+    TENSORS: MemberKind.TENSOR_LIST,
+    OPTIONAL_TENSORS: MemberKind.OPTIONAL_TENSOR_LIST,
+    SCALARS: MemberKind.SCALAR_LIST,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One data member of a node class.
+
+    Attributes:
+        name: its name, with the underscore of wrapped tensors: ``self_``.
+        type: its C++ type.
+        kind: what it is for.
+        initial: its initial value as C++, or empty.
+        variable: the name that formulas know it under: ``self``.
+        variable_type: the type of that variable, without a reference; empty where formulas do not see the member.
+        is_output: whether it keeps an output of the function.
+        saved: what the model says is saved; None of members that go with others.
+    """
+
+    name: str
+    type: str
+    kind: MemberKind
+    initial: str = ""
+    variable: str = ""
+    variable_type: str = ""
+    is_output: bool = False
+    saved: SavedAttribute | None = None
+
+    @property
+    def declaration(self) -> str:
+        """The declaration in the class."""
+        return f"{self.type} {self.name} = {self.initial};" if self.initial else f"{self.type} {self.name};"
+
+    @property
+    def released(self) -> str:
+        """The flag beside a list that says whether it was given back."""
+        return f"{self.variable}_released_"
+
+
+def members(info: DifferentiabilityInfo) -> tuple[Member, ...]:
+    """The members of an info's node, in the order of declaration."""
+    return tuple(_members(info))
+
+
+def _members(info: DifferentiabilityInfo) -> Iterator[Member]:
+    if any(
+        RETAIN_VARIABLES in each.formula and mentions(parse_formula(each.formula), RETAIN_VARIABLES)
+        for each in info.derivatives
+    ):
+        yield Member(RETAIN_VARIABLES, "bool", MemberKind.RETAIN, "true", RETAIN_VARIABLES, "bool")
+    for saved in sorted(info.all_saved_inputs, key=_name):
+        yield from _saved(saved, is_output=False)
+    for saved in sorted(info.all_saved_outputs, key=_name):
+        yield from _saved(saved, is_output=True)
+    for binding in info.args_with_derivatives:
+        if binding.is_tensor_list:
+            name = f"{binding.name}_size_"
+            yield Member(name, "size_t", MemberKind.SIZE, "0", name, "size_t")
+
+
+def _name(saved: SavedAttribute) -> str:
+    return saved.name
+
+
+def _saved(saved: SavedAttribute, *, is_output: bool) -> Iterator[Member]:
+    # a number that an operator returns is kept as the tensor that autograd made of it
+    declared = TENSOR if is_output and saved.type == SCALAR else saved.type
+    unpacked = unpacked_type(declared).removesuffix("&")
+    name = saved.name
+    if unpacked == "Tensor":
+        yield Member(f"{name}_", SAVED_VARIABLE, MemberKind.TENSOR, "", name, unpacked, is_output, saved)
+        return
+    kind = _KINDS.get(unpacked, MemberKind.VALUE)
+    if kind is MemberKind.VALUE:
+        # the other types have constructors that say what they are without a value
+        initial = "0" if unpacked == "int64_t" else ""
+        yield Member(name, unpacked, kind, initial, name, unpacked, is_output, saved)
+        return
+    is_wrapped = kind is not MemberKind.SCALAR_LIST
+    yield Member(
+        f"{name}_" if is_wrapped else name,
+        SAVED_VARIABLES if is_wrapped else unpacked,
+        kind,
+        "",
+        name,
+        unpacked,
+        is_output,
+        saved,
+    )
+    yield Member(f"{name}_released_", "bool", MemberKind.RELEASED, "false")

@@ -1,0 +1,197 @@
+"""From an info to the class of its node.
+
+Follows torchgen/packaged/autograd/gen_autograd_functions.py (``process_function``) in what a node does; the text is
+made for the API of torch/csrc/autograd/node.h and torch/csrc/dynamo/compiled_autograd.h.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from derivlint.emit.nodes.formulas import formula_statements, gradient_names
+from derivlint.emit.nodes.members import OWNING, Member, MemberKind, members
+from derivlint.emit.template import fill, load
+from derivlint.model import DifferentiabilityInfo, Model
+from derivlint.model.differentiable import cpp_name
+from derivlint.model.torch_lists import VIEWS
+
+TRACEABLE = "TraceableFunction"
+UNTRACEABLE = "Node"
+#: Longer arguments of a call stand on lines of their own.
+LONGEST_ARGUMENTS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class NodeClass:
+    """A node class.
+
+    Attributes:
+        info: what it computes the gradients of.
+        name: its name, ``AddBackward0``.
+        base: its base class.
+        members: its data members.
+        header: the C++ of the class.
+        source: the C++ of its functions; holds the marks of :func:`derivlint.emit.template.number_lines`.
+        file: the name of the YAML file.
+        line: the line of the entry in it.
+    """
+
+    info: DifferentiabilityInfo
+    name: str
+    base: str
+    members: tuple[Member, ...]
+    header: str
+    source: str
+    file: str
+    line: int
+
+
+def node_classes(model: Model) -> tuple[NodeClass, ...]:
+    """The classes of all nodes of a model: those of entries, of ``_copy`` twins of views, then of foreach functions."""
+    return tuple(made for info in _infos(model) if (made := node_class(model, info)) is not None)
+
+
+def _infos(model: Model) -> Iterator[DifferentiabilityInfo]:
+    yield from model.infos
+    # torchgen meets foreach functions by their C++ names
+    foreach = [function for function in model.natives.functions if function.name.is_foreach]
+    for function in sorted(foreach, key=cpp_name):
+        for info in model.match(function).infos.values():
+            if info.source.kind == "foreach":
+                yield info
+
+
+def node_class(model: Model, info: DifferentiabilityInfo) -> NodeClass | None:
+    """The class of one info's node; None where nothing is differentiable."""
+    if info.op is None or not info.args_with_derivatives:
+        return None
+    source = model.source
+    file = yaml_name(source.path)
+    index = info.source.index
+    line = source.position(model.entries[index].node.start).line if index is not None else 1
+    name = str(info.func.name)
+    key = "" if info.key == "Default" else f", {info.key}"
+    origin = f"{file}:{line}: {name}{key}"
+    base = UNTRACEABLE if info.name in VIEWS else TRACEABLE
+    own = members(info)
+    return NodeClass(
+        info,
+        info.op,
+        base,
+        own,
+        _header(info.op, base, own, origin),
+        _source(info, info.op, own, origin, formula_statements(info, source, file)),
+        file,
+        line,
+    )
+
+
+def yaml_name(path: str) -> str:
+    """The name of the YAML file as comments and line directives give it; the same on every machine."""
+    name = PurePath(path).name
+    # a backslash or a line end would go on with the comment
+    return "".join(char if char.isprintable() and char != "\\" else "_" for char in name) or "derivatives.yaml"
+
+
+def _header(name: str, base: str, own: Sequence[Member], origin: str) -> str:
+    release = []
+    statements = list(_release(own))
+    if statements:
+        release.append(fill(load("node_release.h"), statements="\n".join(statements)))
+    if any(member.kind is MemberKind.RETAIN for member in own):
+        release.append(load("node_retain.h"))
+    return fill(
+        load("node_class.h"),
+        origin=origin,
+        name=name,
+        base=base,
+        members="\n".join(member.declaration for member in own),
+        release="\n".join(release),
+    )
+
+
+def _release(own: Sequence[Member]) -> Iterator[str]:
+    for member in own:
+        if member.kind is MemberKind.TENSOR:
+            yield f"{member.name}.reset_data();"
+        elif member.kind in OWNING:
+            yield f"{member.name}.clear();"
+            if member.kind is not MemberKind.SCALAR_LIST:
+                yield f"{member.released} = true;"
+
+
+def _source(info: DifferentiabilityInfo, name: str, own: Sequence[Member], origin: str, formulas: list[str]) -> str:
+    ranges = []
+    for binding in info.args_with_derivatives:
+        size = f"{binding.name}_size_" if binding.is_tensor_list else "1"
+        ranges.append(f"const IndexRange {binding.name}_ix = gen.range({size});")
+    count = len(ranges)
+    tasks = [f"task_should_compute_output({{{binding.name}_ix}})," for binding in info.args_with_derivatives]
+    needs = fill(load("node_needs.cpp"), ranges="\n".join(ranges), count=str(count), tasks="\n".join(tasks))
+    saved = [member for member in own if member.saved is not None]
+    # the order of arguments: sizes of lists, what was saved, whether backward can run again
+    passed = [member for member in own if member.kind is MemberKind.SIZE]
+    passed += saved
+    passed += [member for member in own if member.kind is MemberKind.RETAIN]
+    parameters = ["variable_list&& grads", f"std::array<bool, {count}> needs_input_grad"]
+    parameters += [_parameter(member) for member in passed]
+    names = [member.variable for member in passed]
+    is_locked = any(member.kind in OWNING for member in own)
+    return fill(
+        load("node_class.cpp"),
+        origin=origin,
+        name=name,
+        parameters=_on_lines(parameters),
+        ranges="\n".join(ranges),
+        gradients="\n".join(gradient_names(info)),
+        formulas="\n".join(formulas),
+        lock="std::lock_guard<std::mutex> lock(mutex_);" if is_locked else "",
+        unpacking="\n".join([*_unpacking(saved), needs]),
+        apply_arguments=_arguments(["std::move(grads)", "needs_input_grad", *names]),
+        traced_arguments=_arguments(["*this", "grads", "saved", "needs_input_grad", *names]),
+        collecting="\n".join(_collecting(saved)),
+        before="\n".join(f"saved.before({member.name});" for member in saved),
+        after="\n".join(f"saved.after({member.name});" for member in saved),
+    )
+
+
+def _parameter(member: Member) -> str:
+    # numbers that go with other members are no members that formulas could change
+    reference = "&" if member.saved is not None else ""
+    return f"{member.variable_type}{reference} {member.variable}"
+
+
+def _arguments(arguments: Sequence[str]) -> str:
+    """Arguments on the line of their call, or each on its own where that would be long."""
+    text = ", ".join(arguments)
+    return text if len(text) <= LONGEST_ARGUMENTS else _on_lines(arguments)
+
+
+def _on_lines(items: Sequence[str]) -> str:
+    return "\n    " + ",\n    ".join(items)
+
+
+def _unpacking(saved: Sequence[Member]) -> Iterator[str]:
+    lists = (MemberKind.TENSOR_LIST, MemberKind.OPTIONAL_TENSOR_LIST)
+    for member in saved:
+        if member.kind in lists:
+            yield f"TORCH_CHECK(!{member.released}, ERR_BACKWARD_TWICE);"
+    for member in saved:
+        # an output is unpacked with the node that made it, which a saved output does not keep alive
+        node = "getptr()" if member.is_output else ""
+        if member.kind is MemberKind.TENSOR:
+            yield f"auto {member.variable} = {member.name}.unpack({node});"
+        elif member.kind is MemberKind.TENSOR_LIST:
+            yield f"auto {member.variable} = unpack_list({', '.join(filter(None, (member.name, node)))});"
+        elif member.kind is MemberKind.OPTIONAL_TENSOR_LIST:
+            yield f"auto {member.variable} = unpack_opt_list({', '.join(filter(None, (member.name, node)))});"
+
+
+def _collecting(saved: Sequence[Member]) -> Iterator[str]:
+    for member in saved:
+        if member.kind in OWNING and member.kind is not MemberKind.SCALAR_LIST:
+            yield f"args.collect({member.name}, {'true' if member.is_output else 'false'});"
+        else:
+            yield f"args.collect({member.name});"

@@ -1,0 +1,121 @@
+"""Templates in the shape of the C++ that they become, and the line directives of what is filled in.
+
+A placeholder is ``${name}``. A value of several lines is indented like the line of its placeholder, so that templates
+and what is put into them are both written from the left margin; a placeholder that stands alone on its line disappears
+with the line where its value is empty.
+
+Formulas are enclosed in ``#line`` directives, so that a compiler's message about one names its place in the YAML. The
+directive that ends a formula has to name its own place in the generated file, which is known only when the file is put
+together: :func:`in_yaml` leaves a mark, :func:`number_lines` replaces it.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+
+_FOLDER = Path(__file__).parent / "templates"
+_PLACEHOLDER = re.compile(r"\$\{(\w+)\}")
+_ALONE = re.compile(r"([ \t]*)\$\{(\w+)\}[ \t]*")
+#: Stands where the numbering of the generated file begins again; no C++ holds this character.
+_BACK = "#line \x00"
+
+
+class TemplateError(Exception):
+    """A template and the parts that it is filled with do not belong together."""
+
+
+@cache
+def load(name: str) -> str:
+    """The text of a template file, without the newline at its end."""
+    return (_FOLDER / name).read_text(encoding="utf-8").removesuffix("\n")
+
+
+# A compiled line: its literal pieces and placeholders in turn, the indentation, and whether a placeholder stands alone.
+_Line = tuple[tuple[str, ...], str, bool]
+
+
+@cache
+def _compiled(text: str) -> tuple[tuple[_Line, ...], frozenset[str]]:
+    lines: list[_Line] = []
+    names: set[str] = set()
+    for line in text.split("\n"):
+        alone = _ALONE.fullmatch(line)
+        if alone is not None:
+            lines.append(((alone[1], alone[2], ""), alone[1], True))
+            names.add(alone[2])
+            continue
+        pieces = tuple(_PLACEHOLDER.split(line))
+        names.update(pieces[1::2])
+        lines.append((pieces, line[: len(line) - len(line.lstrip(" \t"))], False))
+    return tuple(lines), frozenset(names)
+
+
+def fill(text: str, **parts: str) -> str:
+    """A template with its placeholders replaced.
+
+    Args:
+        text: the template.
+        parts: the value of every placeholder.
+
+    Raises:
+        TemplateError: a placeholder has no value, or a value has no placeholder.
+    """
+    lines, names = _compiled(text)
+    if names != parts.keys():
+        missing, unknown = sorted(names - parts.keys()), sorted(parts.keys() - names)
+        raise TemplateError(f"values without placeholder: {unknown}; placeholders without value: {missing}")
+    filled: list[str] = []
+    for pieces, indent, is_alone in lines:
+        if len(pieces) == 1:
+            filled.append(pieces[0])
+        elif is_alone:
+            value = parts[pieces[1]]
+            if value:
+                filled.append(indent + indented(value, indent))
+        else:
+            filled.append(
+                "".join(indented(parts[piece], indent) if index % 2 else piece for index, piece in enumerate(pieces))
+            )
+    return "\n".join(filled)
+
+
+def indented(text: str, indent: str) -> str:
+    """A text whose lines after the first are indented, but for empty lines and preprocessor directives."""
+    if not indent or "\n" not in text:
+        return text
+    first, *others = text.split("\n")
+    return "\n".join([first, *(indent + line if line and line[0] != "#" else line for line in others)])
+
+
+def quoted(text: str) -> str:
+    """A text as a C++ string literal."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'
+
+
+def in_yaml(expression: str, file: str, line: int) -> str:
+    """An expression on lines of its own, which the compiler takes for lines of the YAML file.
+
+    Text must stand before the expression, and text must follow it.
+    """
+    return f"\n#line {line} {quoted(file)}\n{expression}\n{_BACK}\n"
+
+
+def number_lines(text: str, file: str) -> str:
+    """A whole generated file, with the directives that end formulas in place.
+
+    Args:
+        text: the text of the file, from its first line.
+        file: its name.
+    """
+    head, *others = text.split(_BACK)
+    name = quoted(file)
+    done = [head]
+    line = 1 + head.count("\n")
+    for part in others:
+        # the directive numbers the line that follows it
+        done.append(f"#line {line + 1} {name}{part}")
+        line += part.count("\n")
+    return "".join(done)

@@ -1,0 +1,5 @@
+${results} = [&]() -> ${return_type} {
+  ${decomposition}
+  ${guard}
+  return ${call};
+}();

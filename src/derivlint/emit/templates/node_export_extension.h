@@ -1,0 +1,2 @@
+#define NODE_CLASS
+#define NODE_CONSTRUCTOR

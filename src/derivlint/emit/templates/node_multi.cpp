@@ -1,0 +1,5 @@
+if (${any_needed}) {
+  ${mask}
+  auto grad_result = ${value};
+  ${copies}
+}

@@ -1,0 +1,265 @@
+"""Building an extension: one run of the compiler for each source, two at a time, and the linker.
+
+Object files are named by a digest of all that they are made from, so that only what changed is compiled again. What
+the objects need and PyTorch's libraries hide is called through stubs (:mod:`derivlint.emit.helpers`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from derivlint.compiler.gxx import (
+    CompilerError,
+    Completed,
+    Toolchain,
+    compile_command,
+    find_toolchain,
+    first_error,
+    run,
+)
+from derivlint.emit.helpers import ElfError, machine_of, stubs_source, unresolved
+from derivlint.emit.helpers.needed import base_name
+from derivlint.runtime.manifest import Manifest, read_manifest
+
+LIBRARY = "libtorch_cpu.so"
+#: The libraries that an extension is linked with.
+LINKED = ("torch_cpu", "c10")
+BUILD_FOLDER = "build"
+JOBS = 2
+#: As PyTorch itself is built: what a header does not mark as exported belongs to the library that compiles it.
+FLAGS = ("-fPIC", "-fvisibility=hidden", "-fvisibility-inlines-hidden", "-fdiagnostics-color=never")
+#: The user's own FunctionsManual is what formulas call, also where PyTorch's library exports functions of that name.
+_LINK_FLAGS = ("-shared", "-Wl,-Bsymbolic-functions", "-Wl,-z,defs", "-Wl,-z,noexecstack")
+
+
+class BuildError(Exception):
+    """An extension cannot be built.
+
+    Attributes:
+        output: what the compiler or the linker said; empty where they were not asked.
+    """
+
+    def __init__(self, message: str, output: str = "") -> None:
+        super().__init__(message)
+        self.output = output
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A built extension.
+
+    Attributes:
+        library: the file to load.
+        compiled: the sources that had to be compiled.
+        stubs: the number of hidden helpers that are called through stubs.
+    """
+
+    library: Path
+    compiled: tuple[str, ...]
+    stubs: int
+
+
+def build(
+    folder: Path,
+    *,
+    build_folder: Path | None = None,
+    compiler: str | None = None,
+    optimize: str = "-O0",
+    progress: Callable[[str], None] = lambda what: None,
+) -> Built:
+    """Build the extension in a folder, as far as it is not built yet.
+
+    Args:
+        folder: where the extension was emitted.
+        build_folder: where object files and the library go; ``build`` in the folder by default.
+        compiler: the name of the C++ compiler.
+        optimize: the compiler's option for optimization.
+        progress: is told what is being done.
+
+    Raises:
+        ManifestError: there is no extension.
+        BuildError: it does not compile or link, or there is no compiler or no PyTorch to build it for.
+    """
+    if sys.platform != "linux":
+        raise BuildError("extensions are built on Linux only; CMakeLists.txt builds them elsewhere")
+    manifest = read_manifest(folder)
+    try:
+        toolchain = find_toolchain(compiler)
+    except CompilerError as error:
+        raise BuildError(str(error)) from error
+    place = build_folder if build_folder is not None else folder / BUILD_FOLDER
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        return _Builder(folder, place, manifest, toolchain, optimize, progress).build()
+    except OSError as error:
+        raise BuildError(f'cannot build in "{place}": {error.strerror or error}') from error
+    except (CompilerError, ElfError) as error:
+        raise BuildError(str(error)) from error
+
+
+class _Builder:
+    def __init__(
+        self,
+        folder: Path,
+        place: Path,
+        manifest: Manifest,
+        toolchain: Toolchain,
+        optimize: str,
+        progress: Callable[[str], None],
+    ) -> None:
+        self._folder, self._place, self._manifest = folder, place, manifest
+        self._toolchain, self._optimize, self._progress = toolchain, optimize, progress
+        self._libraries = toolchain.includes[0].parent / "lib"
+
+    def build(self) -> Built:
+        objects = {name: self._object(name, digest) for name, digest in self._digests().items()}
+        library = self._place / f"{self._manifest.target}-{_digest([str(path.name) for path in objects.values()])}.so"
+        todo = [name for name, path in objects.items() if not path.is_file()]
+        stubs = library.with_suffix(".S")
+        if not todo and library.is_file() and stubs.is_file():
+            return Built(library, (), _count(stubs))
+        with ThreadPoolExecutor(max_workers=JOBS) as pool:
+            results = list(pool.map(lambda name: self._compile(name, objects[name]), todo))
+        for name, result in zip(todo, results, strict=True):
+            if result.status:
+                raise BuildError(f'"{name}" does not compile: {first_error(result.stderr)}', result.stderr)
+        self._write_stubs(list(objects.values()), stubs)
+        self._link(list(objects.values()), stubs, library)
+        self._remove_old({*objects.values(), library, stubs})
+        return Built(library, tuple(todo), _count(stubs))
+
+    def _digests(self) -> dict[str, str]:
+        """What each source is compiled from: its text, the headers of the folder, PyTorch, the compiler, options."""
+        headers = [_read(self._folder / name) for name in self._manifest.files if name.endswith(".h")]
+        common = [*headers, self._toolchain.compiler.version.encode(), " ".join((*FLAGS, self._optimize)).encode()]
+        common += [str(path).encode() for path in self._toolchain.includes]
+        torch_cpu = self._libraries / LIBRARY
+        if not torch_cpu.is_file():
+            raise BuildError(f'no "{LIBRARY}" in "{self._libraries}": torch has no library to link with')
+        status = torch_cpu.stat()
+        # a file of hundreds of megabytes is told from another by its size and the time it was installed
+        common.append(f"{status.st_size} {status.st_mtime_ns}".encode())
+        return {name: _digest([*common, _read(self._folder / name)]) for name in self._manifest.sources}
+
+    def _object(self, name: str, digest: str) -> Path:
+        return self._place / f"{Path(name).stem}-{digest}.o"
+
+    def _compile(self, name: str, target: Path) -> Completed:
+        self._progress(f"compiling {name}")
+        # a compilation that was broken off must not leave an object that seems to be whole
+        unfinished = target.with_suffix(f".{os.getpid()}.new")
+        options = [*FLAGS, self._optimize, f"-I{self._folder.resolve()}"]
+        command = compile_command(self._toolchain, *options, "-c", name, "-o", str(unfinished.resolve()))
+        # the headers of the user's own helpers come before those of the installed PyTorch
+        command[1:1] = [f"-I{(self._folder / 'helpers').resolve()}"]
+        done = run(command, self._folder)
+        if done.status == 0:
+            os.replace(unfinished, target)
+        else:
+            unfinished.unlink(missing_ok=True)
+        return done
+
+    def _write_stubs(self, objects: list[Path], target: Path) -> None:
+        self._progress("looking for hidden helpers")
+        torch_cpu = self._libraries / LIBRARY
+        found = unresolved(objects, [self._libraries / f"lib{name}.so" for name in LINKED], torch_cpu)
+        if found.missing:
+            names = ", ".join(sorted({base_name(name) or name for name in found.missing}))
+            raise BuildError(
+                f"{LIBRARY} offers no {names}; emit with --helpers and the FunctionsManual.cpp of its release"
+            )
+        target.write_text(stubs_source(found.found, machine_of(torch_cpu), LIBRARY), encoding="utf-8")
+
+    def _link(self, objects: list[Path], stubs: Path, library: Path) -> None:
+        self._progress(f"linking {library.name}")
+        unfinished = library.with_suffix(f".{os.getpid()}.new")
+        command = [
+            str(self._toolchain.compiler.path),
+            *_LINK_FLAGS,
+            *(str(path.resolve()) for path in objects),
+            str(stubs.resolve()),
+            f"-L{self._libraries}",
+            *(f"-l{name}" for name in LINKED),
+            f"-Wl,-rpath,{self._libraries}",
+            "-o",
+            str(unfinished.resolve()),
+        ]
+        done = run(command, self._place)
+        if done.status:
+            unfinished.unlink(missing_ok=True)
+            raise BuildError(f"the extension does not link: {first_error(done.stderr)}", done.stderr)
+        os.replace(unfinished, library)
+
+    def _remove_old(self, current: set[Path]) -> None:
+        """Objects of earlier builds of the same sources; a library may be in use and is left."""
+        stems = {Path(name).stem for name in self._manifest.sources}
+        for path in self._place.glob("*-*.o"):
+            if path not in current and path.stem.rpartition("-")[0] in stems:
+                path.unlink(missing_ok=True)
+
+
+@dataclass(frozen=True, slots=True)
+class SourceMessages:
+    """What the compiler says of one source that it refuses."""
+
+    source: str
+    output: str
+
+
+def syntax_errors(
+    folder: Path, *, compiler: str | None = None, progress: Callable[[str], None] = lambda what: None
+) -> list[SourceMessages]:
+    """Have the compiler read every source of an emitted folder without making code.
+
+    Args:
+        folder: a folder with sources; it need be no extension.
+        compiler: the name of the compiler.
+        progress: is told what is being done.
+
+    Raises:
+        BuildError: there is no compiler, or no headers of PyTorch.
+    """
+    try:
+        toolchain = find_toolchain(compiler)
+        names = sorted(str(path.relative_to(folder)) for path in folder.rglob("*.cpp"))
+        with ThreadPoolExecutor(max_workers=JOBS) as pool:
+            results = list(pool.map(partial(_read_only, toolchain, folder, progress), names))
+    except CompilerError as error:
+        raise BuildError(str(error)) from error
+    return [SourceMessages(name, done.stderr) for name, done in zip(names, results, strict=True) if done.status]
+
+
+def _read_only(toolchain: Toolchain, folder: Path, progress: Callable[[str], None], name: str) -> Completed:
+    progress(f"compiling {name}")
+    command = compile_command(
+        toolchain, *FLAGS, "-O0", "-fsyntax-only", "-fmax-errors=0", "-fno-diagnostics-show-caret", f"-I{folder}", name
+    )
+    command[1:1] = [f"-I{folder / 'helpers'}"]
+    return run(command, folder)
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise BuildError(f'cannot read "{path}": {error.strerror or error}') from error
+
+
+def _digest(parts: Sequence[bytes | str]) -> str:
+    made = hashlib.sha256()
+    for part in parts:
+        data = part.encode() if isinstance(part, str) else part
+        made.update(len(data).to_bytes(8, "little") + data)
+    return made.hexdigest()[:20]
+
+
+def _count(stubs: Path) -> int:
+    """How many stubs an assembler file has."""
+    return stubs.read_text(encoding="utf-8").count("%function\n")

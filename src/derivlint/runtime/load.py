@@ -1,0 +1,89 @@
+"""Loading an extension, after which its kernels take the place of PyTorch's own."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from derivlint.runtime.build import BuildError, build
+from derivlint.runtime.manifest import ManifestError, read_manifest
+
+
+class LoadError(Exception):
+    """An extension cannot be built or loaded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Extension:
+    """An extension that is loaded.
+
+    Attributes:
+        library: the loaded file.
+        namespace: the namespace of its node classes.
+        operators: the operators that it overrides, such as ``mul.Tensor``, with the classes of their nodes; None where
+            a kernel makes no node.
+        left_out: operators that it does not override, with the reason.
+    """
+
+    library: Path
+    namespace: str
+    operators: Mapping[str, str | None]
+    left_out: Mapping[str, str]
+
+    def overrides(self, operator: str) -> bool:
+        """Whether the kernel of an operator (``mul.Tensor``) is one of this extension."""
+        return operator in self.operators
+
+
+def load(
+    folder: str | Path,
+    *,
+    build_folder: str | Path | None = None,
+    compiler: str | None = None,
+    optimize: str = "-O0",
+    progress: Callable[[str], None] = lambda what: None,
+) -> Extension:
+    """Build an extension where that is needed, and load it into this process.
+
+    PyTorch warns that kernels are overridden; nothing is done about that. There is no way back in the same process.
+
+    Args:
+        folder: where ``derivlint emit cpp`` wrote it.
+        build_folder: where it is built; ``build`` in the folder by default.
+        compiler: the name of the C++ compiler.
+        optimize: the compiler's option for optimization.
+        progress: is told what is being done.
+
+    Raises:
+        LoadError: torch is not installed, or the extension cannot be built or loaded.
+    """
+    try:
+        import torch
+
+        load_library: Callable[[str], None] = torch.ops.load_library
+    except ImportError as error:
+        raise LoadError(f"no torch to load an extension into: {error}") from error
+    try:
+        manifest = read_manifest(Path(folder))
+        place = Path(build_folder) if build_folder is not None else None
+        built = build(Path(folder), build_folder=place, compiler=compiler, optimize=optimize, progress=progress)
+    except (ManifestError, BuildError) as error:
+        raise LoadError(str(error)) from error
+    library = built.library.resolve()
+    try:
+        load_library(str(library))
+    except (OSError, RuntimeError) as error:
+        raise LoadError(f'cannot load "{library}": {error}') from error
+    _check_helpers(library)
+    return Extension(library, manifest.namespace, manifest.operators, manifest.left_out)
+
+
+def _check_helpers(library: Path) -> None:
+    """Ask the library whether it found the hidden helpers that it calls."""
+    question = ctypes.CDLL(str(library)).derivlint_helpers_problem
+    question.restype = ctypes.c_char_p
+    answer = question()
+    if answer:
+        raise LoadError(answer.decode(errors="replace"))

@@ -1,0 +1,71 @@
+"""What an emitted folder says of itself."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from derivlint.emit.files import FORMAT, MANIFEST, Mode, target_name
+
+
+class ManifestError(Exception):
+    """A folder is none that derivlint emitted, or was emitted by another version."""
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """The contents of an extension's folder.
+
+    Attributes:
+        namespace: the namespace of the node classes.
+        files: the paths of the files.
+        operators: the overridden operators with the classes of their nodes, None where a kernel makes no node.
+        left_out: operators that are not overridden, with the reason.
+    """
+
+    namespace: str
+    files: tuple[str, ...]
+    operators: Mapping[str, str | None]
+    left_out: Mapping[str, str]
+
+    @property
+    def target(self) -> str:
+        """The name of the library."""
+        return target_name(self.namespace)
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """What is compiled."""
+        return tuple(name for name in self.files if name.endswith(".cpp"))
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """The manifest of a folder.
+
+    Raises:
+        ManifestError: there is none that can be understood.
+    """
+    path = folder / MANIFEST
+    try:
+        content = json.loads(path.read_bytes())
+    except OSError as error:
+        reason = error.strerror or error
+        raise ManifestError(f'no extension in "{folder}": cannot read "{MANIFEST}": {reason}') from error
+    except ValueError as error:
+        raise ManifestError(f'"{path}" is no JSON: {error}') from error
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise ManifestError(f'"{path}" is not of format {FORMAT}; emit the extension again')
+    if content.get("mode") != Mode.EXTENSION.value:
+        raise ManifestError(f'"{folder}" was emitted for a build of PyTorch, not as an extension')
+    try:
+        files = tuple(str(name) for name in content["files"])
+        found = Manifest(
+            str(content["namespace"]), files, dict(content["operators"]), dict(content.get("left_out", {}))
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise ManifestError(f'"{path}" is damaged; emit the extension again') from error
+    if any(PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts for name in files):
+        raise ManifestError(f'"{path}" names files outside of the folder')
+    return found

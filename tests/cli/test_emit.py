@@ -1,0 +1,171 @@
+"""``derivlint emit`` and ``derivlint show``: what is written, what is refused, and how it is told."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from derivlint.cli.compiled import messages_of
+from derivlint.lint import Severity
+from derivlint.model import build_model
+from derivlint.schema import NativeFunctions
+from derivlint.source import SourceFile
+from tests.cli.conftest import COS, SIN, Run
+
+FILES = ["CMakeLists.txt", "derivlint.json", "kernels_0.cpp", "loader.cpp", "nodes.h", "nodes_0.cpp"]
+WRONG = SIN.replace("self.cos()", "self.coss()")
+
+
+@pytest.fixture
+def derivatives(here: Path) -> Path:
+    path = here / "derivatives.yaml"
+    path.write_text(SIN + COS)
+    return path
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+
+
+def test_an_extension_is_written_once(run: Run, here: Path, derivatives: Path) -> None:
+    """A second run finds every file as it should be, and touches none."""
+    first = run("emit", "cpp", "--out", "ext", "--ops", "sin")
+    assert (first.status, first.out) == (0, '3 operators and 1 node: 6 of 6 files written to "ext"\n')
+    assert names(here / "ext") == FILES
+    times = {name: (here / "ext" / name).stat().st_mtime_ns for name in FILES}
+    second = run("emit", "cpp", "--out", "ext", "--ops", "sin")
+    assert (second.status, second.out) == (0, '3 operators and 1 node: 0 of 6 files written to "ext"\n')
+    assert {name: (here / "ext" / name).stat().st_mtime_ns for name in FILES} == times
+
+
+def test_only_changed_files_are_rewritten(run: Run, here: Path, derivatives: Path) -> None:
+    """A changed backward formula changes the node and nothing else."""
+    run("emit", "cpp", "--out", "ext", "--ops", "sin")
+    derivatives.write_text((SIN + COS).replace("grad * self.cos().conj()", "grad * self.cos().conj() * 1", 1))
+    told = run("emit", "cpp", "--out", "ext", "--ops", "sin", "--check")
+    stale = [line for line in told.err.splitlines() if line.endswith("is stale")]
+    # the forward formula is automatic and made of the backward one, so that the kernel changes with it
+    assert (told.status, stale) == (1, [f"derivlint: ext/{name} is stale" for name in ("kernels_0.cpp", "nodes_0.cpp")])
+    assert run("emit", "cpp", "--out", "ext", "--ops", "sin").status == 0
+    assert run("emit", "cpp", "--out", "ext", "--ops", "sin", "--check").status == 0
+
+
+def test_files_of_an_earlier_emission_are_removed(run: Run, here: Path, derivatives: Path) -> None:
+    """With fewer shards the files that are no more are removed; files of others stay."""
+    run("emit", "cpp", "--out", "ext", "--shards", "2")
+    assert "nodes_1.cpp" in names(here / "ext")
+    (here / "ext" / "mine.txt").write_text("mine")
+    run("emit", "cpp", "--out", "ext", "--shards", "1")
+    assert names(here / "ext") == sorted([*FILES, "mine.txt"])
+
+
+def test_a_file_with_errors_is_refused(run: Run, here: Path, derivatives: Path) -> None:
+    """The errors are printed and nothing is written, unless their rules are ignored or they do not matter."""
+    derivatives.write_text(WRONG + COS)
+    told = run("emit", "cpp", "--out", "ext")
+    assert told.status == 1
+    assert 'derivatives.yaml:2:21: error: "Tensor" has no member "coss"' in told.out
+    assert told.err == "derivlint: nothing is written: 1 error; --ignore leaves out rules, --force goes on\n"
+    assert not (here / "ext").exists()
+    assert run("emit", "cpp", "--out", "ext", "--ignore", "undefined-member").status == 0
+    assert run("emit", "cpp", "--out", "other", "--force").status == 0
+
+
+def test_the_manifest_names_operators_and_nodes(run: Run, here: Path, derivatives: Path) -> None:
+    """What is overridden stands in the manifest, with the node of each kernel."""
+    run("emit", "cpp", "--out", "ext", "--namespace", "mine::nodes", "--ops", "sin,cos")
+    content = json.loads((here / "ext" / "derivlint.json").read_text())
+    assert content["namespace"] == "mine::nodes"
+    assert content["operators"] == {
+        "cos": "CosBackward0",
+        "cos.out": None,
+        "cos_": "CosBackward0",
+        "sin": "SinBackward0",
+        "sin.out": None,
+        "sin_": "SinBackward0",
+    }
+    assert sorted(content["files"]) == [name for name in FILES if name != "derivlint.json"]
+    assert "namespace mine::nodes {" in (here / "ext" / "nodes.h").read_text()
+
+
+def test_helpers_of_the_user_become_part_of_the_extension(run: Run, here: Path, derivatives: Path) -> None:
+    """A FunctionsManual.cpp is copied, with the header that stands beside it."""
+    (here / "FunctionsManual.cpp").write_text("// helpers\n")
+    (here / "FunctionsManual.h").write_text("// declarations\n")
+    assert run("emit", "cpp", "--out", "ext", "--helpers", "FunctionsManual.cpp").status == 0
+    place = here / "ext" / "helpers" / "torch" / "csrc" / "autograd"
+    assert (place / "FunctionsManual.cpp").read_text() == "// helpers\n"
+    assert (place / "FunctionsManual.h").read_text() == "// declarations\n"
+
+
+def test_in_tree_files_have_pytorchs_names(run: Run, here: Path, derivatives: Path) -> None:
+    """For a build of PyTorch there is neither a loader nor a build file."""
+    assert run("emit", "cpp", "--out", "tree", "--mode", "in-tree", "--ops", "sin", "--shards", "1").status == 0
+    assert names(here / "tree") == ["Functions.h", "Functions_0.cpp", "VariableType_0.cpp", "derivlint.json"]
+    assert "namespace torch::autograd::generated {" in (here / "tree" / "Functions.h").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--ops", "sni"), 'no operator "sni"; did you mean "sin"?'),
+        (("--namespace", "a-b"), '"a-b" is no name of a namespace'),
+        (("--namespace", "torch::mine"), 'an extension cannot be in "torch::mine", where PyTorch has its own classes'),
+        (("--mode", "in-tree", "--helpers", "derivatives.yaml"), "--helpers is for extensions"),
+        (("derivatives.yaml", "other.yaml"), "one derivatives file is wanted, and there are 2"),
+    ],
+)
+def test_wrong_usage_is_told(run: Run, derivatives: Path, arguments: tuple[str, ...], message: str) -> None:
+    """Whatever cannot be done is said in one line, and the status is 2."""
+    told = run("emit", "cpp", "--out", "ext", *arguments)
+    assert told.status == 2
+    assert message in told.err
+
+
+def test_show_prints_node_and_kernels(run: Run, derivatives: Path) -> None:
+    """The listing has the class, its apply and each kernel, with the place in the YAML and no line directives."""
+    told = run("show", "sin")
+    assert told.status == 0
+    assert "#line" not in told.out
+    for text in (
+        "derivatives.yaml:1: sin\n",
+        "SinBackward0 : public TraceableFunction",
+        "variable_list SinBackward0::apply(variable_list&& grads)",
+        "grad * self.cos().conj()",
+        'm.impl("sin", ',
+        'm.impl("sin_", ',
+        'm.impl("sin.out", ',
+    ):
+        assert text in told.out
+    assert "CosBackward0" not in told.out
+
+
+def test_show_of_one_function_has_only_its_kernel(run: Run, derivatives: Path) -> None:
+    """A name with an overload, or of an in-place function, means that function."""
+    told = run("show", "sin_")
+    assert 'm.impl("sin_", ' in told.out
+    assert 'm.impl("sin", ' not in told.out
+
+
+def test_show_of_an_operator_without_entry_is_told(run: Run, derivatives: Path) -> None:
+    told = run("show", "tan")
+    assert (told.status, told.err) == (2, 'derivlint: "tan" gets no code: no entry applies to it\n')
+
+
+def test_messages_of_a_compiler_point_into_the_formula(bundled_natives: NativeFunctions) -> None:
+    """The quoted word is the place where the formula has it once; an automatic formula only follows."""
+    model = build_model(SourceFile.from_bytes("some/derivatives.yaml", (WRONG + COS).encode()), bundled_natives)
+    output = (
+        "some/derivatives.yaml:2:13: error: 'class at::Tensor' has no member named 'coss'; did you mean 'cos'?\n"
+        "some/derivatives.yaml:3:40: error: 'class at::Tensor' has no member named 'coss'; did you mean 'cos'?\n"
+        "derivatives.yaml:2:13: error: 'class at::Tensor' has no member named 'coss'; did you mean 'cos'?\n"
+        "kernels_0.cpp:17:3: error: 'x' was not declared\n"
+        "kernels_0.cpp:18:3: note: declared here\n"
+    )
+    found = messages_of(model, [output])
+    assert found.others == ["kernels_0.cpp:17:3: error: 'x' was not declared"]
+    (item,) = found.diagnostics
+    assert model.source.text[item.span.start : item.span.end] == "coss"
+    assert (item.rule, item.severity, item.key) == ("compiler-error", Severity.ERROR, "self")

@@ -1,0 +1,379 @@
+"""Autograd kernels: what they hold, which there are, and that they compile against PyTorch's headers."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections import Counter
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from torchgen.api import cpp
+from torchgen.api.autograd import match_differentiability_info
+from torchgen.gen import parse_native_yaml
+from torchgen.packaged.autograd import gen_variable_type
+from torchgen.packaged.autograd.gen_inplace_or_view_type import use_derived
+from torchgen.packaged.autograd.load_derivatives import load_derivatives
+
+from derivlint.emit.kernels import SHIPPED_NAMESPACE, SHIPPED_NODES, Kernel, kernels, kernels_source
+from derivlint.emit.kernels.lists import RESET_GRAD_ACCUMULATOR, WITHOUT_GENERIC_KERNEL
+from derivlint.formula.vocabulary import words
+from derivlint.model.model import Model, build_model
+from derivlint.schema import NativeFunctions
+from derivlint.source import SourceFile
+
+#: Operators of every kind: unary, binary, reduction, view, list, several outputs, optional arguments, foreach,
+#: complex, dispatch keys, conditions, without formula, without entry, other dispatch keys, decomposed, never
+#: differentiable, resetting the accumulator.
+KINDS = words(
+    """
+    neg mul sum squeeze t select unbind cat stack index linalg_eigh _linalg_svd convolution native_layer_norm lerp
+    addcmul _foreach_addcmul _foreach_mul _foreach_norm _foreach_zero _prelu_kernel cholesky to_sparse set
+    embedding_dense_backward _cudnn_rnn argmax bernoulli max_pool2d_with_indices abs scatter_reduce put index_put
+    _test_autograd_multiple_dispatch _fused_sgd _coalesced div q_per_channel_scales
+    """
+)
+
+
+@pytest.fixture(scope="module")
+def model(derivatives_path: Path, installed_natives: NativeFunctions) -> Model:
+    return build_model(SourceFile.read(derivatives_path), installed_natives)
+
+
+@pytest.fixture(scope="module")
+def all_kernels(model: Model) -> dict[tuple[str, str], Kernel]:
+    return {(str(kernel.function.name), kernel.dispatch_key): kernel for kernel in kernels(model)}
+
+
+@pytest.fixture(scope="module")
+def torchgen_kernels(
+    derivatives_path: Path, native_functions_path: Path, tags_path: Path
+) -> dict[tuple[str, str], tuple[str, str]]:
+    """Registration and definition of every kernel that torchgen generates."""
+    infos, _ = load_derivatives(str(derivatives_path), str(native_functions_path), str(tags_path))
+    natives = parse_native_yaml(str(native_functions_path), str(tags_path)).native_functions
+    found: dict[tuple[str, str], tuple[str, str]] = {}
+    for match in match_differentiability_info(sorted(natives, key=lambda each: cpp.name(each.func)), infos):
+        if not use_derived(match):
+            continue
+        made = gen_variable_type.gen_variable_type_func(match)
+        for part, (registration,) in made.items():
+            if part.startswith("wrapper_registrations_"):
+                key = part.removeprefix("wrapper_registrations_")
+                (definition,) = made[f"type_derived_method_definitions_{key}"]
+                name = (str(match.func.func.name), "Autograd" if key == "Default" else key)
+                found[name] = registration, definition
+    return found
+
+
+def only(natives: NativeFunctions, text: str, name: str) -> Kernel:
+    """The kernel of a function, of a file with that text."""
+    (kernel,) = kernels(build_model(SourceFile("d.yaml", text), natives), [name])
+    return kernel
+
+
+# ---- single kernels
+
+NEG = """\
+- name: neg(Tensor self) -> Tensor
+  self: grad.neg()
+  result: auto_linear
+"""
+MUL = """\
+- name: mul.Tensor(Tensor self, Tensor other) -> Tensor
+  self: grad * other
+  other: grad * self
+  result: other_t * self_p + self_t * other_p
+"""
+
+
+def test_functional_kernel(installed_natives: NativeFunctions) -> None:
+    kernel = only(installed_natives, MUL, "mul.Tensor")
+    assert (kernel.dispatch_key, kernel.name, kernel.line, kernel.node) == (
+        "Autograd",
+        "mul_Tensor_kernel",
+        1,
+        "MulBackward0",
+    )
+    assert kernel.registration == 'm.impl("mul.Tensor", TORCH_FN(mul_Tensor_kernel));'
+    assert (
+        kernel.listing
+        == """\
+// d.yaml:1: mul.Tensor
+at::Tensor mul_Tensor_kernel(c10::DispatchKeySet ks, const at::Tensor & self, const at::Tensor & other) {
+  expect_defined(self, "self", 0);
+  expect_defined(other, "other", 1);
+  [[maybe_unused]] auto _any_requires_grad = compute_requires_grad(self, other);
+  [[maybe_unused]] const bool _any_has_forward_grad_result = has_tangent(self) || has_tangent(other);
+  c10::intrusive_ptr<nodes::MulBackward0> grad_fn;
+  if (_any_requires_grad) {
+    grad_fn = c10::make_intrusive<nodes::MulBackward0>();
+    grad_fn->set_next_edges(collect_next_edges(self, other));
+    if (grad_fn->should_compute_output(0)) {
+      grad_fn->other_ = SavedVariable(other, false);
+    }
+    if (grad_fn->should_compute_output(1)) {
+      grad_fn->self_ = SavedVariable(self, false);
+    }
+  }
+  auto result = [&]() -> at::Tensor {
+    at::AutoDispatchBelowADInplaceOrView guard;
+    return at::_ops::mul_Tensor::redispatch(ks & c10::after_autograd_keyset, self, other);
+  }();
+  if (grad_fn) {
+    set_history(flatten_tensor_args(result), grad_fn);
+  }
+  ::std::optional<at::Tensor> result_new_fw_grad_opt = ::std::nullopt;
+  if (_any_has_forward_grad_result && result.defined()) {
+    auto self_t_raw = toNonOptFwGrad(self);
+    auto self_tensor = toNonOptTensor(self);
+    auto self_t = tangent_or_zero(self_t_raw, self_tensor);
+    auto self_p = toNonOptPrimal(self);
+    auto other_t_raw = toNonOptFwGrad(other);
+    auto other_tensor = toNonOptTensor(other);
+    auto other_t = tangent_or_zero(other_t_raw, other_tensor);
+    auto other_p = toNonOptPrimal(other);
+    result_new_fw_grad_opt =
+    other_t * self_p + self_t * other_p
+  ;
+  }
+  set_tangent(result, result_new_fw_grad_opt, false);
+  return result;
+}"""
+    )
+
+
+def test_inplace_kernel_writes_into_the_tangent(installed_natives: NativeFunctions) -> None:
+    assert (
+        only(installed_natives, NEG, "neg_").listing
+        == """\
+// d.yaml:1: neg_
+at::Tensor & neg__kernel(c10::DispatchKeySet ks, at::Tensor & self) {
+  expect_defined(self, "self", 0);
+  [[maybe_unused]] auto _any_requires_grad = compute_requires_grad(self);
+  [[maybe_unused]] const bool _any_has_forward_grad_self = has_tangent(self);
+  check_inplace(self, _any_requires_grad);
+  c10::intrusive_ptr<nodes::NegBackward0> grad_fn;
+  if (_any_requires_grad) {
+    grad_fn = c10::make_intrusive<nodes::NegBackward0>();
+    grad_fn->set_next_edges(collect_next_edges(self));
+  }
+  {
+    at::AutoDispatchBelowAutograd guard;
+    at::_ops::neg_::redispatch(ks & c10::after_autograd_keyset, self);
+  }
+  if (grad_fn) {
+    rebase_history(flatten_tensor_args(self), grad_fn);
+  }
+  ::std::optional<at::Tensor> self_new_fw_grad_opt = ::std::nullopt;
+  if (_any_has_forward_grad_self && self.defined()) {
+    auto self_t_raw = toNonOptFwGrad(self);
+    auto self_tensor = toNonOptTensor(self);
+    auto self_t = tangent_to_write(self_t_raw, self_tensor);
+    self_t = GradMode::is_enabled() ? self_t.clone() : self_t;
+    self_new_fw_grad_opt =
+    self_t_raw.defined() ? self_t_raw.copy_(at::neg(self_t)) : at::neg(self_t)
+  ;
+  }
+  set_tangent(self, self_new_fw_grad_opt, true);
+  return self;
+}"""
+    )
+
+
+def test_out_kernel_refuses_gradients_and_tangents(installed_natives: NativeFunctions) -> None:
+    assert (
+        only(installed_natives, NEG, "neg.out").listing
+        == """\
+// d.yaml:1: neg.out
+at::Tensor & neg_out_out_kernel(c10::DispatchKeySet ks, const at::Tensor & self, at::Tensor & out) {
+  expect_defined(self, "self", 0);
+  expect_defined(out, "out", 1);
+  if (compute_requires_grad(self)) {
+    throw_error_out_requires_grad("neg");
+  }
+  if (compute_requires_grad(out)) {
+    throw_error_out_requires_grad("neg");
+  }
+  {
+    at::AutoDispatchBelowAutograd guard;
+    at::_ops::neg_out::redispatch(ks & c10::after_autograd_keyset, self, out);
+  }
+  TORCH_CHECK_NOT_IMPLEMENTED(!(has_tangent(self) || has_tangent(out)), \
+"Trying to use forward AD with neg_out that does not support it because it is an out= function");
+  return out;
+}"""
+    )
+
+
+def test_operator_without_entry_gets_the_generic_kernel(installed_natives: NativeFunctions) -> None:
+    found = kernels(build_model(SourceFile("d.yaml", NEG), installed_natives), ["acos.out"])
+    assert [(each.registration, each.text, each.line, each.is_generic) for each in found] == [
+        ('m.impl("acos.out", torch::autograd::autogradNotImplementedFallback());', "", None, True)
+    ]
+
+
+def test_operators_are_chosen_by_full_name_name_or_base(installed_natives: NativeFunctions) -> None:
+    model = build_model(SourceFile("d.yaml", MUL), installed_natives)
+
+    def names(*operators: str) -> list[str]:
+        return [str(kernel.function.name) for kernel in kernels(model, operators)]
+
+    assert names("mul.Tensor") == ["mul.Tensor"]
+    assert "mul.Tensor" not in names("mul_")
+    assert set(names("mul")) >= {"mul.Tensor", "mul.out", "mul_.Tensor"}
+    assert names("no_such_operator") == []
+
+
+# ---- against torchgen
+
+
+def test_kernels_are_those_of_torchgen(
+    all_kernels: dict[tuple[str, str], Kernel], torchgen_kernels: dict[tuple[str, str], tuple[str, str]]
+) -> None:
+    assert all_kernels.keys() == torchgen_kernels.keys()
+    generic = {name for name, (registration, _) in torchgen_kernels.items() if "NotImplementedFallback" in registration}
+    assert {name for name, kernel in all_kernels.items() if kernel.is_generic} == generic
+
+
+def test_every_statement_about_differentiation_is_torchgens(
+    all_kernels: dict[tuple[str, str], Kernel], torchgen_kernels: dict[tuple[str, str], tuple[str, str]]
+) -> None:
+    different = {
+        name: (theirs, own)
+        for name, kernel in all_kernels.items()
+        if (theirs := _statements(torchgen_kernels[name][1], is_out=kernel.function.schema.is_out))
+        != (own := _statements(kernel.listing, is_out=kernel.function.schema.is_out))
+    }
+    assert different == {}
+
+
+_STATEMENTS = re.compile(
+    r"(?=("
+    r"grad_fn->\w+=(?!=)[^;]*;|if\(grad_fn->should_compute_output[^{]*\{|check_no_requires_grad\([^;]*;"
+    r"|throw_error\w+\([^;]*;|check_inplace\([^;]*;|(?:set|rebase)_history\([^;]*;"
+    r"|compute_requires_grad\([^;{]*[;{]|collect_next_edges\([^;]*;|original_selfs?(?:\[i\])?=[^;]*;"
+    r"|\w+_new_fw_grad_opts?(?:\[i\])?=(?!=)[^;]*;|AutoDispatch\w+guard|run_jit_decomposition\w+"
+    r"|reset_grad_accumulator\(|TORCH_CHECK_NOT_IMPLEMENTED[^;]*;|_any_has_forward_grad_\w+(?:\[i\])?=[^;]*;|auto\w+_p=toNonOptPrimal\([^;]*;"
+    r"|auto\w+_t_raw=toNonOptFwGrad\([^;]*;|WRITTEN|READ|_any_requires_grad&=[^;]*;"
+    r"))"
+)
+_UNDIFFERENTIATED = ("set_history", "rebase_history", "compute_requires_grad", "_any_has_forward_grad")
+
+
+def _statements(text: str, *, is_out: bool) -> Counter[str]:
+    """The statements that matter, without blanks and in the same words for both."""
+    text = re.sub(r"#ifndef NDEBUG.*?#endif", "", text, flags=re.S)
+    text = re.sub(r"//.*", "", text)
+    text = re.sub(r"\s+", "", text.replace("at::zeros_symint(", "WRITTEN(").replace("tangent_to_write(", "WRITTEN("))
+    for theirs, own in (
+        (r"at::_efficientzerotensor_symint\(", "READ("),
+        (r"tangent_or_zero\(", "READ("),
+        (r"nodes::", ""),
+        (r"isFwGradDefinedTensorList\(", "any_tangent("),
+        (r"isFwGradDefined\(", "has_tangent("),
+        (r"ith_requires_grad", "_requires_grad"),
+        (r"differentiable_outputs\[i\]", "self[i]"),
+        (r"auto&(\w+)_new_fw_grad_opt=\1_new_fw_grad_opts\[i\];", ""),
+        (r"\w+_new_fw_grad_opt=::std::nullopt;", ""),
+    ):
+        text = re.sub(theirs, own, text)
+    # an out function throws where anything requires a gradient, so that torchgen's other statements do nothing
+    skipped = _UNDIFFERENTIATED if is_out else ()
+    found = (statement for statement in _STATEMENTS.findall(text) if not statement.startswith(skipped))
+    return Counter(_without_parentheses(statement) for statement in found)
+
+
+def _without_parentheses(statement: str) -> str:
+    """A condition without the parentheses that only group it."""
+    is_condition = statement.startswith(("_any_has_forward_grad", "TORCH_CHECK_NOT_IMPLEMENTED"))
+    return re.sub(r"[()]", "", statement) if is_condition else statement
+
+
+def test_lists_of_operators_are_torchgens(all_kernels: dict[tuple[str, str], Kernel]) -> None:
+    assert gen_variable_type.RESET_GRAD_ACCUMULATOR | {"resize_"} == RESET_GRAD_ACCUMULATOR
+    assert WITHOUT_GENERIC_KERNEL == (
+        gen_variable_type.DONT_ENFORCE_SAME_TENSOR_IMPL_OR_STORAGE
+        | gen_variable_type.DONT_ENFORCE_STORAGE_IMPL_USE_COUNT
+        | gen_variable_type.DONT_ENFORCE_TENSOR_IMPL_USE_COUNT
+    )
+
+
+# ---- files
+
+
+def source_of(found: tuple[Kernel, ...]) -> str:
+    return kernels_source(found, "checked", nodes_header=SHIPPED_NODES, nodes_namespace=SHIPPED_NAMESPACE)
+
+
+def test_emission_is_deterministic(derivatives_path: Path, installed_natives: NativeFunctions, model: Model) -> None:
+    again = build_model(SourceFile.read(derivatives_path), installed_natives)
+    assert source_of(kernels(again)) == source_of(kernels(model))
+
+
+def test_registrations_are_grouped_by_dispatch_key(model: Model) -> None:
+    source = source_of(kernels(model, ["_test_autograd_multiple_dispatch.fullcoverage"]))
+    blocks = re.findall(r"^TORCH_LIBRARY_IMPL\(aten, (\w+), m\) \{\n((?:  .*\n)+)\}", source, flags=re.M)
+    name = "_test_autograd_multiple_dispatch"
+    assert [(key, body.strip()) for key, body in blocks] == [
+        ("Autograd", f'm.impl("{name}.fullcoverage", TORCH_FN({name}_fullcoverage_kernel));'),
+        (
+            "AutogradCUDA",
+            f'm.impl("{name}.fullcoverage", TORCH_FN({name}_fullcoverage_AutogradCUDA_kernel));',
+        ),
+        (
+            "AutogradNestedTensor",
+            f'm.impl("{name}.fullcoverage", TORCH_FN({name}_fullcoverage_AutogradNestedTensor_kernel));',
+        ),
+    ]
+
+
+def test_formulas_are_lines_of_the_yaml_and_the_rest_lines_of_the_file(installed_natives: NativeFunctions) -> None:
+    model = build_model(SourceFile("d.yaml", MUL), installed_natives)
+    lines = kernels_source(kernels(model, ["mul.Tensor"]), "ns", file_name="k.cpp").split("\n")
+    directives = [(number, line) for number, line in enumerate(lines, 1) if line.startswith("#line")]
+    (there, back) = directives
+    assert there[1] == '#line 4 "d.yaml"'
+    assert lines[there[0]].strip() == "other_t * self_p + self_t * other_p"
+    assert back == (there[0] + 2, f'#line {there[0] + 3} "k.cpp"')
+
+
+def _compile(source: str, folder: Path) -> str:
+    """What g++ says of a source file and of the signatures of its kernels, with PyTorch's headers."""
+    compiler = shutil.which("g++")
+    spec = find_spec("torch")
+    if compiler is None or spec is None or spec.origin is None:
+        pytest.skip("needs g++ and torch")
+    include = Path(spec.origin).parent / "include"
+    path = folder / "kernels.cpp"
+    path.write_text(source, encoding="utf-8")
+    arguments = ["-std=c++20", "-O0", "-fsyntax-only", f"-I{include}", f"-I{include}/torch/csrc/api/include"]
+    done = subprocess.run([compiler, *arguments, str(path)], capture_output=True, text=True, check=False)
+    return "\n".join(line for line in done.stderr.split("\n") if "error" in line) or str(done.returncode)
+
+
+def _with_signature_checks(source: str, found: tuple[Kernel, ...]) -> str:
+    """The source, with the assertion that every kernel has the signature that the operator is registered with."""
+    checks = "".join(
+        f"static_assert(std::is_same_v<decltype({kernel.name}), "
+        f"decltype(at::_ops::{kernel.function.name.unambiguous_name}::redispatch)>);\n"
+        for kernel in found
+        if not kernel.is_generic
+    )
+    head, mark, tail = source.partition("TORCH_LIBRARY_IMPL(")
+    return head + checks + mark + tail
+
+
+def test_kernels_of_every_kind_compile(model: Model, tmp_path: Path) -> None:
+    found = kernels(model, KINDS)
+    assert len({kernel.function.name.base for kernel in found}) > 30
+    assert _compile(_with_signature_checks(source_of(found), found), tmp_path) == "0"
+
+
+@pytest.mark.skipif("DERIVLINT_FULL" not in os.environ, reason="takes two minutes; set DERIVLINT_FULL")
+def test_all_kernels_compile(model: Model, tmp_path: Path) -> None:
+    found = kernels(model)
+    assert _compile(_with_signature_checks(source_of(found), found), tmp_path) == "0"
