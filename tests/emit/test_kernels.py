@@ -53,7 +53,9 @@ def torchgen_kernels(
     derivatives_path: Path, native_functions_path: Path, tags_path: Path
 ) -> dict[tuple[str, str], tuple[str, str]]:
     """Registration and definition of every kernel that torchgen generates."""
-    infos, _ = load_derivatives(str(derivatives_path), str(native_functions_path), str(tags_path))
+    cached, _ = load_derivatives(str(derivatives_path), str(native_functions_path), str(tags_path))
+    # torchgen adds the infos of foreach functions to what it keeps
+    infos = dict(cached)
     natives = parse_native_yaml(str(native_functions_path), str(tags_path)).native_functions
     found: dict[tuple[str, str], tuple[str, str]] = {}
     for match in match_differentiability_info(sorted(natives, key=lambda each: cpp.name(each.func)), infos):

@@ -99,7 +99,9 @@ class Torchgen:
     """
 
     def __init__(self, derivatives: Path, natives: Path, tags: Path) -> None:
-        infos, keys = load_derivatives(str(derivatives), str(natives), str(tags))
+        cached, keys = load_derivatives(str(derivatives), str(natives), str(tags))
+        # torchgen adds the infos of foreach functions to what it keeps
+        infos = dict(cached)
         self.used_dispatch_keys = sorted(keys)
         self.infos = [info_row(info, key) for by_key in infos.values() for key, info in by_key.items()]
         written = {id(by_key) for by_key in infos.values()}
