@@ -1,4 +1,4 @@
-"""Names, calls, members and constructors: what they stand for, and whether they can be used like that."""
+"""Calls and members: what they stand for, and whether they can be used like that."""
 
 from __future__ import annotations
 
@@ -6,103 +6,27 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from derivlint.cpp.canonical import canonical_type
-from derivlint.cpp.conversion import ARITHMETIC, IMPOSSIBLE, INTEGERS, element_of, template_of
+from derivlint.cpp.construction import construct
+from derivlint.cpp.conversion import INTEGERS, template_of
 from derivlint.cpp.declaration import Function
-from derivlint.cpp.library import BUILT_IN, NOTHING, Found, opaque
-from derivlint.cpp.lookup import Kind, Meaning, look_up, qualified_meaning, resolve_namespace
+from derivlint.cpp.library import NOTHING, Found, opaque
+from derivlint.cpp.lookup import Kind, Meaning, look_up
+from derivlint.cpp.naming import check_template_arguments, meaning_of, undeclared
 from derivlint.cpp.overloads import Outcome, Resolution, resolve
 from derivlint.cpp.problem import TypeProblemKind
 from derivlint.cpp.scope import associated_namespaces
-from derivlint.cpp.value import BRACES, FUNCTION, LVALUE, TEMPORARY, TENSOR, UNKNOWN, UNKNOWN_VALUE, Value
+from derivlint.cpp.value import BRACES, FUNCTION, LVALUE, TENSOR, UNKNOWN, UNKNOWN_VALUE, Value
 from derivlint.formula import Call, Member, Name, Number, TypeName
 
 if TYPE_CHECKING:
     from derivlint.cpp.inference import Inference
-    from derivlint.formula import Cast, Construct, Expr
 
 SYMINT = "_symint"
 POWER = "pow"
-#: The words of built-in types, and what may stand beside a type.
-TYPE_WORDS = BUILT_IN | {"const", "volatile", "typename", "struct", "class", "auto", "signed"}
-#: The namespaces that formulas name.
-NAMESPACES = ("at", "c10", "std", "torch")
 #: Casts that look like calls of a template.
 NAMED_CASTS = frozenset({"static_cast", "const_cast", "reinterpret_cast", "dynamic_cast"})
 #: What ``->`` can be used on, beside pointers.
 POINTER_LIKE = frozenset({"optional", "intrusive_ptr", "shared_ptr", "unique_ptr", "MaybeOwned", "OptionalArrayRef"})
-
-
-# ---- names that are not called
-
-
-def named_value(typer: Inference, node: Name) -> Value:
-    """The value of a name that is no variable: a constant, or something that cannot stand alone."""
-    meaning = meaning_of(typer, node)
-    if meaning.kind is Kind.VARIABLE:
-        return Value(meaning.type or UNKNOWN, LVALUE)
-    if meaning.kind is Kind.FUNCTION:
-        if len(meaning.functions.functions) == 1 and not meaning.functions.functions[0].template:
-            return Value(FUNCTION)
-        return typer.report(TypeProblemKind.NOT_CALLED, node, name=node.spelling)
-    if meaning.kind is Kind.TYPE:
-        return typer.report(TypeProblemKind.NOT_CALLED, node, name=node.spelling, wanted=(meaning.type or "",))
-    if meaning.kind is Kind.NOTHING:
-        return _undeclared(typer, node, meaning, TypeProblemKind.UNDECLARED_NAME)
-    return UNKNOWN_VALUE
-
-
-def meaning_of(typer: Inference, node: Name) -> Meaning:
-    """What a name stands for where it is neither a variable of the scope nor a keyword."""
-    if node.simple is not None:
-        return look_up(typer.library, typer.scope, node.simple)
-    return qualified_meaning(typer.library, typer.scope, node)
-
-
-def _undeclared(typer: Inference, node: Name, meaning: Meaning, kind: TypeProblemKind) -> Value:
-    part = node.parts[-1]
-    place = (part.start, part.start + len(part.identifier))
-    if meaning.missing is not None:
-        segment = node.parts[meaning.missing]
-        place = (segment.start, segment.start + len(segment.identifier))
-    if not typer.scope.is_complete and not _is_slip(typer, node, meaning):
-        return UNKNOWN_VALUE
-    if node.simple is None:
-        name = node.parts[meaning.missing if meaning.missing is not None else -1].identifier
-        known = typer.library.function_names(meaning.owner) if meaning.owner else NAMESPACES
-        other = name if look_up(typer.library, typer.scope, name).functions.exists else None
-        owner = meaning.owner or ("::" if node.leading_colons and len(node.parts) == 1 else "")
-        facts = {"name": name, "owner": owner, "known": known, "other": other}
-        return typer.report(TypeProblemKind.NOT_IN_NAMESPACE, place, **facts)
-    known = typer.library.visible_variables(typer.scope.levels)
-    return typer.report(kind, place, name=node.simple, known=(*typer.scope.variables, *known))
-
-
-def _is_slip(typer: Inference, node: Name, meaning: Meaning) -> bool:
-    """Whether a qualified name that nothing declares can only be a slip: it resembles one that is declared."""
-    part = node.parts[meaning.missing if meaning.missing is not None else -1]
-    if len(node.parts) == 1 and typer.library.names.has("std", part.identifier):
-        # "tuple<Tensor>()" without its namespace
-        return True
-    if node.simple is not None:
-        return is_variable_of_generated_code(node.simple) or typer.library.resembles_variable(node.simple)
-    if meaning.owner and typer.library.has_headers:
-        owner = resolve_namespace(typer.library, typer.scope, meaning.owner, leading=node.leading_colons)
-        if owner is not None and typer.library.knows_all_of(owner):
-            return True
-    if not meaning.owner:
-        return typer.library.resembles_namespace(part.identifier)
-    return (
-        typer.library.resembles_function(part.identifier)
-        or look_up(typer.library, typer.scope, part.identifier).functions.exists
-    )
-
-
-def is_variable_of_generated_code(name: str) -> bool:
-    """Whether a name is made by PyTorch's generator, and so declared by nobody else."""
-    return name.endswith(("_t_raw", "_t", "_p"))
-
-
-# ---- calls
 
 
 def call_value(typer: Inference, node: Call) -> Value:
@@ -194,7 +118,7 @@ def _no_function(typer: Inference, callee: Name, meaning: Meaning, arguments: Se
     place = (part.start, part.start + len(part.identifier))
     name = part.identifier
     if callee.simple is None:
-        return _undeclared(typer, callee, meaning, TypeProblemKind.NOT_IN_NAMESPACE)
+        return undeclared(typer, callee, meaning, TypeProblemKind.NOT_IN_NAMESPACE)
     twin = other_form(name)
     has_twin = look_up(library, typer.scope, twin).functions.exists or library.functions("at", twin).exists
     if has_twin and name.endswith(SYMINT):
@@ -354,28 +278,6 @@ def _made(callee: Name, arguments: Sequence[Value]) -> Value | None:
     return None
 
 
-def check_template_arguments(typer: Inference, node: Name) -> bool:
-    """Whether the types among a name's template arguments exist; reports the first that does not."""
-    for part in node.parts:
-        for argument in part.template_args or ():
-            if isinstance(argument, TypeName) and not _check_type(typer, argument):
-                return False
-    return True
-
-
-def _check_type(typer: Inference, type: TypeName) -> bool:
-    for name in type.names:
-        if name.simple in TYPE_WORDS:
-            continue
-        meaning = meaning_of(typer, name)
-        if meaning.kind is Kind.NOTHING:
-            _undeclared(typer, name, meaning, TypeProblemKind.NOT_A_TYPE)
-            return False
-        if not check_template_arguments(typer, name):
-            return False
-    return True
-
-
 def _template_call(typer: Inference, node: Call, callee: Name, arguments: list[Value]) -> Value:
     """A call with template arguments, of which only ``get`` is looked into."""
     last = callee.parts[-1]
@@ -523,94 +425,3 @@ def _template_method(typer: Inference, callee: Member) -> Value:
         if type is not None:
             return Value(type)
     return UNKNOWN_VALUE
-
-
-# ---- objects made on the spot
-
-
-def construct_value(typer: Inference, node: Construct) -> Value:
-    """The value of ``T{...}``."""
-    braces = typer.value_of(node.braces)
-    meaning = meaning_of(typer, node.type)
-    if meaning.kind is Kind.TYPE and meaning.type is not None:
-        if typer.conversions.rank(braces, meaning.type) == IMPOSSIBLE and not _has_constructor(
-            typer, meaning.type, braces.items or ()
-        ):
-            facts = {"name": meaning.type, "given": tuple(item.type for item in braces.items or ())}
-            return typer.report(TypeProblemKind.CONSTRUCTION, node, **facts)
-        return Value(meaning.type)
-    if not check_template_arguments(typer, node.type):
-        return UNKNOWN_VALUE
-    if meaning.kind is Kind.NOTHING:
-        return _undeclared(typer, node.type, meaning, TypeProblemKind.NOT_A_TYPE)
-    if meaning.kind in (Kind.FUNCTION, Kind.VARIABLE):
-        return typer.report(TypeProblemKind.NOT_A_TYPE, node.type, name=node.type.spelling)
-    return UNKNOWN_VALUE
-
-
-def cast_value(typer: Inference, node: Cast) -> Value:
-    """The value of ``(T) x``."""
-    value = typer.operand(node.operand)
-    type = typer.library.type_named(node.type.spelling)
-    if type is None:
-        return UNKNOWN_VALUE
-    return construct(typer, node, type, [value])
-
-
-def construct(typer: Inference, node: Expr, type: str, arguments: Sequence[Value]) -> Value:
-    """The value of ``T(...)``, checked as far as the constructors of ``T`` are known."""
-    referred = type.rstrip("&")
-    made = Value(referred, LVALUE if type.endswith("&") else TEMPORARY)
-    if not arguments or any(argument.is_unknown for argument in arguments):
-        return made
-    if len(arguments) == 1:
-        if _converts_explicitly(typer, arguments[0], referred):
-            return made
-        return typer.report(TypeProblemKind.CONSTRUCTION, node, name=referred, given=(arguments[0].type,))
-    if not _has_constructor(typer, referred, arguments):
-        facts = {"name": referred, "given": tuple(argument.type for argument in arguments)}
-        return typer.report(TypeProblemKind.CONSTRUCTION, node, **facts)
-    return made
-
-
-def _converts_explicitly(typer: Inference, value: Value, type: str) -> bool:
-    conversions = typer.conversions
-    if conversions.rank(value, type) != IMPOSSIBLE:
-        return True
-    relations = conversions.relations
-    if value.type != BRACES and relations.knows(value.type) and relations.knows(type):
-        if relations.explicit(value.type, type):
-            return True
-        return value.constant is not None and relations.explicit(value.type, type)
-    if not conversions.knows(type) or (value.type != BRACES and not conversions.knows(value.type)):
-        return True
-    if value.type == BRACES and element_of(type) is not None:
-        return False
-    return _has_constructor(typer, type, [value])
-
-
-def _has_constructor(typer: Inference, type: str, arguments: Sequence[Value]) -> bool:
-    """Whether a constructor may take these arguments; True where the constructors are not known."""
-    conversions = typer.conversions
-    head, elements = template_of(type)
-    if type in ARITHMETIC:
-        return False
-    if head in ("tuple", "pair"):
-        return len(arguments) == len(elements) and all(
-            conversions.rank(argument, element) != IMPOSSIBLE
-            for argument, element in zip(arguments, elements, strict=True)
-        )
-    members = typer.library.members(type)
-    if members is None or not members.constructors:
-        return True
-    return _takes_any(typer, members.constructors, arguments)
-
-
-def _takes_any(typer: Inference, constructors: Sequence[Function], arguments: Sequence[Value]) -> bool:
-    if any(map(opaque, constructors)):
-        return True
-    return resolve(typer.conversions, constructors, arguments).outcome in (
-        Outcome.CHOSEN,
-        Outcome.UNSURE,
-        Outcome.AMBIGUOUS,
-    )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from derivlint.cpp import calls, operators
+from derivlint.cpp import calls, construction, naming, operators
 from derivlint.cpp.declaration import Function
 from derivlint.cpp.library import Library
 from derivlint.cpp.problem import ACCEPTED, TypeProblem, TypeProblemKind
@@ -102,7 +102,7 @@ class Inference:
             value = self.scope.variables.get(simple) or WORDS.get(simple)
             if value is not None:
                 return value
-        return calls.named_value(self, node)
+        return naming.named_value(self, node)
 
     def number(self, node: Number) -> Value:
         """The value of a number."""
@@ -199,8 +199,8 @@ _HANDLERS: dict[type, Callable[[Inference, Any], Value]] = {
     Conditional: Inference.conditional,
     Call: calls.call_value,
     Member: calls.member_value,
-    Construct: calls.construct_value,
-    Cast: calls.cast_value,
+    Construct: construction.construct_value,
+    Cast: construction.cast_value,
     Unary: operators.unary_value,
     Postfix: operators.postfix_value,
     Binary: operators.binary_value,

@@ -1,0 +1,109 @@
+"""What names stand for where they are not called, and whether the types in their template arguments exist."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from derivlint.cpp.library import BUILT_IN
+from derivlint.cpp.lookup import Kind, Meaning, look_up, qualified_meaning, resolve_namespace
+from derivlint.cpp.problem import TypeProblemKind
+from derivlint.cpp.value import FUNCTION, LVALUE, UNKNOWN, UNKNOWN_VALUE, Value
+from derivlint.formula import Name, TypeName
+
+if TYPE_CHECKING:
+    from derivlint.cpp.inference import Inference
+
+#: The words of built-in types, and what may stand beside a type.
+TYPE_WORDS = BUILT_IN | {"const", "volatile", "typename", "struct", "class", "auto", "signed"}
+#: The namespaces that formulas name.
+NAMESPACES = ("at", "c10", "std", "torch")
+
+
+def named_value(typer: Inference, node: Name) -> Value:
+    """The value of a name that is no variable: a constant, or something that cannot stand alone."""
+    meaning = meaning_of(typer, node)
+    if meaning.kind is Kind.VARIABLE:
+        return Value(meaning.type or UNKNOWN, LVALUE)
+    if meaning.kind is Kind.FUNCTION:
+        if len(meaning.functions.functions) == 1 and not meaning.functions.functions[0].template:
+            return Value(FUNCTION)
+        return typer.report(TypeProblemKind.NOT_CALLED, node, name=node.spelling)
+    if meaning.kind is Kind.TYPE:
+        return typer.report(TypeProblemKind.NOT_CALLED, node, name=node.spelling, wanted=(meaning.type or "",))
+    if meaning.kind is Kind.NOTHING:
+        return undeclared(typer, node, meaning, TypeProblemKind.UNDECLARED_NAME)
+    return UNKNOWN_VALUE
+
+
+def meaning_of(typer: Inference, node: Name) -> Meaning:
+    """What a name stands for where it is neither a variable of the scope nor a keyword."""
+    if node.simple is not None:
+        return look_up(typer.library, typer.scope, node.simple)
+    return qualified_meaning(typer.library, typer.scope, node)
+
+
+def undeclared(typer: Inference, node: Name, meaning: Meaning, kind: TypeProblemKind) -> Value:
+    """Report a name that nothing declares, unless it may be declared in a header that was not seen."""
+    part = node.parts[-1]
+    place = (part.start, part.start + len(part.identifier))
+    if meaning.missing is not None:
+        segment = node.parts[meaning.missing]
+        place = (segment.start, segment.start + len(segment.identifier))
+    if not typer.scope.is_complete and not _is_slip(typer, node, meaning):
+        return UNKNOWN_VALUE
+    if node.simple is None:
+        name = node.parts[meaning.missing if meaning.missing is not None else -1].identifier
+        known = typer.library.function_names(meaning.owner) if meaning.owner else NAMESPACES
+        other = name if look_up(typer.library, typer.scope, name).functions.exists else None
+        owner = meaning.owner or ("::" if node.leading_colons and len(node.parts) == 1 else "")
+        facts = {"name": name, "owner": owner, "known": known, "other": other}
+        return typer.report(TypeProblemKind.NOT_IN_NAMESPACE, place, **facts)
+    known = typer.library.visible_variables(typer.scope.levels)
+    return typer.report(kind, place, name=node.simple, known=(*typer.scope.variables, *known))
+
+
+def _is_slip(typer: Inference, node: Name, meaning: Meaning) -> bool:
+    """Whether a qualified name that nothing declares can only be a slip: it resembles one that is declared."""
+    part = node.parts[meaning.missing if meaning.missing is not None else -1]
+    if len(node.parts) == 1 and typer.library.names.has("std", part.identifier):
+        # "tuple<Tensor>()" without its namespace
+        return True
+    if node.simple is not None:
+        return is_variable_of_generated_code(node.simple) or typer.library.resembles_variable(node.simple)
+    if meaning.owner and typer.library.has_headers:
+        owner = resolve_namespace(typer.library, typer.scope, meaning.owner, leading=node.leading_colons)
+        if owner is not None and typer.library.knows_all_of(owner):
+            return True
+    if not meaning.owner:
+        return typer.library.resembles_namespace(part.identifier)
+    return (
+        typer.library.resembles_function(part.identifier)
+        or look_up(typer.library, typer.scope, part.identifier).functions.exists
+    )
+
+
+def is_variable_of_generated_code(name: str) -> bool:
+    """Whether a name is made by PyTorch's generator, and so declared by nobody else."""
+    return name.endswith(("_t_raw", "_t", "_p"))
+
+
+def check_template_arguments(typer: Inference, node: Name) -> bool:
+    """Whether the types among a name's template arguments exist; reports the first that does not."""
+    for part in node.parts:
+        for argument in part.template_args or ():
+            if isinstance(argument, TypeName) and not _check_type(typer, argument):
+                return False
+    return True
+
+
+def _check_type(typer: Inference, type: TypeName) -> bool:
+    for name in type.names:
+        if name.simple in TYPE_WORDS:
+            continue
+        meaning = meaning_of(typer, name)
+        if meaning.kind is Kind.NOTHING:
+            undeclared(typer, name, meaning, TypeProblemKind.NOT_A_TYPE)
+            return False
+        if not check_template_arguments(typer, name):
+            return False
+    return True
