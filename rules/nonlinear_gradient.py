@@ -37,10 +37,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
-from derivlint.lint.degree_wording import not_linear_finding
-from derivlint.meaning import meaning_of
+from derivlint.lint.degree_wording import not_linear_findings
 from derivlint.meaning.facts import Cause
-from derivlint.meaning.linearity import not_linear
 from derivlint.model import Model
 
 META = RuleMeta(severity=Severity.ERROR)
@@ -98,6 +96,4 @@ CAUSES = (Cause.PRODUCT, Cause.DIVISOR, Cause.FUNCTION)
 
 def check(model: Model) -> Iterator[Finding]:
     """Find the backward formulas that are not linear."""
-    for problem in not_linear(meaning_of(model), backward=True):
-        if problem.culprit.cause in CAUSES:
-            yield not_linear_finding(problem)
+    yield from not_linear_findings(model, CAUSES, backward=True)

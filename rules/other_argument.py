@@ -40,10 +40,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
-from derivlint.lint.passing_wording import passing_finding
-from derivlint.meaning import meaning_of
-from derivlint.meaning.passed_outputs import outputs_passed_wrongly
-from derivlint.meaning.passing import Passed, passed_wrongly
+from derivlint.lint.passing_wording import passing_findings
+from derivlint.meaning.passing import Passed
 from derivlint.model import Model
 
 META = RuleMeta(severity=Severity.WARNING)
@@ -86,7 +84,4 @@ KINDS = (Passed.OTHER_ARGUMENT, Passed.RESULT_FOR_ARGUMENT, Passed.REPEATED_VALU
 
 def check(model: Model) -> Iterator[Finding]:
     """Find the calls that get another argument of the operator."""
-    meaning = meaning_of(model)
-    for problem in (*meaning.all(passed_wrongly), *meaning.all(outputs_passed_wrongly)):
-        if problem.kind in KINDS:
-            yield passing_finding(problem)
+    yield from passing_findings(model, KINDS)

@@ -10,12 +10,12 @@ import hashlib
 import json
 import os
 import sys
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from derivlint import __version__
+from derivlint.source import replace_file
 
 #: Names the folder, instead of the one that the system has for caches.
 VARIABLE = "DERIVLINT_CACHE_DIR"
@@ -64,9 +64,6 @@ def cached(kind: str, material: bytes, make: Callable[[], Any], *, use_cache: bo
 def _write(path: Path, data: bytes) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".new-")
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(data)
-        os.replace(name, path)
+        replace_file(path, data, mode=0o600)
     except OSError:
         return

@@ -8,16 +8,15 @@ compiler quotes a word that the formula has just once, that word is the place.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import PurePath
 
+from derivlint.compiler.diagnostics import COMPILER_ERROR, is_made_of
 from derivlint.lint import Confidence, Diagnostic, Severity
 from derivlint.model import KeyedFormula, Model
 from derivlint.source import Span
 
-#: The rule under which such messages are reported, as those of ``derivlint check --compiler``.
-COMPILER_ERROR = "compiler-error"
 #: clang and g++ write the same form.
 _MESSAGE = re.compile(r"^(?P<file>[^:\n]+):(?P<line>\d+):(?:\d+:)? +(?:fatal )?error: (?P<text>.*)$")
 _QUOTED = re.compile(r"['\u2018](?:[\w:]*::)?(\w+)['\u2019]")
@@ -60,14 +59,8 @@ def messages_of(model: Model, outputs: Iterable[str]) -> Messages:
             diagnostic = _diagnostic(model, line, row, match["text"])
             found.setdefault((diagnostic.span.start, diagnostic.message), (diagnostic, line))
     refused = [line for _, line in found.values() if line is not None]
-    return Messages(sorted(item for item, line in found.values() if not _is_made_of(line, refused)), others)
-
-
-def _is_made_of(line: KeyedFormula | None, refused: Collection[KeyedFormula]) -> bool:
-    """Whether a formula is an automatic one, made of a formula that is refused itself."""
-    if line is None or line.auto is None:
-        return False
-    return any(other in refused for other in line.body.lines if other.auto is None)
+    kept = (item for item, line in found.values() if line is None or not is_made_of(line, refused))
+    return Messages(sorted(kept), others)
 
 
 def _lines(model: Model) -> Iterator[tuple[int, int, KeyedFormula]]:

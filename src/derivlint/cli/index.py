@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from pathlib import Path
 
 import click
@@ -16,6 +14,7 @@ from derivlint.cli.run import toolchain_named
 from derivlint.cli.settings import Settings
 from derivlint.cli.terminal import show_progress, write
 from derivlint.lint.wording import counted, did_you_mean
+from derivlint.source import replace_file
 
 
 @click.group(short_help="Build and show the index of operators.")
@@ -67,15 +66,7 @@ def write_atomically(path: Path, data: bytes) -> None:
         InputError: it cannot be written.
     """
     try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(handle, "wb") as stream:
-                stream.write(data)
-            os.chmod(name, 0o644)
-            os.replace(name, path)
-        except BaseException:
-            os.unlink(name)
-            raise
+        replace_file(path, data)
     except OSError as error:
         raise InputError(f'cannot write "{path}": {error.strerror or error}') from error
 

@@ -49,11 +49,11 @@ def compiler_diagnostics(
         known = first.get(line)
         if known is None or (known.evaluation.origin is not Origin.YAML and refusal.evaluation.origin is Origin.YAML):
             first[line] = refusal
-    diagnostics = [_diagnostic(model, refusal) for line, refusal in first.items() if not _is_made_of(line, first)]
+    diagnostics = [_diagnostic(model, refusal) for line, refusal in first.items() if not is_made_of(line, first)]
     return sorted(item for item in diagnostics if (item.entry, item.dispatch, item.key) not in told)
 
 
-def _is_made_of(line: KeyedFormula, refused: Collection[KeyedFormula]) -> bool:
+def is_made_of(line: KeyedFormula, refused: Collection[KeyedFormula]) -> bool:
     """Whether a formula is an automatic one, made of a formula that is refused itself."""
     return line.auto is not None and any(other in refused for other in line.body.lines if other.auto is None)
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
+from derivlint.formula.grammar_tables import fed_parser
 from derivlint.formula.vocabulary import Token
-from derivlint.grammar import grammar_text
 
 if TYPE_CHECKING:
     from lark import Lark
@@ -21,28 +20,9 @@ def lark() -> Lark:
 
     Lark is imported on first use: whoever takes declarations from an index never reads a header.
     """
-    from lark import Lark
-    from lark.lexer import Lexer
-
     from derivlint.cpp.declaration_builder import TreeBuilder
 
-    class NoLexer(Lexer):
-        """Stands in for Lark's lexers: tokens are fed to the parser one by one."""
-
-        def __init__(self, lexer_conf: Any) -> None:
-            pass
-
-        def lex(self, lexer_state: Any, parser_state: Any) -> Iterator[Any]:
-            raise NotImplementedError("tokens are fed")
-
-    return Lark(
-        grammar_text("declarations"),
-        parser="lalr",
-        lexer=NoLexer,
-        transformer=TreeBuilder(),
-        propagate_positions=False,
-        maybe_placeholders=True,
-    )
+    return fed_parser("declarations", TreeBuilder(), maybe_placeholders=True)
 
 
 def parse_declaration(tokens: list[Token]) -> Syntax | Token:

@@ -7,8 +7,6 @@ half: it is written beside its place and moved. The manifest, which names the ot
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
@@ -20,6 +18,7 @@ from derivlint.emit.kernels import Kernel, kernels, kernels_source
 from derivlint.emit.nodes import NodeClass, node_classes, nodes_header, nodes_source
 from derivlint.emit.template import fill, load
 from derivlint.model import Model
+from derivlint.source import replace_file
 
 MANIFEST = "derivlint.json"
 #: Names the form of the manifest.
@@ -206,7 +205,8 @@ def write_files(folder: Path, files: Mapping[str, str]) -> Changes:
     found = changes(folder, files)
     try:
         for name in sorted(found.written, key=lambda name: name == MANIFEST):
-            _write(folder / name, files[name].encode())
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            replace_file(folder / name, files[name].encode())
         for name in found.removed:
             (folder / name).unlink(missing_ok=True)
     except OSError as error:
@@ -232,16 +232,3 @@ def _emitted_before(folder: Path) -> list[str]:
         return []
     inside = [name for name in names if not Path(name).is_absolute() and ".." not in Path(name).parts]
     return sorted(name for name in inside if (folder / name).is_file())
-
-
-def _write(path: Path, data: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".new-")
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(data)
-        os.chmod(name, 0o644)
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise

@@ -27,6 +27,7 @@ from derivlint.formula.nodes import (
     String,
     TypeName,
     Unary,
+    unparenthesized,
     walk,
 )
 from derivlint.formula.parser import parse_formula
@@ -67,5 +68,6 @@ __all__ = [
     "parse_formula",
     "render",
     "tokens",
+    "unparenthesized",
     "walk",
 ]

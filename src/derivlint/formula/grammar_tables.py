@@ -19,10 +19,21 @@ if TYPE_CHECKING:
 @cache
 def lark() -> Lark:
     """The LALR parser; its values are the nodes that the tree builder makes."""
+    from derivlint.formula.builder import TreeBuilder
+
+    return fed_parser("formula", TreeBuilder(), maybe_placeholders=False)
+
+
+def fed_parser(grammar: str, builder: Any, *, maybe_placeholders: bool) -> Lark:
+    """A parser that is fed with tokens one by one.
+
+    Args:
+        grammar: the name of the grammar.
+        builder: has a method for each rule, which makes its value.
+        maybe_placeholders: whether an optional part that is absent is None among the children.
+    """
     from lark import Lark
     from lark.lexer import Lexer
-
-    from derivlint.formula.builder import TreeBuilder
 
     class NoLexer(Lexer):
         """Stands in for Lark's lexers: tokens are fed to the parser one by one."""
@@ -34,12 +45,12 @@ def lark() -> Lark:
             raise NotImplementedError("tokens are fed")
 
     return Lark(
-        grammar_text("formula"),
+        grammar_text(grammar),
         parser="lalr",
         lexer=NoLexer,
-        transformer=TreeBuilder(),
+        transformer=builder,
         propagate_positions=False,
-        maybe_placeholders=False,
+        maybe_placeholders=maybe_placeholders,
     )
 
 

@@ -331,6 +331,13 @@ def walk(node: Node) -> Iterator[Node]:
             stack.extend(reversed(children))
 
 
+def unparenthesized(node: Expr) -> Expr:
+    """The expression without parentheses around the whole of it."""
+    while isinstance(node, Parenthesized):
+        node = node.inner
+    return node
+
+
 def depth(node: Node) -> int:
     """How many levels a tree has: 1 for a node without children."""
     deepest = 0

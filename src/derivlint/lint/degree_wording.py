@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from derivlint.formula import Binary, Call, Expr, Member, Name
+from collections.abc import Collection, Iterator
+
+from derivlint.formula import Binary, Call, Expr, Name
 from derivlint.lint.diagnostic import Finding
 from derivlint.lint.wording import quoted, quoted_list
+from derivlint.meaning import meaning_of
+from derivlint.meaning.callee import callee_name
 from derivlint.meaning.facts import Cause, Culprit
-from derivlint.meaning.linearity import NotLinear
+from derivlint.meaning.linearity import NotLinear, not_linear
 from derivlint.meaning.typed import TypedFormula
+from derivlint.model import Model
 
+#: The functions that only multiply their arguments.
+PRODUCTS = frozenset({"mul", "multiply", "mm", "bmm", "mv", "matmul", "dot", "outer", "ger", "square"})
 #: Longer parts of a formula are underlined, not quoted.
 LONG = 60
 
@@ -22,8 +29,14 @@ def shown(formula: TypedFormula, node: Expr) -> str:
     return quoted(text) if len(text) <= LONG else "this"
 
 
-def not_linear_finding(problem: NotLinear) -> Finding:
-    """Where a formula stops being linear, and why."""
+def not_linear_findings(model: Model, causes: Collection[Cause], *, backward: bool) -> Iterator[Finding]:
+    """The backward formulas, or the forward formulas, that are not linear for one of these causes."""
+    for problem in not_linear(meaning_of(model), backward=backward):
+        if problem.culprit.cause in causes:
+            yield _finding(problem)
+
+
+def _finding(problem: NotLinear) -> Finding:
     formula, culprit = problem.interpretation.formula, problem.culprit
     line = formula.line
     place: Expr = culprit.node
@@ -50,7 +63,7 @@ def _product(formula: TypedFormula, culprit: Culprit) -> str:
     node = culprit.node
     if isinstance(node, Call) and not _multiplies(node):
         callee = node.callee
-        name = callee.name if isinstance(callee, Member) else callee.spelling if isinstance(callee, Name) else ""
+        name = callee.spelling if isinstance(callee, Name) else callee_name(node) or ""
         which = "two arguments" if len(parts) == 2 else f"{len(parts)} arguments"
         return f"{quoted(name)} has {_named(formula, culprit)} in {which}, {' and '.join(parts)}"
     if len(culprit.directions) == 1:
@@ -62,11 +75,8 @@ def _multiplies(node: Expr) -> bool:
     """Whether an expression is a product of its operands as it stands."""
     if isinstance(node, Binary):
         return True
-    callee = node.callee if isinstance(node, Call) else None
-    name = (
-        callee.name if isinstance(callee, Member) else callee.parts[-1].identifier if isinstance(callee, Name) else ""
-    )
-    return name.rstrip("_") in ("mul", "multiply", "mm", "bmm", "mv", "matmul", "dot", "outer", "ger", "square")
+    name = callee_name(node) if isinstance(node, Call) else None
+    return name is not None and name.rstrip("_") in PRODUCTS
 
 
 def _divisor(formula: TypedFormula, culprit: Culprit) -> str:

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
+
 from derivlint.lint.diagnostic import Finding
 from derivlint.lint.wording import quoted
-from derivlint.meaning.passing import Passed, PassedWrongly
+from derivlint.meaning import meaning_of
+from derivlint.meaning.passed_outputs import outputs_passed_wrongly
+from derivlint.meaning.passing import Passed, PassedWrongly, passed_wrongly
+from derivlint.model import Model
 
 
-def passing_finding(problem: PassedWrongly) -> Finding:
-    """Which argument is suspicious, and why."""
+def passing_findings(model: Model, kinds: Collection[Passed]) -> Iterator[Finding]:
+    """The suspicious arguments of these kinds, inputs and outputs of operators alike."""
+    meaning = meaning_of(model)
+    for problem in (*meaning.all(passed_wrongly), *meaning.all(outputs_passed_wrongly)):
+        if problem.kind in kinds:
+            yield _finding(problem)
+
+
+def _finding(problem: PassedWrongly) -> Finding:
     formula = problem.formula
     blamed = problem.arguments[0]
     message = _message(problem)

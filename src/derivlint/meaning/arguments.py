@@ -92,10 +92,7 @@ class ArgumentUses:
 
 def argument_uses(model: Model) -> ArgumentUses:
     """The uses of arguments in a file, counted once."""
-    found = model.derived.get(ArgumentUses)
-    if not isinstance(found, ArgumentUses):
-        found = model.derived[ArgumentUses] = _count(model)
-    return found
+    return model.once(ArgumentUses, lambda: _count(model))
 
 
 def _count(model: Model) -> ArgumentUses:

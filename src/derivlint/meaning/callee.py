@@ -58,6 +58,14 @@ class CallFacts:
         return next((item for item in self.arguments if item.parameter and item.parameter.name == parameter), None)
 
 
+def callee_name(call: Call) -> str | None:
+    """The name of a called function or method as it is spelled, without namespace and template arguments."""
+    callee = call.callee
+    if isinstance(callee, Member):
+        return callee.name
+    return callee.parts[-1].identifier if isinstance(callee, Name) else None
+
+
 def base_name(spelling: str) -> str:
     """A function's name without ``_symint`` and without the underscore of in-place functions."""
     name = spelling.removesuffix(SYMINT)

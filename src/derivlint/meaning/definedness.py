@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from derivlint.cpp.consumer import Use
-from derivlint.formula import Binary, Call, Conditional, Expr, Index, Member, Name, Node, Parenthesized, Unary, walk
+from derivlint.formula import Binary, Call, Conditional, Expr, Index, Member, Name, Node, Unary, walk
 from derivlint.formula.vocabulary import words
 from derivlint.meaning.callee import call_facts
 from derivlint.meaning.directions import direction_names, direction_of
@@ -80,21 +80,22 @@ def keeps_contract(model: Model) -> bool:
 
     PyTorch does so since 1.6; before, next to no formula asked for it.
     """
-    found = model.derived.get(_Contract)
-    if not isinstance(found, _Contract):
-        asking = sum(
-            line.formula.tree is not None and _asks(line.formula.tree)
-            for entry in model.entries
-            for line in entry.lines
-            if line.role is Role.BACKWARD and DEFINED in (line.text or "")
-        )
-        found = model.derived[_Contract] = _Contract(len(model.entries) < WHOLE_FILE or asking >= FEW)
-    return found.is_kept
+    return model.once(_Contract, lambda: _contract(model)).is_kept
 
 
 @dataclass(frozen=True, slots=True)
 class _Contract:
     is_kept: bool
+
+
+def _contract(model: Model) -> _Contract:
+    asking = sum(
+        line.formula.tree is not None and _asks(line.formula.tree)
+        for entry in model.entries
+        for line in entry.lines
+        if line.role is Role.BACKWARD and DEFINED in (line.text or "")
+    )
+    return _Contract(len(model.entries) < WHOLE_FILE or asking >= FEW)
 
 
 class _Reader:
@@ -144,8 +145,6 @@ class _Reader:
                 yield from self._read(argument.node, node, call.spelling, guarded)
 
     def _read(self, node: Expr, reader: Expr, operator: str, guarded: frozenset[str]) -> Iterator[UnguardedRead]:
-        while isinstance(node, Parenthesized):
-            node = node.inner
         direction = direction_of(node, self.names)
         if direction is not None and direction not in guarded:
             yield UnguardedRead(self.formula, node, direction, reader, operator)

@@ -271,7 +271,4 @@ def is_refusal(tree: Expr | None) -> bool:
 
 def derivatives_of(model: Model) -> Derivatives:
     """How the operators are differentiated that a model's file speaks of, the same object each time."""
-    found = model.derived.get(Derivatives)
-    if not isinstance(found, Derivatives):
-        found = model.derived[Derivatives] = Derivatives(model)
-    return found
+    return model.once(Derivatives, lambda: Derivatives(model))

@@ -214,7 +214,4 @@ def _complex(found: OperatorDerivatives) -> Verdict:
 
 def coverage_of(model: Model) -> CoverageOfModel:
     """The coverage of a model's operators, the same object each time it is asked for."""
-    found = model.derived.get(CoverageOfModel)
-    if not isinstance(found, CoverageOfModel):
-        found = model.derived[CoverageOfModel] = CoverageOfModel(model)
-    return found
+    return model.once(CoverageOfModel, lambda: CoverageOfModel(model))

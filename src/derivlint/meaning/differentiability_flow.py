@@ -30,7 +30,7 @@ from derivlint.formula import (
     walk,
 )
 from derivlint.formula.vocabulary import words
-from derivlint.meaning.callee import SYMINT, CallFacts, call_facts
+from derivlint.meaning.callee import SYMINT, CallFacts, call_facts, callee_name
 from derivlint.meaning.differentiability import (
     NOT_IMPLEMENTED,
     RAISING_PREFIX,
@@ -98,12 +98,8 @@ class FormulaFlow:
 
     def _may_lack(self, node: Call, again: Again) -> bool:
         """Whether there is anything of the name that a call calls which cannot be differentiated; quick to tell."""
-        callee = node.callee
-        if isinstance(callee, Member):
-            name = callee.name
-        elif isinstance(callee, Name):
-            name = callee.parts[-1].identifier
-        else:
+        name = callee_name(node)
+        if name is None:
             return False
         known = (name, again)
         found = self._lacking.get(known)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from derivlint.formula import Expr, Index, Name, Number
+from derivlint.formula import Expr, Index, Name, Number, unparenthesized
 from derivlint.meaning.typed import TypedFormula
 from derivlint.model.evaluation import TENSOR
 from derivlint.model.forward import TANGENT, packed_lists
@@ -41,7 +41,8 @@ def dual_lists(formula: TypedFormula) -> frozenset[str]:
 
 
 def direction_of(node: Expr, names: frozenset[str]) -> str | None:
-    """The direction that an expression is: ``grad``, ``grads[1]``, ``self_t``; None where it is none."""
+    """The direction that an expression is: ``grad``, ``(grads[1])``, ``self_t``; None where it is none."""
+    node = unparenthesized(node)
     if isinstance(node, Name) and node.simple in names:
         return node.simple
     if isinstance(node, Index) and isinstance(node.object, Name) and node.object.simple == GRADS and GRADS in names:

@@ -371,7 +371,7 @@ class _Run:
         seen: set[str] = set()
         for argument, role, fact in zip(call.arguments, roles, facts, strict=True):
             # names of parameters differ: a direction that is passed as it is goes where it belongs
-            bare = self._direction(argument.node)
+            bare = direction_of(argument.node, self._directions)
             if role is ParameterRole.TANGENT or (bare is not None and bare not in seen):
                 directed.append((argument.node, fact))
             elif role is ParameterRole.GRADIENT:
@@ -387,11 +387,6 @@ class _Run:
         if others:
             return self._product(call.node, ((directed[0][0], total), *others), ())
         return total
-
-    def _direction(self, node: Expr) -> str | None:
-        while isinstance(node, Parenthesized):
-            node = node.inner
-        return direction_of(node, self._directions)
 
     def _dependence(self, call: CallFacts, facts: list[Fact]) -> dict[str, Dependence]:
         name = call.name

@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from derivlint.formula import Call, Expr, Member, Name, Parenthesized, walk
+from derivlint.formula import Call, Expr, Member, Name, unparenthesized, walk
+from derivlint.meaning.callee import callee_name
 from derivlint.model import KeyedFormula, NameKind, Role
 from derivlint.schema import ListType, Type
 
@@ -34,22 +35,13 @@ class CallOrder:
     places: dict[str, int]
 
 
-def callee_name(call: Call) -> str | None:
-    """The name of a called function or method, without namespace and template arguments."""
-    callee = call.callee
-    if isinstance(callee, Member):
-        return callee.name
-    return callee.parts[-1].identifier if isinstance(callee, Name) else None
-
-
 def passed_variable(node: Expr) -> str | None:
     """The variable that an argument of a call hands over: ``x``, ``x.contiguous()``, ``wrap_opt_if(x, ...)``."""
     while True:
+        node = unparenthesized(node)
         if isinstance(node, Name):
             return node.simple
-        if isinstance(node, Parenthesized):
-            node = node.inner
-        elif isinstance(node, Call) and isinstance(node.callee, Member):
+        if isinstance(node, Call) and isinstance(node.callee, Member):
             node = node.callee.object
         elif isinstance(node, Call) and callee_name(node) in WRAPPERS and node.args:
             node = node.args[0]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from derivlint.formula import Call, Expr, Name
+from derivlint.formula import Call, Expr
+from derivlint.meaning.callee import callee_name
 from derivlint.meaning.degree import Degree
 from derivlint.meaning.facts import Cause, Culprit, Fact
 from derivlint.meaning.interpret import Interpretation
@@ -73,6 +74,6 @@ def without_direction(meaning: Meaning, *, backward: bool) -> Iterator[tuple[Int
 
 def _results(tree: Expr) -> tuple[Expr, ...]:
     """The gradients that a formula lists, or the formula as a whole."""
-    if isinstance(tree, Call) and isinstance(tree.callee, Name) and tree.callee.parts[-1].identifier in TUPLES:
+    if isinstance(tree, Call) and callee_name(tree) in TUPLES:
         return tree.args or (tree,)
     return (tree,)

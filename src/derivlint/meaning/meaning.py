@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from derivlint.cpp.problem import ACCEPTED
 from derivlint.meaning.interpret import Interpretation, Interpreter
@@ -60,7 +60,7 @@ class Meaning:
                 for interpretation in self.interpretations(entry)
                 for item in find(interpretation)
             )
-        return found  # type: ignore[return-value]
+        return cast("tuple[T, ...]", found)
 
     def is_told(self, formula: TypedFormula, node: InFormula) -> bool:
         """Whether other rules already say that a part of a formula is wrong, so that its meaning is not judged."""
@@ -83,7 +83,4 @@ class Meaning:
 
 def meaning_of(model: Model) -> Meaning:
     """The meaning of a model's formulas, the same object each time it is asked for."""
-    found = model.derived.get(Meaning)
-    if not isinstance(found, Meaning):
-        found = model.derived[Meaning] = Meaning(model)
-    return found
+    return model.once(Meaning, lambda: Meaning(model))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from derivlint.formula import Call, Member, Name
+from derivlint.formula import Call
 from derivlint.formula.vocabulary import words
+from derivlint.meaning.callee import callee_name
 from derivlint.meaning.polynomials import NONLINEAR, POLYNOMIALS, ZEROS, Polynomial, Term
 from derivlint.model import AUTO_LINEAR, Derivative, Model
 
@@ -89,7 +90,4 @@ class Operators:
 def _is_zero(derivative: Derivative) -> bool:
     """Whether a backward formula says that the operator does not depend on an argument's value."""
     tree = derivative.line.formula.tree if derivative.line is not None else None
-    if not isinstance(tree, Call) or not isinstance(tree.callee, (Name, Member)):
-        return False
-    callee = tree.callee
-    return (callee.name if isinstance(callee, Member) else callee.parts[-1].identifier) in ZEROS
+    return isinstance(tree, Call) and callee_name(tree) in ZEROS

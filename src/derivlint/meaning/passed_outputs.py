@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from derivlint.formula import Call, Expr, Index, Member, Name, Parenthesized
+from derivlint.formula import Call, Expr, Index, Member, Name, unparenthesized
 from derivlint.meaning.callee import Argument, CallFacts
 from derivlint.meaning.interpret import Interpretation
 from derivlint.meaning.operators import VIEWS
@@ -49,9 +49,8 @@ Found = tuple[Passed, tuple[Argument, ...], tuple[str, ...]]
 def _output(node: Expr, positions: dict[str, int]) -> str | None:
     """The output that an expression is, or a view of which: ``result1`` of ``result1.flatten(-2)``."""
     while True:
-        if isinstance(node, Parenthesized):
-            node = node.inner
-        elif isinstance(node, Call) and isinstance(node.callee, Member) and node.callee.name in VIEWS:
+        node = unparenthesized(node)
+        if isinstance(node, Call) and isinstance(node.callee, Member) and node.callee.name in VIEWS:
             node = node.callee.object
         elif isinstance(node, Index):
             node = node.object

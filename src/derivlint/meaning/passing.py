@@ -12,7 +12,7 @@ from enum import Enum
 from itertools import pairwise
 
 from derivlint.cpp.declaration import Parameter
-from derivlint.formula import Call, Expr, Member, Name, Parenthesized
+from derivlint.formula import Call, Expr, Member, Name, unparenthesized
 from derivlint.meaning.callee import Argument, CallFacts
 from derivlint.meaning.directions import direction_names, direction_of
 from derivlint.meaning.interpret import Interpretation
@@ -75,9 +75,8 @@ class PassedWrongly:
 def variable_of(node: Expr) -> str | None:
     """The variable whose value an expression is, whatever its form: ``self`` of ``(self.conj())``."""
     while True:
-        if isinstance(node, Parenthesized):
-            node = node.inner
-        elif (
+        node = unparenthesized(node)
+        if (
             isinstance(node, Call)
             and isinstance(node.callee, Member)
             and node.callee.name in SAME_VALUE
@@ -118,8 +117,7 @@ def _directions(interpretation: Interpretation, call: CallFacts, names: frozense
 
 
 def _bare_direction(node: Expr, names: frozenset[str]) -> str | None:
-    while isinstance(node, Parenthesized):
-        node = node.inner
+    node = unparenthesized(node)
     if isinstance(node, Call) and isinstance(node.callee, Member) and node.callee.name in SAME_VALUE:
         node = node.callee.object
     return direction_of(node, names)

@@ -51,11 +51,14 @@ def is_tensor_list(kind: Type) -> bool:
     return kind.is_tensor_like and is_list(kind)
 
 
+def is_called_like_view(function: NativeFunction) -> bool:
+    """Whether a function has the base name of a view; in-place functions have it, too."""
+    return function.name.base in VIEWS or function.name.base in MAY_RETURN_VIEWS
+
+
 def is_view(function: NativeFunction) -> bool:
     """Whether the generated kernel makes the function's output a view; follows ``get_view_info``."""
-    base = function.name.base
-    is_named_view = base in VIEWS or base in MAY_RETURN_VIEWS
-    return is_named_view and function.schema.kind not in (SchemaKind.inplace, SchemaKind.out)
+    return is_called_like_view(function) and function.schema.kind not in (SchemaKind.inplace, SchemaKind.out)
 
 
 def fits_view_function(kind: Type) -> bool:

@@ -157,7 +157,7 @@ def _backward(entry: Entry, info: DifferentiabilityInfo) -> Iterator[Evaluation]
         "grads": "variable_list&&",
         "needs_input_grad": f"std::array<bool,{len(info.args_with_derivatives)}>",
     }
-    if any(_mentions(derivative, RETAIN_VARIABLES) for derivative in info.derivatives):
+    if retains_variables(info):
         shared[RETAIN_VARIABLES] = "bool"
     for binding in info.args_with_derivatives:
         if binding.is_tensor_list:
@@ -194,8 +194,12 @@ def _backward(entry: Entry, info: DifferentiabilityInfo) -> Iterator[Evaluation]
         )
 
 
-def _mentions(derivative: Derivative, name: str) -> bool:
-    return name in derivative.formula and mentions(parse_formula(derivative.formula), name)
+def retains_variables(info: DifferentiabilityInfo) -> bool:
+    """Whether a formula of a node asks whether the backward call can run again."""
+    return any(
+        RETAIN_VARIABLES in derivative.formula and mentions(parse_formula(derivative.formula), RETAIN_VARIABLES)
+        for derivative in info.derivatives
+    )
 
 
 @cache

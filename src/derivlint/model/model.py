@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
+from typing import TypeVar
 
 from derivlint.cpp.load import library_of
 from derivlint.model.derivative import DifferentiabilityInfo
@@ -21,6 +22,7 @@ from derivlint.schema import NativeFunction, NativeFunctions
 from derivlint.source import SourceFile
 from derivlint.yaml_reader import Document, Node, read_yaml
 
+T = TypeVar("T")
 #: As many schemas are not misspelt at once: the file is of another release.
 MANY_UNKNOWN = 4
 
@@ -35,7 +37,6 @@ class Model:
         natives: the operators it is judged against.
         entries: the items of the file, in order.
         schema_problems: why an entry's schema resolves to no function, by the entry's index.
-        derived: what floors above worked out of it, by its class, so that it is worked out once.
     """
 
     def __init__(self, document: Document, natives: NativeFunctions) -> None:
@@ -43,7 +44,7 @@ class Model:
         self.natives = natives
         self.entries: tuple[Entry, ...] = tuple(read_entries(document.root))
         self.schema_problems: dict[int, SchemaProblem] = {}
-        self.derived: dict[type, object] = {}
+        self._derived: dict[type, object] = {}
         self._infos: dict[str, InfoByKey] = {}
         self._matches: dict[str, FunctionMatch] = {}
         self._uses: dict[int, tuple[FunctionMatch, ...]] = {}
@@ -63,6 +64,13 @@ class Model:
             self._infos[str(entry.function.schema)] = by_key
         self._infos.update(view_copy_infos(self._infos, natives))
         self.matcher = Matcher(self._infos)
+
+    def once(self, kind: type[T], make: Callable[[], T]) -> T:
+        """What floors above work out of the model, worked out at the first question and kept under its class."""
+        found = self._derived.get(kind)
+        if not isinstance(found, kind):
+            found = self._derived[kind] = make()
+        return found
 
     @property
     def source(self) -> SourceFile:

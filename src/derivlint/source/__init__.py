@@ -2,5 +2,6 @@
 
 from derivlint.source.file import SourceError, SourceFile
 from derivlint.source.span import Position, Span
+from derivlint.source.writing import replace_file
 
-__all__ = ["Position", "SourceError", "SourceFile", "Span"]
+__all__ = ["Position", "SourceError", "SourceFile", "Span", "replace_file"]

@@ -7,12 +7,17 @@ from functools import cached_property
 from derivlint.cpp import return_names, return_type
 from derivlint.emit.kernels.lists import RESET_GRAD_ACCUMULATOR
 from derivlint.model.derivative import DifferentiabilityInfo, InfoSource
-from derivlint.model.differentiable import Differentiability, DifferentiableValue, cpp_name, is_tensor_list
+from derivlint.model.differentiable import (
+    Differentiability,
+    DifferentiableValue,
+    cpp_name,
+    is_called_like_view,
+    is_tensor_list,
+)
 from derivlint.model.evaluation import formals
 from derivlint.model.match import FunctionMatch
 from derivlint.model.model import Model
 from derivlint.model.read import DEFAULT
-from derivlint.model.torch_lists import MAY_RETURN_VIEWS, VIEWS
 from derivlint.model.words import substitute
 from derivlint.schema import Argument, ListType, NativeFunction, Return, SchemaKind
 
@@ -52,11 +57,6 @@ def kernel_base_name(function: NativeFunction) -> str:
 def modifies_arguments(function: NativeFunction) -> bool:
     """Whether the function is an in-place or out function; one that writes to other arguments is not meant."""
     return function.schema.kind in (SchemaKind.inplace, SchemaKind.out)
-
-
-def makes_view(function: NativeFunction) -> bool:
-    """Whether the function is called like a view, in-place functions too; follows ``get_view_info``."""
-    return function.name.base in VIEWS or function.name.base in MAY_RETURN_VIEWS
 
 
 class Subject:
@@ -153,7 +153,7 @@ class Subject:
     @property
     def makes_view(self) -> bool:
         """Whether the function is called like a view."""
-        return makes_view(self.function)
+        return is_called_like_view(self.function)
 
     @property
     def resets_grad_accumulator(self) -> bool:

@@ -10,11 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
-from derivlint.formula import parse_formula
 from derivlint.model import DifferentiabilityInfo, SavedAttribute
-from derivlint.model.evaluation import SCALAR, TENSOR, unpacked_type
+from derivlint.model.evaluation import SCALAR, TENSOR, retains_variables, unpacked_type
 from derivlint.model.scope import RETAIN_VARIABLES
-from derivlint.model.words import mentions
 
 SAVED_VARIABLE = "SavedVariable"
 SAVED_VARIABLES = "std::vector<SavedVariable>"
@@ -90,10 +88,7 @@ def members(info: DifferentiabilityInfo) -> tuple[Member, ...]:
 
 
 def _members(info: DifferentiabilityInfo) -> Iterator[Member]:
-    if any(
-        RETAIN_VARIABLES in each.formula and mentions(parse_formula(each.formula), RETAIN_VARIABLES)
-        for each in info.derivatives
-    ):
+    if retains_variables(info):
         yield Member(RETAIN_VARIABLES, "bool", MemberKind.RETAIN, "true", RETAIN_VARIABLES, "bool")
     for saved in sorted(info.all_saved_inputs, key=_name):
         yield from _saved(saved, is_output=False)

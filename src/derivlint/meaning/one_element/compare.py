@@ -223,31 +223,7 @@ def _wrong_gradient(trial: Trial, point: _Point, used: frozenset[str]) -> Disagr
     names = tuple(name for name in point.world.differentiable if name in used)
     if any(name not in point.outputs for name in names):
         raise UnknownValueError
-    directions = _directions(point.outputs, names, point.number)
-    found = _gradient_differs(trial, point, directions)
-    if found is None:
-        return None
-    for plain in _single_directions(directions):
-        simpler = _gradient_differs(trial, point, plain)
-        if simpler is not None:
-            return simpler
-    return found
-
-
-def _gradient_differs(trial: Trial, point: _Point, gradients: Values) -> Disagreement | None:
-    environment = point.world.backward(point.arguments, point.outputs, gradients)
-    found = components(trial.evaluate, environment, len(trial.names))
-    for name, value in zip(trial.names, found, strict=True):
-        if name not in point.arguments or name not in point.world.inputs or value is None:
-            continue
-        if differ(point.gradient(name, gradients, certain=False), value):
-            expected = point.gradient(name, gradients, certain=True)
-            opposite = point.world.backward(point.arguments, point.outputs, _times(gradients, -2))
-            linear_value(trial, environment, opposite)
-            if differ(expected, value):
-                shown = _shown(trial.formula, point, gradients)
-                return Disagreement(trial.formula, name, shown, expected, value)
-    return None
+    return _simplest(trial, point, _directions(point.outputs, names, point.number))
 
 
 def _wrong_tangent(trial: Trial, point: _Point) -> Disagreement | None:
@@ -255,29 +231,40 @@ def _wrong_tangent(trial: Trial, point: _Point) -> Disagreement | None:
     if not any(name.endswith(TANGENT) for name in variables(trial.formula)):
         # that it has no tangent says another rule
         raise UnknownValueError
-    directions = _directions(point.arguments, names, point.number)
-    found = _tangent_differs(trial, point, directions)
+    return _simplest(trial, point, _directions(point.arguments, names, point.number))
+
+
+def _simplest(trial: Trial, point: _Point, directions: Values) -> Disagreement | None:
+    """What is wrong with a formula, in one direction if that is enough."""
+    found = _differs(trial, point, directions)
     if found is None:
         return None
     for plain in _single_directions(directions):
-        simpler = _tangent_differs(trial, point, plain)
+        simpler = _differs(trial, point, plain)
         if simpler is not None:
             return simpler
     return found
 
 
-def _tangent_differs(trial: Trial, point: _Point, tangents: Values) -> Disagreement | None:
-    environment = point.world.forward(point.arguments, point.outputs, tangents)
+def _differs(trial: Trial, point: _Point, directions: Values) -> Disagreement | None:
+    """The first gradient, or the first tangent, that is not the operator's."""
+    world = point.world
+    is_backward = trial.formula.is_backward
+    variables_with = world.backward if is_backward else world.forward
+    right_value = point.gradient if is_backward else point.tangent
+    judged = (
+        point.arguments.keys() & set(world.inputs) if is_backward else point.outputs.keys() & set(world.differentiable)
+    )
+    environment = variables_with(point.arguments, point.outputs, directions)
     found = components(trial.evaluate, environment, len(trial.names))
     for name, value in zip(trial.names, found, strict=True):
-        if name not in point.world.differentiable or name not in point.outputs or value is None:
+        if name not in judged or value is None or not differ(right_value(name, directions, certain=False), value):
             continue
-        if differ(point.tangent(name, tangents, certain=False), value):
-            expected = point.tangent(name, tangents, certain=True)
-            opposite = point.world.forward(point.arguments, point.outputs, _times(tangents, -2))
-            linear_value(trial, environment, opposite)
-            if differ(expected, value):
-                return Disagreement(trial.formula, name, _shown(trial.formula, point, tangents), expected, value)
+        expected = right_value(name, directions, certain=True)
+        opposite = variables_with(point.arguments, point.outputs, _times(directions, -2))
+        linear_value(trial, environment, opposite)
+        if differ(expected, value):
+            return Disagreement(trial.formula, name, _shown(trial.formula, point, directions), expected, value)
     return None
 
 

@@ -50,7 +50,4 @@ class Judgement:
 
 def judgement_of(model: Model) -> Judgement:
     """What the one-element world says of a model, the same object each time it is asked for."""
-    found = model.derived.get(Judgement)
-    if not isinstance(found, Judgement):
-        found = model.derived[Judgement] = Judgement(model)
-    return found
+    return model.once(Judgement, lambda: Judgement(model))
