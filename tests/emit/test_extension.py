@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 
 import derivlint
-from derivlint.compiler.gxx import find_compiler, torch_includes
 from derivlint.emit.files import emission, write_files
 from derivlint.model import build_model
 from derivlint.runtime import Manifest, build, read_manifest
@@ -22,10 +21,7 @@ from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile
 from tests.emit import extension_checks
 
-pytestmark = pytest.mark.skipif(
-    sys.platform != "linux" or find_compiler() is None or torch_includes() is None,
-    reason="needs g++ and torch on Linux",
-)
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="hidden helpers are reached on Linux only")
 
 Results = dict[str, str]
 

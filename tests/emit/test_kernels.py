@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
-import subprocess
 from collections import Counter
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -18,6 +14,7 @@ from torchgen.packaged.autograd import gen_variable_type
 from torchgen.packaged.autograd.gen_inplace_or_view_type import use_derived
 from torchgen.packaged.autograd.load_derivatives import load_derivatives
 
+from derivlint.compiler.gxx import compile_command, find_toolchain, run
 from derivlint.emit.kernels import SHIPPED_NAMESPACE, SHIPPED_NODES, Kernel, kernels, kernels_source
 from derivlint.emit.kernels.lists import RESET_GRAD_ACCUMULATOR, WITHOUT_GENERIC_KERNEL
 from derivlint.formula.vocabulary import words
@@ -345,16 +342,9 @@ def test_formulas_are_lines_of_the_yaml_and_the_rest_lines_of_the_file(installed
 
 def _compile(source: str, folder: Path) -> str:
     """What g++ says of a source file and of the signatures of its kernels, with PyTorch's headers."""
-    compiler = shutil.which("g++")
-    spec = find_spec("torch")
-    if compiler is None or spec is None or spec.origin is None:
-        pytest.skip("needs g++ and torch")
-    include = Path(spec.origin).parent / "include"
-    path = folder / "kernels.cpp"
-    path.write_text(source, encoding="utf-8")
-    arguments = ["-std=c++20", "-O0", "-fsyntax-only", f"-I{include}", f"-I{include}/torch/csrc/api/include"]
-    done = subprocess.run([compiler, *arguments, str(path)], capture_output=True, text=True, check=False)
-    return "\n".join(line for line in done.stderr.split("\n") if "error" in line) or str(done.returncode)
+    (folder / "kernels.cpp").write_text(source, encoding="utf-8")
+    done = run(compile_command(find_toolchain(), "-O0", "-fsyntax-only", "kernels.cpp"), folder)
+    return "\n".join(line for line in done.stderr.split("\n") if "error" in line) or str(done.status)
 
 
 def _with_signature_checks(source: str, found: tuple[Kernel, ...]) -> str:
@@ -375,7 +365,6 @@ def test_kernels_of_every_kind_compile(model: Model, tmp_path: Path) -> None:
     assert _compile(_with_signature_checks(source_of(found), found), tmp_path) == "0"
 
 
-@pytest.mark.skipif("DERIVLINT_FULL" not in os.environ, reason="takes two minutes; set DERIVLINT_FULL")
 def test_all_kernels_compile(model: Model, tmp_path: Path) -> None:
     found = kernels(model)
     assert _compile(_with_signature_checks(source_of(found), found), tmp_path) == "0"

@@ -1,11 +1,7 @@
-"""Node classes against the header that PyTorch ships, and against the compiler.
-
-The compiler reads a sample; with ``DERIVLINT_NODES=all`` in the environment all classes, in both namespaces.
-"""
+"""Node classes against the header that PyTorch ships, and against the compiler, in both namespaces."""
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 
@@ -18,7 +14,6 @@ from derivlint.model import Model, build_model
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile
 
-ALL = os.environ.get("DERIVLINT_NODES") == "all"
 NAMESPACE = "derivlint_generated"
 IN_TREE = "torch::autograd::generated"
 #: Nodes of every kind.
@@ -258,13 +253,11 @@ def test_nodes_compile_and_a_wrong_formula_is_reported_in_the_yaml(
     assert "slef" in error
 
 
-@pytest.mark.skipif(not ALL, reason="25 seconds; DERIVLINT_NODES=all")
 def test_all_nodes_compile(classes: tuple[NodeClass, ...], tmp_path: Path) -> None:
     sources = {"nodes.h": nodes_header(classes, NAMESPACE), "nodes.cpp": nodes_source(classes, NAMESPACE)}
     assert errors(sources, "nodes.cpp", tmp_path) == []
 
 
-@pytest.mark.skipif(not ALL, reason="25 seconds; DERIVLINT_NODES=all")
 def test_all_nodes_compile_as_pytorchs_own(classes: tuple[NodeClass, ...], tmp_path: Path) -> None:
     """In PyTorch's build the header takes the place of its ``Functions.h``, which its other headers include."""
     header = "torch/csrc/autograd/generated/Functions.h"

@@ -21,7 +21,10 @@ from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile
 from tests.emit import opinfo_checks
 
-pytestmark = pytest.mark.skipif(not os.environ.get("DERIVLINT_FULL"), reason="takes minutes: set DERIVLINT_FULL")
+pytestmark = pytest.mark.skipif(
+    not os.environ.get("DERIVLINT_FULL"),
+    reason="builds all kernels for minutes and needs the package expecttest: set DERIVLINT_FULL",
+)
 
 #: The operators whose derivatives must be found right through our nodes.
 AT_LEAST = 350

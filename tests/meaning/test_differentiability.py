@@ -289,7 +289,8 @@ def can_be_differentiated_along_a_tangent(function: Callable[..., torch.Tensor],
     return True
 
 
-@pytest.mark.filterwarnings("ignore")
+# torch itself calls deprecated functions, and warns of prototypes (sparse and nested tensors)
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
 @pytest.mark.parametrize(("name", "function", "shapes"), CASES, ids=[case[0] for case in CASES])
 def test_pytorch_agrees(
     name: str, function: Callable[..., torch.Tensor], shapes: list[tuple[int, ...]], installed: Model
