@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from derivlint.cli.cache import cache_folder, cached
+from derivlint.project.cache import cache_folder, cached
 from tests.cli.conftest import Run
 
 HEADER = """\

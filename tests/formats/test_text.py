@@ -7,9 +7,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from derivlint.formats import Filter, Report
+from derivlint.formats import Report
 from derivlint.formats.text import cells, excerpt, plain, printable, render_text
 from derivlint.lint import Confidence, Diagnostic, Related, Severity
+from derivlint.project.settings import Settings
 from derivlint.source import SourceFile, Span
 
 TEXT = "- name: sin(Tensor self) -> Tensor\n  self: grad * self.cos()\n  result: auto_element_wise\n"
@@ -174,6 +175,6 @@ def columns(line: str, start: int, end: int) -> str:
 
 def test_a_filter_hides_what_is_below_the_wanted_severity_or_confidence() -> None:
     found = diagnostic(0, 1, severity=Severity.WARNING, confidence=Confidence.MEDIUM)
-    assert not Filter().shows(found)
-    assert Filter(min_confidence=Confidence.MEDIUM).shows(found)
-    assert not Filter(min_severity=Severity.ERROR, min_confidence=Confidence.LOW).shows(found)
+    assert not Settings().shows(found)
+    assert Settings(min_confidence=Confidence.MEDIUM).shows(found)
+    assert not Settings(min_severity=Severity.ERROR, min_confidence=Confidence.LOW).shows(found)

@@ -8,12 +8,13 @@ from typing import Any
 
 import click
 
-from derivlint.cli.inputs import derivatives_files, folder_of, operators_for
 from derivlint.cli.options import CONFIDENCES, SEVERITIES, rule_names, source_options
-from derivlint.cli.settings import Settings, SettingsOfFiles
 from derivlint.cli.terminal import show_progress, terminal_width, wants_color, write, write_lines
 from derivlint.formats import Report
 from derivlint.lint import Confidence, Severity
+from derivlint.project.files import derivatives_files, folder_of
+from derivlint.project.operators import operators_for
+from derivlint.project.settings import Settings, SettingsOfFiles
 
 #: From this many files on, a terminal shows how far the run is.
 MANY_FILES = 5

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from derivlint.cli.exits import InputError
-from derivlint.cli.inputs import derivatives_files, folder_of, load_operators, operators_for, read_source
 from derivlint.cli.options import rule_names, source_options
-from derivlint.cli.settings import SettingsOfFiles
 from derivlint.cli.terminal import wants_color, write, write_lines
 from derivlint.lint.wording import did_you_mean
+from derivlint.project.errors import InputError
+from derivlint.project.files import derivatives_files, folder_of, read_source
+from derivlint.project.operators import load_operators, operators_for
+from derivlint.project.settings import SettingsOfFiles
 from derivlint.source import SourceError
 
 if TYPE_CHECKING:

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from derivlint.cli.exits import CLEAN, FINDINGS, InputError, tell
-from derivlint.cli.inputs import derivatives_files, folder_of, load_operators, operators_for, problem_text, read_source
+from derivlint.cli.exits import CLEAN, FINDINGS, tell
 from derivlint.cli.options import EXISTING, rule_names, source_options
-from derivlint.cli.settings import Settings, SettingsOfFiles
 from derivlint.cli.terminal import show_progress, terminal_width, wants_color, write, write_lines
 from derivlint.lint.wording import counted, did_you_mean
+from derivlint.project.errors import InputError
+from derivlint.project.files import derivatives_files, folder_of, read_source
+from derivlint.project.operators import load_operators, operators_for, problem_text
+from derivlint.project.settings import Settings, SettingsOfFiles
 from derivlint.source import SourceError
 
 if TYPE_CHECKING:

@@ -16,16 +16,6 @@ DEBUG_VARIABLE = "DERIVLINT_DEBUG"
 REPORT_HINT = f"this is a bug of derivlint; set {DEBUG_VARIABLE}=1 for the traceback and please report it"
 
 
-class InputError(click.ClickException):
-    """Wrong usage or configuration, or a file that cannot be read."""
-
-    exit_code = USAGE
-
-    def show(self, file: object = None) -> None:
-        """Print the message to standard error."""
-        tell(self.format_message())
-
-
 def tell(message: str) -> None:
     """Print a message about the run to standard error; standard output is for results."""
     click.echo(f"derivlint: {message}", err=True)

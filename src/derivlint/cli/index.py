@@ -6,14 +6,14 @@ from pathlib import Path
 
 import click
 
-from derivlint.cli.exits import InputError
-from derivlint.cli.headers import merged, read_headers
-from derivlint.cli.inputs import INSTALLED, Operators, load_operators, operators_for, problem_text
 from derivlint.cli.options import EXISTING
 from derivlint.cli.run import toolchain_named
-from derivlint.cli.settings import Settings
 from derivlint.cli.terminal import show_progress, write
 from derivlint.lint.wording import counted, did_you_mean
+from derivlint.project.errors import InputError
+from derivlint.project.headers import merged, read_headers
+from derivlint.project.operators import INSTALLED, Operators, load_operators, operators_for, problem_text
+from derivlint.project.settings import Settings
 from derivlint.source import replace_file
 
 

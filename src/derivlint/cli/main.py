@@ -7,7 +7,8 @@ from importlib import import_module
 import click
 
 from derivlint import __version__
-from derivlint.cli.exits import CLEAN, INTERNAL, INTERRUPTED, REPORT_HINT, debugging, internal_error, tell
+from derivlint.cli.exits import CLEAN, INTERNAL, INTERRUPTED, REPORT_HINT, USAGE, debugging, internal_error, tell
+from derivlint.project.errors import InputError
 
 #: Each command and the module that holds it.
 COMMANDS = {
@@ -49,6 +50,14 @@ class LazyGroup(click.Group):
             question = did_you_mean(args[0], COMMANDS) or '"derivlint --help" lists them'
             ctx.fail(f'no such command "{args[0]}"; {question}')
         return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command; what the user can mend is told, with the exit status of wrong usage."""
+        try:
+            return super().invoke(ctx)
+        except InputError as error:
+            tell(str(error))
+            ctx.exit(USAGE)
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import click
 
-from derivlint.cli.exits import InputError
-from derivlint.cli.inputs import derivatives_files, folder_of, load_operators, operators_for, read_source
 from derivlint.cli.options import source_options
-from derivlint.cli.settings import SettingsOfFiles
 from derivlint.cli.terminal import write
+from derivlint.project.errors import InputError
+from derivlint.project.files import derivatives_files, folder_of, read_source
+from derivlint.project.operators import load_operators, operators_for
+from derivlint.project.settings import SettingsOfFiles
 from derivlint.source import SourceError
 
 

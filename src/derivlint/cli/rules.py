@@ -6,10 +6,10 @@ import json
 
 import click
 
-from derivlint.cli.exits import InputError
-from derivlint.cli.settings import unknown_rule
 from derivlint.cli.terminal import write
 from derivlint.formats.rule_page import rule_facts, rule_lines, rule_page
+from derivlint.project.errors import InputError
+from derivlint.project.settings import unknown_rule
 from derivlint.rules import NAMES, load_rule, load_rules
 
 

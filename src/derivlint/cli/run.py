@@ -12,17 +12,19 @@ from derivlint.cli.exits import (
     INTERNAL,
     REPORT_HINT,
     USAGE,
-    InputError,
     debugging,
     internal_error,
     tell,
 )
-from derivlint.cli.inputs import LoadedOperators, load_operators, operators_for, problem_text, read_source
-from derivlint.cli.settings import Settings
 from derivlint.cli.terminal import show_progress
-from derivlint.formats import Filter, Report
-from derivlint.lint import INTERNAL_ERROR, Confidence, Diagnostic, Rule, Severity, run_rules
-from derivlint.model import Model, build_model
+from derivlint.formats import Report
+from derivlint.lint import INTERNAL_ERROR, Confidence, Diagnostic, Rule, Severity
+from derivlint.model import Model
+from derivlint.project.check import Check, check_source
+from derivlint.project.errors import InputError
+from derivlint.project.files import read_source
+from derivlint.project.operators import LoadedOperators, load_operators, operators_for, problem_text
+from derivlint.project.settings import Settings
 from derivlint.source import SourceError, SourceFile, Span
 
 if TYPE_CHECKING:
@@ -67,11 +69,7 @@ class Run:
         self._sources[source.path] = source
         self._tell_problems(loaded)
         try:
-            model = build_model(source, loaded.natives)
-            result = run_rules(model, rules)
-            compiled = self._compile(model, result.diagnostics, settings)
-            self._entries += model.n_entries
-            self._formulas += model.n_formulas
+            checked = check_source(source, loaded.natives, settings, rules, besides=self._compiled_with(settings))
         except InputError as error:
             self._unreadable = True
             self._tell_once(str(error))
@@ -82,28 +80,32 @@ class Run:
             self._crashed = True
             self._shown.append(_crash(source, error))
             return
-        self._crashed |= result.internal_errors > 0
-        chosen = Filter(settings.min_severity, settings.min_confidence)
-        found = (*result.diagnostics, *compiled)
-        shown = [item for item in found if chosen.shows(item)]
-        self._hidden += len(found) - len(shown)
-        self._failing |= any(item.severity >= settings.fail_level for item in shown)
-        self._shown += shown
+        self._entries += checked.model.n_entries
+        self._formulas += checked.model.n_formulas
+        self._crashed |= checked.crashes > 0
+        self._hidden += checked.hidden
+        self._failing |= checked.fails
+        self._shown += checked.shown
 
-    def _compile(self, model: Model, found: tuple[Diagnostic, ...], settings: Settings) -> list[Diagnostic]:
+    def _compiled_with(self, settings: Settings) -> Check | None:
         """What the compiler refuses beyond what was found, where one is asked for."""
-        if self._toolchain is None:
-            return []
-        from derivlint.compiler.diagnostics import compiler_diagnostics
-        from derivlint.compiler.gxx import CompilerError
+        toolchain = self._toolchain
+        if toolchain is None:
+            return None
 
-        told = {(item.entry, item.dispatch, item.key) for item in found if item.severity is Severity.ERROR}
-        try:
-            return compiler_diagnostics(model, self._toolchain, told, includes=settings.headers, progress=show_progress)
-        except CompilerError as error:
-            raise InputError(str(error)) from error
-        finally:
-            show_progress("")
+        def compiled(model: Model, found: tuple[Diagnostic, ...]) -> list[Diagnostic]:
+            from derivlint.compiler.diagnostics import compiler_diagnostics
+            from derivlint.compiler.gxx import CompilerError
+
+            told = {(item.entry, item.dispatch, item.key) for item in found if item.severity is Severity.ERROR}
+            try:
+                return compiler_diagnostics(model, toolchain, told, includes=settings.headers, progress=show_progress)
+            except CompilerError as error:
+                raise InputError(str(error)) from error
+            finally:
+                show_progress("")
+
+        return compiled
 
     def _tell_problems(self, loaded: LoadedOperators) -> None:
         """Tell what is wrong in files of native functions: operators that cannot be read would be called unknown."""

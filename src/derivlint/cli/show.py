@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from derivlint.cli.emit import known_operators, load_model
-from derivlint.cli.exits import InputError
 from derivlint.cli.options import source_options
 from derivlint.cli.terminal import write
+from derivlint.project.errors import InputError
 
 if TYPE_CHECKING:
     from derivlint.emit.nodes import NodeClass

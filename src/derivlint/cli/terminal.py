@@ -10,8 +10,8 @@ from collections.abc import Iterable
 
 import click
 
-from derivlint.cli.exits import InputError
 from derivlint.formats.text import Line, plain
+from derivlint.project.errors import InputError
 
 
 def wants_color(choice: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from derivlint.lint import Confidence, Diagnostic, Severity
+from derivlint.lint import Diagnostic, Severity
 from derivlint.source import SourceFile
 
 
@@ -37,20 +37,3 @@ class Report:
     def count(self, severity: Severity) -> int:
         """The number of diagnostics of one severity."""
         return sum(diagnostic.severity is severity for diagnostic in self.diagnostics)
-
-
-@dataclass(frozen=True, slots=True)
-class Filter:
-    """Which diagnostics a run shows.
-
-    Attributes:
-        min_severity: the lowest severity shown.
-        min_confidence: the lowest confidence shown.
-    """
-
-    min_severity: Severity = Severity.INFO
-    min_confidence: Confidence = Confidence.HIGH
-
-    def shows(self, diagnostic: Diagnostic) -> bool:
-        """Whether a diagnostic is shown."""
-        return diagnostic.severity >= self.min_severity and diagnostic.confidence >= self.min_confidence

@@ -7,8 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from derivlint.cli.cache import cached
-from derivlint.cli.exits import InputError
+from derivlint.project.cache import cached
+from derivlint.project.errors import InputError
 from derivlint.source import SourceError, SourceFile
 
 

@@ -8,9 +8,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from derivlint.cli.exits import InputError
-from derivlint.lint import Confidence, Rule, Severity
+from derivlint.lint import Confidence, Diagnostic, Rule, Severity
 from derivlint.lint.wording import did_you_mean, quoted_list
+from derivlint.project.errors import InputError
 
 PYPROJECT = "pyproject.toml"
 OWN_FILE = "derivlint.toml"
@@ -61,6 +61,10 @@ class Settings:
             values["operators_from"] = "the command line"
             settings = replace(self, torch=None, native_functions=(), tags=None)
         return replace(settings, **values)
+
+    def shows(self, diagnostic: Diagnostic) -> bool:
+        """Whether a diagnostic is shown."""
+        return diagnostic.severity >= self.min_severity and diagnostic.confidence >= self.min_confidence
 
     def selected(self, rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
         """The rules that run.

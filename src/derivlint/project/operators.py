@@ -1,32 +1,26 @@
-"""Finding and reading the files of a run: derivatives files and the operators they are judged against."""
+"""The operators that a derivatives file is judged against: where they come from, and reading them."""
 
 from __future__ import annotations
 
-import glob
-import os
-import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from derivlint.cli.exits import InputError
-from derivlint.cli.headers import merged, read_headers
-from derivlint.cli.settings import Settings
 from derivlint.lint.wording import quoted_list
+from derivlint.project.errors import InputError
+from derivlint.project.headers import merged, read_headers
+from derivlint.project.settings import Settings
 from derivlint.source import SourceError, SourceFile
 
 if TYPE_CHECKING:
     from derivlint.schema import InstalledTorch, NativeFunctions, NativeProblem
 
-STDIN = "-"
 INSTALLED = "installed"
-FILE_PATTERN = "derivatives*.yaml"
 TAGS_NAME = "tags.yaml"
 #: Where a PyTorch checkout keeps what derivlint reads.
 NATIVE_FUNCTIONS = Path("aten/src/ATen/native/native_functions.yaml")
 FUNCTIONS_MANUAL = Path("torch/csrc/autograd/FunctionsManual.h")
-DERIVATIVES = Path("tools/autograd/derivatives.yaml")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,89 +65,18 @@ class LoadedOperators:
     sources: tuple[SourceFile, ...] = ()
 
 
-def derivatives_files(given: Sequence[str], settings: Settings) -> list[str]:
-    """The derivatives files to check, each once, in the order of the arguments.
-
-    Args:
-        given: files, folders, patterns, or ``-``.
-        settings: those of the working folder, which may name files where none is given.
+def installed() -> InstalledTorch:
+    """The files of the installed torch.
 
     Raises:
-        InputError: a pattern matches nothing, a folder holds none, or nothing is there to check.
+        InputError: there is none.
     """
-    paths: list[str] = []
-    for argument in given:
-        path = Path(argument)
-        if argument == STDIN:
-            paths.append(STDIN)
-        elif path.is_dir():
-            paths.extend(_in_folder(path))
-        elif glob.has_magic(argument) and not path.exists():
-            matches = sorted(glob.glob(argument, recursive=True))
-            if not matches:
-                raise InputError(f'no file matches "{argument}"')
-            for match in matches:
-                paths.extend(_in_folder(Path(match)) if Path(match).is_dir() else [match])
-        else:
-            paths.append(argument)
-    if not given:
-        paths.extend(_default_files(settings))
-    by_file: dict[str, str] = {}
-    for shown in paths:
-        by_file.setdefault(shown if shown == STDIN else os.path.realpath(shown), shown)
-    return list(by_file.values())
-
-
-def _in_folder(folder: Path) -> list[str]:
-    found = []
-    for parent, folders, names in os.walk(folder):
-        # hidden folders hold version control and environments, whose copies of PyTorch are nobody's to mend here
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        found += [Path(parent, name) for name in names if Path(name).match(FILE_PATTERN)]
-    if not found:
-        raise InputError(f'no file called "{FILE_PATTERN}" in "{folder}"')
-    return sorted(map(str, found))
-
-
-def _default_files(settings: Settings) -> Iterator[str]:
-    if settings.paths:
-        yield from derivatives_files([_shown(path) for path in settings.paths], settings)
-        return
-    if settings.torch == INSTALLED:
-        derivatives = _installed().derivatives
-        if derivatives is None:
-            raise InputError("the installed torch ships no derivatives.yaml")
-        yield str(derivatives)
-        return
-    here = Path.cwd()
-    for folder in (here, *here.parents):
-        for candidate in (*sorted(folder.glob(FILE_PATTERN)), folder / DERIVATIVES):
-            if candidate.is_file():
-                yield _shown(candidate)
-                return
-    raise InputError(f'nothing to check: no "{FILE_PATTERN}" here or above; name a file, or use --torch installed')
-
-
-def _shown(path: Path) -> str:
-    """A path as messages show it: relative where it lies below the working folder."""
-    here = Path.cwd()
-    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
-
-
-def _installed() -> InstalledTorch:
     from derivlint.schema import installed_torch
 
     torch = installed_torch()
     if torch is None:
         raise InputError("no torch is installed in this Python")
     return torch
-
-
-def folder_of(path: str, stdin_filename: str | None = None) -> Path:
-    """The folder that a derivatives file stands in; for standard input the one that its name says, else this one."""
-    if path == STDIN:
-        return Path(stdin_filename).resolve().parent if stdin_filename is not None else Path.cwd()
-    return Path(path).resolve().parent
 
 
 def operators_for(folder: Path, settings: Settings) -> Operators:
@@ -181,7 +104,7 @@ def _operators_for(folder: Path, settings: Settings) -> Operators:
     """
     files = settings.native_functions
     if settings.torch == INSTALLED:
-        torch = _installed()
+        torch = installed()
         return Operators(
             f"the installed torch, asked for by {settings.operators_from}",
             (torch.native_functions, *files),
@@ -295,16 +218,3 @@ def _load_index(version: str | None) -> NativeFunctions:
         raise InputError(
             f'no bundled operator index of version "{version}"; there is {known}, or "{INSTALLED}"'
         ) from error
-
-
-def read_source(path: str, stdin_filename: str | None) -> SourceFile:
-    """Read a derivatives file, or standard input for ``-``.
-
-    Raises:
-        SourceError: it cannot be read.
-    """
-    if path != STDIN:
-        return SourceFile.read(path)
-    if sys.stdin is None:
-        raise SourceError("cannot read standard input: it is closed")
-    return SourceFile.from_bytes(stdin_filename or "<stdin>", sys.stdin.buffer.read())

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from derivlint.cli.inputs import INSTALLED, Operators, load_operators, operators_for
-from derivlint.cli.settings import Settings
+from derivlint.project.operators import INSTALLED, Operators, load_operators, operators_for
+from derivlint.project.settings import Settings
 from derivlint.schema import NativeFunctions, available_versions
 from tests.cli.conftest import ADD, SIN, Run
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from derivlint.cli.exits import InputError
-from derivlint.cli.settings import Settings, find_settings
 from derivlint.lint import Confidence, Severity
+from derivlint.project.errors import InputError
+from derivlint.project.settings import Settings, find_settings
 from tests.cli.conftest import SIN, Run
 
 

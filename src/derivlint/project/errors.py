@@ -1,0 +1,7 @@
+"""What a user can mend: usage, configuration, files."""
+
+from __future__ import annotations
+
+
+class InputError(Exception):
+    """Wrong usage or configuration, or a file that cannot be read; its text is a message for the user."""

@@ -1,0 +1,108 @@
+"""Finding and reading derivatives files."""
+
+from __future__ import annotations
+
+import glob
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from derivlint.project.errors import InputError
+from derivlint.project.operators import INSTALLED, installed
+from derivlint.project.settings import Settings
+from derivlint.source import SourceError, SourceFile
+
+STDIN = "-"
+FILE_PATTERN = "derivatives*.yaml"
+#: Where a PyTorch checkout keeps its derivatives file.
+DERIVATIVES = Path("tools/autograd/derivatives.yaml")
+
+
+def derivatives_files(given: Sequence[str], settings: Settings) -> list[str]:
+    """The derivatives files to check, each once, in the order of the arguments.
+
+    Args:
+        given: files, folders, patterns, or ``-``.
+        settings: those of the working folder, which may name files where none is given.
+
+    Raises:
+        InputError: a pattern matches nothing, a folder holds none, or nothing is there to check.
+    """
+    paths: list[str] = []
+    for argument in given:
+        path = Path(argument)
+        if argument == STDIN:
+            paths.append(STDIN)
+        elif path.is_dir():
+            paths.extend(_in_folder(path))
+        elif glob.has_magic(argument) and not path.exists():
+            matches = sorted(glob.glob(argument, recursive=True))
+            if not matches:
+                raise InputError(f'no file matches "{argument}"')
+            for match in matches:
+                paths.extend(_in_folder(Path(match)) if Path(match).is_dir() else [match])
+        else:
+            paths.append(argument)
+    if not given:
+        paths.extend(_default_files(settings))
+    by_file: dict[str, str] = {}
+    for shown in paths:
+        by_file.setdefault(shown if shown == STDIN else os.path.realpath(shown), shown)
+    return list(by_file.values())
+
+
+def _in_folder(folder: Path) -> list[str]:
+    found = []
+    for parent, folders, names in os.walk(folder):
+        # hidden folders hold version control and environments, whose copies of PyTorch are nobody's to mend here
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        found += [Path(parent, name) for name in names if Path(name).match(FILE_PATTERN)]
+    if not found:
+        raise InputError(f'no file called "{FILE_PATTERN}" in "{folder}"')
+    return sorted(map(str, found))
+
+
+def _default_files(settings: Settings) -> Iterator[str]:
+    if settings.paths:
+        yield from derivatives_files([_shown(path) for path in settings.paths], settings)
+        return
+    if settings.torch == INSTALLED:
+        derivatives = installed().derivatives
+        if derivatives is None:
+            raise InputError("the installed torch ships no derivatives.yaml")
+        yield str(derivatives)
+        return
+    here = Path.cwd()
+    for folder in (here, *here.parents):
+        for candidate in (*sorted(folder.glob(FILE_PATTERN)), folder / DERIVATIVES):
+            if candidate.is_file():
+                yield _shown(candidate)
+                return
+    raise InputError(f'nothing to check: no "{FILE_PATTERN}" here or above; name a file, or use --torch installed')
+
+
+def _shown(path: Path) -> str:
+    """A path as messages show it: relative where it lies below the working folder."""
+    here = Path.cwd()
+    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
+
+
+def folder_of(path: str, stdin_filename: str | None = None) -> Path:
+    """The folder that a derivatives file stands in; for standard input the one that its name says, else this one."""
+    if path == STDIN:
+        return Path(stdin_filename).resolve().parent if stdin_filename is not None else Path.cwd()
+    return Path(path).resolve().parent
+
+
+def read_source(path: str, stdin_filename: str | None) -> SourceFile:
+    """Read a derivatives file, or standard input for ``-``.
+
+    Raises:
+        SourceError: it cannot be read.
+    """
+    if path != STDIN:
+        return SourceFile.read(path)
+    if sys.stdin is None:
+        raise SourceError("cannot read standard input: it is closed")
+    return SourceFile.from_bytes(stdin_filename or "<stdin>", sys.stdin.buffer.read())
