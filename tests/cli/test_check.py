@@ -220,7 +220,7 @@ def test_a_file_on_which_derivlint_fails_does_not_stop_the_others(
             raise RuntimeError("oops")
         return build_model(source, natives)
 
-    monkeypatch.setattr("derivlint.cli.run.build_model", fail)
+    monkeypatch.setattr("derivlint.project.check.build_model", fail)
     outcome = run("check", "a.yaml", "b.yaml", "--select", "error-rule", "--output-format", "json")
     assert outcome.status == 3
     assert [(item["path"], item["rule"], item["message"]) for item in json.loads(outcome.out)["diagnostics"]] == [
