@@ -73,6 +73,15 @@ def test_a_file_with_errors_is_refused(run: Run, here: Path, derivatives: Path) 
     assert run("emit", "cpp", "--out", "other", "--force").status == 0
 
 
+def test_errors_of_other_operators_do_not_matter(run: Run, here: Path, derivatives: Path) -> None:
+    """What is wrong with an operator that is not emitted is nobody's business; what is wrong with the file is."""
+    derivatives.write_text(WRONG + COS)
+    assert run("emit", "cpp", "--out", "ext", "--ops", "cos").status == 0
+    assert run("emit", "cpp", "--out", "other", "--ops", "cos,sin_").status == 1
+    derivatives.write_text(WRONG + COS + "- x\n")
+    assert run("emit", "cpp", "--out", "other", "--ops", "cos").status == 1
+
+
 def test_the_manifest_names_operators_and_nodes(run: Run, here: Path, derivatives: Path) -> None:
     """What is overridden stands in the manifest, with the node of each kernel."""
     run("emit", "cpp", "--out", "ext", "--namespace", "mine::nodes", "--ops", "sin,cos")

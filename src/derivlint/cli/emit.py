@@ -132,7 +132,8 @@ def cpp(
 ) -> None:
     """Write autograd nodes and kernels in C++.
 
-    A file with errors is refused: they are printed, nothing is written, and the exit status is 1.
+    Errors in the file, or with --ops in the entries of those operators, are printed; then nothing is written, and the
+    exit status is 1.
 
     In mode extension the folder is built and loaded by derivlint.runtime.load(DIR), or by CMake. NAMES of operators are
     base names (add), names of functions (add_) or names with an overload (add.Tensor).
@@ -145,7 +146,7 @@ def cpp(
     loaded = load_model(paths, stdin_filename, no_config, ignore=ignore, **given)
     model = loaded.model
     operators = known_operators(model, ops)
-    errors = [] if force else _errors(loaded)
+    errors = [] if force else _errors(loaded, operators)
     if errors:
         _print(model, errors, color)
         tell(f"nothing is written: {counted(len(errors), 'error')}; --ignore leaves out rules, --force goes on")
@@ -186,14 +187,16 @@ def _helpers(path: Path | None, in_tree: bool) -> Helpers | None:
     return Helpers.read(path)
 
 
-def _errors(loaded: Loaded) -> list[Diagnostic]:
-    """What derivlint check would call an error."""
+def _errors(loaded: Loaded, operators: tuple[str, ...] | None) -> list[Diagnostic]:
+    """What derivlint check would call an error, of the file as a whole or of entries that the code is made from."""
+    from derivlint.emit.selection import entries_of
     from derivlint.lint import Severity, run_rules
     from derivlint.rules import load_rules
 
     found = run_rules(loaded.model, loaded.settings.selected(load_rules())).diagnostics
-    minimum = loaded.settings.min_confidence
-    return [item for item in found if item.severity is Severity.ERROR and item.confidence >= minimum]
+    errors = [item for item in found if item.severity is Severity.ERROR and loaded.settings.shows(item)]
+    concerned = {None, *(entry.operator for entry in entries_of(loaded.model, operators))}
+    return errors if operators is None else [item for item in errors if item.entry in concerned]
 
 
 def _left_out(model: Model) -> dict[str, str]:

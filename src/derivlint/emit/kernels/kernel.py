@@ -10,6 +10,7 @@ from derivlint.emit.kernels.lines import without_directives
 from derivlint.emit.kernels.lists import RESET_GRAD_ACCUMULATOR, WITHOUT_GENERIC_KERNEL
 from derivlint.emit.kernels.subject import AUTOGRAD, Subject, kernel_base_name, without_entry
 from derivlint.emit.kernels.templates import filled
+from derivlint.emit.selection import is_selected
 from derivlint.model.differentiable import Differentiability, cpp_name, has_generated_kernel
 from derivlint.model.model import Model
 from derivlint.model.torch_lists import DONT_REQUIRE_DERIVATIVE
@@ -58,18 +59,13 @@ def kernels(model: Model, operators: Collection[str] | None = None) -> tuple[Ker
 
     Args:
         model: a model without errors; a function that PyTorch's generator would refuse has no kernel.
-        operators: base names (``mul``: all overloads, in-place and out functions), names without overload (``mul_``)
-            or full names (``mul.Tensor``); None for all.
+        operators: names as :func:`derivlint.emit.selection.is_selected` takes them; None for all.
     """
+    wanted = None if operators is None else frozenset(operators)
     functions = sorted(model.natives.functions, key=lambda function: str(function.name))
-    if operators is not None:
-        wanted = frozenset(operators)
-        functions = [function for function in functions if not wanted.isdisjoint(_names(function))]
-    return tuple(kernel for function in functions for kernel in _kernels_of(model, function))
-
-
-def _names(function: NativeFunction) -> tuple[str, str, str]:
-    return str(function.name), function.name.name_without_overload, function.name.base
+    return tuple(
+        kernel for function in functions if is_selected(function, wanted) for kernel in _kernels_of(model, function)
+    )
 
 
 def _kernels_of(model: Model, function: NativeFunction) -> Iterator[Kernel]:
