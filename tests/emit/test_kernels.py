@@ -135,9 +135,7 @@ at::Tensor mul_Tensor_kernel(c10::DispatchKeySet ks, const at::Tensor & self, co
     auto other_tensor = toNonOptTensor(other);
     auto other_t = tangent_or_zero(other_t_raw, other_tensor);
     auto other_p = toNonOptPrimal(other);
-    result_new_fw_grad_opt =
-    other_t * self_p + self_t * other_p
-  ;
+    result_new_fw_grad_opt = other_t * self_p + self_t * other_p;
   }
   set_tangent(result, result_new_fw_grad_opt, false);
   return result;
@@ -173,9 +171,7 @@ at::Tensor & neg__kernel(c10::DispatchKeySet ks, at::Tensor & self) {
     auto self_tensor = toNonOptTensor(self);
     auto self_t = tangent_to_write(self_t_raw, self_tensor);
     self_t = GradMode::is_enabled() ? self_t.clone() : self_t;
-    self_new_fw_grad_opt =
-    self_t_raw.defined() ? self_t_raw.copy_(at::neg(self_t)) : at::neg(self_t)
-  ;
+    self_new_fw_grad_opt = self_t_raw.defined() ? self_t_raw.copy_(at::neg(self_t)) : at::neg(self_t);
   }
   set_tangent(self, self_new_fw_grad_opt, true);
   return self;

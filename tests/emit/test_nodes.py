@@ -9,7 +9,7 @@ import pytest
 
 from derivlint.compiler.gxx import compile_command, find_toolchain, run, torch_includes
 from derivlint.emit.nodes import Member, MemberKind, NodeClass, node_classes, nodes_header, nodes_source
-from derivlint.emit.nodes.node import yaml_name
+from derivlint.emit.template import yaml_name
 from derivlint.model import Model, build_model
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from derivlint.emit.template import TemplateError, fill, in_yaml, indented, number_lines, quoted
+from derivlint.emit.template import TemplateError, fill, in_yaml, indented, listing, number_lines, quoted
 
 WORDS = st.text("abc;{}$ ", max_size=8)
 TEXTS = st.lists(WORDS, max_size=5).map("\n".join)
@@ -98,3 +98,13 @@ def test_every_generated_line_keeps_its_own_number(parts: list[tuple[bool, str]]
         assert line == same
         if name == "g.cpp":
             assert believed == number
+
+
+def test_a_listing_has_expressions_where_they_belong() -> None:
+    """The lines around a formula are for compilers; people read it as if it had been written in place."""
+    text = fill(
+        "f() {\n  a = b ? (${one}) : c;\n  x =${two};\n}",
+        one=in_yaml("grad *\nself", 'my "file".yaml', 3),
+        two=in_yaml("self.sizes()", "file.yaml", 4),
+    )
+    assert listing(text) == "f() {\n  a = b ? (grad *\n  self) : c;\n  x = self.sizes();\n}"

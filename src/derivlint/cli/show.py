@@ -13,7 +13,6 @@ from derivlint.cli.terminal import write
 from derivlint.project.errors import InputError
 
 if TYPE_CHECKING:
-    from derivlint.emit.nodes import NodeClass
     from derivlint.model import Model
 
 
@@ -40,20 +39,17 @@ def listing(model: Model, operator: str) -> Iterator[str]:
     """
     from derivlint.emit.kernels import kernels
     from derivlint.emit.nodes import node_classes
+    from derivlint.emit.template import listing as code
 
     chosen = [kernel for kernel in kernels(model, known_operators(model, (operator,))) if kernel.line is not None]
     wanted = {kernel.node for kernel in chosen}
     for node in node_classes(model):
         if node.name in wanted:
-            yield from _node(node)
+            yield code(node.header)
+            yield code(node.source)
     for kernel in chosen:
         yield (
             f"{kernel.listing}\n// {kernel.dispatch_key}: {kernel.registration}"
             if kernel.text
             else (f"// {kernel.dispatch_key}: {kernel.registration}")
         )
-
-
-def _node(node: NodeClass) -> Iterator[str]:
-    for text in (node.header, node.source):
-        yield "\n".join(line for line in text.split("\n") if not line.startswith("#line"))

@@ -13,13 +13,15 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from pathlib import Path
+from pathlib import Path, PurePath
 
 _FOLDER = Path(__file__).parent / "templates"
 _PLACEHOLDER = re.compile(r"\$\{(\w+)\}")
 _ALONE = re.compile(r"([ \t]*)\$\{(\w+)\}[ \t]*")
 #: Stands where the numbering of the generated file begins again; no C++ holds this character.
 _BACK = "#line \x00"
+#: An expression as :func:`in_yaml` encloses it, with the character before it.
+_ENCLOSED = re.compile(r'(.)\n[ \t]*#line \d+ "(?:[^"\\]|\\.)*"\n[ \t]*(.*?)\n[ \t]*#line \x00\n[ \t]*', re.DOTALL)
 
 
 class TemplateError(Exception):
@@ -95,12 +97,24 @@ def quoted(text: str) -> str:
     return f'"{escaped}"'
 
 
+def yaml_name(path: str) -> str:
+    """The name of the YAML file as comments and line directives give it; the same on every machine."""
+    name = PurePath(path).name
+    # a backslash or a line end would go on with the comment
+    return "".join(char if char.isprintable() and char != "\\" else "_" for char in name) or "derivatives.yaml"
+
+
 def in_yaml(expression: str, file: str, line: int) -> str:
     """An expression on lines of its own, which the compiler takes for lines of the YAML file.
 
     Text must stand before the expression, and text must follow it.
     """
     return f"\n#line {line} {quoted(file)}\n{expression}\n{_BACK}\n"
+
+
+def listing(text: str) -> str:
+    """A text for people: without the lines that only a compiler needs, and expressions where they belong."""
+    return _ENCLOSED.sub(lambda match: match[1] + ("" if match[1] in "( " else " ") + match[2], text)
 
 
 def number_lines(text: str, file: str) -> str:

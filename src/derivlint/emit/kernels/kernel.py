@@ -6,11 +6,11 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from derivlint.emit.kernels.body import body
-from derivlint.emit.kernels.lines import without_directives
 from derivlint.emit.kernels.lists import RESET_GRAD_ACCUMULATOR, WITHOUT_GENERIC_KERNEL
 from derivlint.emit.kernels.subject import AUTOGRAD, Subject, kernel_base_name, without_entry
 from derivlint.emit.kernels.templates import filled
 from derivlint.emit.selection import is_selected
+from derivlint.emit.template import listing, yaml_name
 from derivlint.model.differentiable import Differentiability, cpp_name, has_generated_kernel
 from derivlint.model.model import Model
 from derivlint.model.torch_lists import DONT_REQUIRE_DERIVATIVE
@@ -51,7 +51,7 @@ class Kernel:
     @property
     def listing(self) -> str:
         """The definition for people."""
-        return without_directives(self.text)
+        return listing(self.text)
 
 
 def kernels(model: Model, operators: Collection[str] | None = None) -> tuple[Kernel, ...]:
@@ -92,7 +92,7 @@ def _without_entry(model: Model, function: NativeFunction) -> Kernel:
     if keeps_own_kernel:
         return _kernel(Subject(model, differentiability, has_entry=False))
     registration = f'm.impl("{function.name}", {GENERIC_KERNEL});'
-    return Kernel(function, AUTOGRAD, "", "", registration, None, None, model.source.path)
+    return Kernel(function, AUTOGRAD, "", "", registration, None, None, yaml_name(model.source.path))
 
 
 def _kernel(subject: Subject) -> Kernel:

@@ -6,6 +6,7 @@ from functools import cached_property
 
 from derivlint.cpp import return_names, return_type
 from derivlint.emit.kernels.lists import RESET_GRAD_ACCUMULATOR
+from derivlint.emit.template import yaml_name
 from derivlint.model.derivative import DifferentiabilityInfo, InfoSource
 from derivlint.model.differentiable import (
     Differentiability,
@@ -75,7 +76,7 @@ class Subject:
         self.has_entry = has_entry
         self.function = differentiability.function
         self.info = differentiability.info
-        self.path = model.source.path
+        self.path = yaml_name(model.source.path)
         index = self.info.source.index
         self.line: int | None = None
         if index is not None:

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import PurePath
 
 from derivlint.emit.nodes.formulas import formula_statements, gradient_names
 from derivlint.emit.nodes.members import OWNING, Member, MemberKind, members
-from derivlint.emit.template import fill, load
+from derivlint.emit.template import fill, load, yaml_name
 from derivlint.model import DifferentiabilityInfo, Model
 from derivlint.model.differentiable import cpp_name
 from derivlint.model.torch_lists import VIEWS
@@ -86,13 +85,6 @@ def node_class(model: Model, info: DifferentiabilityInfo) -> NodeClass | None:
         file,
         line,
     )
-
-
-def yaml_name(path: str) -> str:
-    """The name of the YAML file as comments and line directives give it; the same on every machine."""
-    name = PurePath(path).name
-    # a backslash or a line end would go on with the comment
-    return "".join(char if char.isprintable() and char != "\\" else "_" for char in name) or "derivatives.yaml"
 
 
 def _header(name: str, base: str, own: Sequence[Member], origin: str) -> str:
