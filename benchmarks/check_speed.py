@@ -13,18 +13,15 @@ Needs the extra ``dev`` (torch, PyYAML).
 from __future__ import annotations
 
 import argparse
-import os
 import statistics
-import subprocess
 import sys
 import tempfile
-import time
-from dataclasses import dataclass
 from importlib import import_module
-from importlib.util import find_spec
 from inspect import getsource
 from pathlib import Path
 from types import ModuleType
+
+from measuring import Files, Run, describe, installed_files, ratios, run_process
 
 from derivlint.rules import NAMES
 
@@ -33,40 +30,6 @@ import sys
 from torchgen.packaged.autograd.load_derivatives import load_derivatives
 load_derivatives(*sys.argv[1:])
 """
-
-
-@dataclass(frozen=True)
-class Run:
-    """One finished process: seconds of processor time and of wall time, and peak memory in MiB."""
-
-    cpu: float
-    wall: float
-    memory: float
-
-
-@dataclass(frozen=True)
-class Files:
-    """The three files that both programs read."""
-
-    derivatives: Path
-    native_functions: Path
-    tags: Path
-
-
-def run_process(command: list[str], expected: tuple[int, ...]) -> Run:
-    """Run a command to its end and measure it as the operating system accounts it."""
-    # both programs may keep their compiled modules, as they do when they are installed
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    start = time.perf_counter()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment)
-    assert process.stderr is not None
-    errors = process.stderr.read()
-    _, status, usage = os.wait4(process.pid, 0)
-    wall = time.perf_counter() - start
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode not in expected:
-        raise SystemExit(f"{' '.join(command)} ended with {process.returncode}: {errors.decode()}")
-    return Run(usage.ru_utime + usage.ru_stime, wall, usage.ru_maxrss / 1024)
 
 
 def derivlint(files: Files, *more: str) -> list[str]:
@@ -90,15 +53,6 @@ def rule_module(name: str) -> ModuleType:
 def torchgen(files: Files) -> list[str]:
     paths = [str(files.derivatives), str(files.native_functions), str(files.tags)]
     return [sys.executable, "-c", LOAD_DERIVATIVES, *paths]
-
-
-def installed_files() -> Files:
-    spec = find_spec("torchgen")
-    if spec is None or spec.origin is None:
-        raise SystemExit("torchgen is not installed; install the extra dev")
-    root = Path(spec.origin).parent / "packaged"
-    native = root / "ATen" / "native"
-    return Files(root / "autograd" / "derivatives.yaml", native / "native_functions.yaml", native / "tags.yaml")
 
 
 def renamed(operator: str, copy: int) -> str:
@@ -141,14 +95,6 @@ def multiplied(files: Files, factor: int, folder: Path) -> Files:
     return Files(derivatives, natives, files.tags)
 
 
-def describe(name: str, runs: list[Run]) -> str:
-    def spread(values: list[float], unit: str) -> str:
-        return f"{min(values):7.2f} {statistics.median(values):7.2f} {max(values):7.2f} {unit}"
-
-    cpu, wall, memory = ([getattr(run, field) for run in runs] for field in ("cpu", "wall", "memory"))
-    return f"{name:12} cpu {spread(cpu, 's')}   wall {spread(wall, 's')}   memory {spread(memory, 'MiB')}"
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--runs", type=int, default=7)
@@ -168,9 +114,7 @@ def main() -> None:
     print("minimum, median and maximum of", options.runs, "runs")
     print(describe("derivlint", ours))
     print(describe("torchgen", theirs))
-    for field in ("cpu", "wall", "memory"):
-        ratios = [getattr(a, field) / getattr(b, field) for a, b in zip(ours, theirs, strict=True)]
-        print(f"ratio of {field}: {min(ratios):.2f} {statistics.median(ratios):.2f} {max(ratios):.2f}")
+    print(ratios(ours, theirs))
     added = [(a.cpu - c.cpu) / b.cpu for a, b, c in zip(ours, theirs, untyped, strict=True)]
     print(f"types add, as a ratio of cpu: {min(added):.2f} {statistics.median(added):.2f} {max(added):.2f}")
     with tempfile.TemporaryDirectory() as folder:

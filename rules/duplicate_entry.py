@@ -33,7 +33,8 @@ from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
 from derivlint.lint.wording import quoted
-from derivlint.model import Model
+from derivlint.model import Entry, Model
+from derivlint.model.versions import spelled
 
 META = RuleMeta(severity=Severity.ERROR, checks=("X1",))
 
@@ -52,6 +53,18 @@ VALID = (
 
 - name: add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
   self: handle_r_to_c(self.scalar_type(), grad)
+""",
+    # a back end's file may have an entry for old versions and one for new ones
+    """\
+all_version: [v2.1, v2.2, v2.3]
+backward:
+- name: abs(Tensor self) -> Tensor
+  self: grad * self.sgn()
+  version: [v2.1, v2.2]
+
+- name: abs(Tensor self) -> Tensor
+  self: self.sgn() * grad
+  version: v2.3
 """,
 )
 
@@ -95,6 +108,22 @@ INVALID = (
         help='keep one entry, with one key below "dispatch" for each dispatch key',
         also=("missing-default-key",),
     ),
+    Invalid(
+        """\
+all_version: [v2.1, v2.2, v2.3, v2.4]
+backward:
+- name: abs(Tensor self) -> Tensor
+  self: grad * self.sgn()
+  version: [v2.2, newest]
+
+- name: abs(Tensor self) -> Tensor
+  self: self.sgn() * grad
+  version: v2.1, v2.3, v2.4
+""",
+        at="7:9-12",
+        message='"abs" already has an entry, which this one for v2.3 to v2.4 replaces',
+        help="keep one entry for each function",
+    ),
 )
 
 
@@ -115,6 +144,9 @@ def check(model: Model) -> Iterator[Finding]:
             elif first.dispatch is not None or entry.dispatch is not None:
                 help_text = 'keep one entry, with one key below "dispatch" for each dispatch key'
             is_out = first.function is not None and first.function.declared.schema.is_out
+            versions = _shared_versions(model, first, entry)
+            if versions is not None:
+                by += f" {versions}"
             note = f'this entry for "{first.operator}" is about {quoted(name)} too' if is_out else "the first entry"
             yield Finding(
                 entry.name_span,
@@ -123,3 +155,11 @@ def check(model: Model) -> Iterator[Finding]:
                 related=(Related(note, first.name_span),),
                 at=entry,
             )
+
+
+def _shared_versions(model: Model, first: Entry, second: Entry) -> str | None:
+    """For which versions both entries hold, None in a file without versions."""
+    if model.versions is None or first.versions is None or second.versions is None:
+        return None
+    shared = tuple(name for name in first.versions.names if name in second.versions.names)
+    return f"for {spelled(shared, model.versions.names)}" if shared else None

@@ -50,6 +50,14 @@ VALID = (
 """,
     # a list is a list, also without an entry yet
     "[]\n",
+    # the list of a back end for many versions of PyTorch
+    """\
+all_version: [v2.1, v2.2]
+backward:
+- name: neg(Tensor self) -> Tensor
+  self: grad.neg()
+  version: all_version
+""",
 )
 
 INVALID = (
@@ -76,9 +84,20 @@ abs(Tensor self) -> Tensor
 
 
 def check(model: Model) -> Iterator[Finding]:
-    """Look at the root of the document."""
+    """Look at the root of the document, or at what stands below the key that the layout names."""
     root = model.document.root
-    if model.document.problems or isinstance(root, Sequence):
+    node = model.layout.list_in(root)
+    if model.document.problems or isinstance(node, Sequence):
+        return
+    key = model.layout.entries
+    if key is not None and isinstance(root, Mapping):
+        below = SHAPE.replace("a file of derivatives", f'what stands below "{key}"')
+        if node is None:
+            yield Finding(
+                root.pairs[0].key.span if root.pairs else root.span, f'the file has no key "{key}"', help=below
+            )
+        else:
+            yield Finding(node.span, f'what stands below "{key}" is no list of entries', help=below)
         return
     if root is None or (isinstance(root, Scalar) and root.kind == "null"):
         yield Finding(Span(0, 0) if root is None else root.span, "the file has no entries", help=SHAPE)

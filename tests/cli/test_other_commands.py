@@ -9,7 +9,7 @@ import pytest
 
 from derivlint.cpp.header import read_declarations
 from derivlint.formats.model_json import model_document
-from derivlint.model import build_model
+from derivlint.model import build_model, read_file
 from derivlint.rules import load_rules
 from derivlint.schema import NativeFunctions, build_index, read_index
 from derivlint.source import SourceFile
@@ -85,12 +85,18 @@ def test_an_index_is_written_from_files(run: Run, here: Path) -> None:
 
 
 def test_an_index_of_the_installed_torch_is_its_facts(
-    run: Run, here: Path, installed_natives: NativeFunctions, native_functions_path: Path
+    run: Run, here: Path, installed_natives: NativeFunctions, native_functions_path: Path, derivatives_path: Path
 ) -> None:
     assert run("index", "build", "--torch", "installed", "--version", "9.9", "--out", "i.json").status == 0
+    entries = read_file(SourceFile.read(derivatives_path))
+    names = {
+        str(entry.operator): [name.text for body in entry.bodies for line in body.lines for name in line.names]
+        for entry in entries
+    }
+    natives = installed_natives.with_derivatives({operator: list(dict.fromkeys(of)) for operator, of in names.items()})
     header = native_functions_path.parents[4] / "torch/include/torch/csrc/autograd/FunctionsManual.h"
     declarations = read_declarations(header.read_text()).declarations.to_json()
-    assert (here / "i.json").read_bytes() == build_index(installed_natives, "9.9", declarations)
+    assert (here / "i.json").read_bytes() == build_index(natives, "9.9", declarations)
 
 
 def test_an_index_needs_operators_a_version_and_a_place(run: Run, here: Path) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from derivlint.cpp.header import read_declarations
 from derivlint.schema import (
@@ -22,7 +24,7 @@ from derivlint.schema import (
 )
 
 #: As large as the index may get.
-MAX_INDEX_BYTES = 400_000
+MAX_INDEX_BYTES = 450_000
 
 
 def facts(natives: NativeFunctions) -> list[dict[str, object]]:
@@ -50,11 +52,25 @@ def test_the_bundled_index_is_the_installed_pytorch(
 
 
 def test_building_is_deterministic(natives: NativeFunctions, declarations: Any) -> None:
-    data = build_index(natives, "2.13.0", declarations)
+    data = build_index(natives.with_derivatives(load_index("2.13.0").derivatives), "2.13.0", declarations)
     path = Path(sys.modules[build_index.__module__].__file__ or "").parent / "data" / "index-2.13.0.json"
     assert data == path.read_bytes()
     assert build_index(load_index("2.13.0"), "2.13.0", declarations) == data
     assert len(data) < MAX_INDEX_BYTES
+
+
+def test_the_index_names_what_pytorchs_derivatives_have_formulas_for() -> None:
+    """Read by PyYAML, as torchgen reads the file."""
+    root = Path(str(import_module("torchgen").__file__)).parent
+    entries = yaml.safe_load((root / "packaged/autograd/derivatives.yaml").read_text())
+    expected = {}
+    for entry in entries:
+        name = entry.pop("name").partition("(")[0]
+        entry.pop("output_differentiability", None)
+        bodies = entry["dispatch"].values() if "dispatch" in entry else [entry]
+        names = [name.strip() for body in bodies for key in body for name in key.split(",")]
+        expected[name] = list(dict.fromkeys(names))
+    assert load_index("2.13.0").derivatives == expected
 
 
 def test_the_newest_index_is_the_default() -> None:
@@ -73,10 +89,10 @@ def test_unknown_versions_name_the_known_ones() -> None:
         (b"", "not an operator index"),
         (b"\xff\x00", "not an operator index"),
         (b"[]", "not an operator index"),
-        (b'{"format":2}', "not an operator index"),
-        (b'{"format":99}', "the operator index has format 99, expected 2"),
+        (b'{"format":3}', "not an operator index"),
+        (b'{"format":99}', "the operator index has format 99, expected 3"),
         (
-            json.dumps({"format": 2, "profiles": [{"nonsense": 1}], "functions": [["f() -> ()", 0]]}).encode(),
+            json.dumps({"format": 3, "profiles": [{"nonsense": 1}], "functions": [["f() -> ()", 0]]}).encode(),
             "not an operator index",
         ),
     ],

@@ -11,6 +11,7 @@ from derivlint.cli.run import toolchain_named
 from derivlint.cli.terminal import show_progress, write
 from derivlint.lint.wording import counted, did_you_mean
 from derivlint.project.errors import InputError
+from derivlint.project.files import read_source
 from derivlint.project.headers import merged, read_headers
 from derivlint.project.operators import INSTALLED, Operators, load_operators, operators_for, problem_text
 from derivlint.project.settings import Settings
@@ -26,6 +27,7 @@ def index() -> None:
 @click.option("--native-functions", multiple=True, type=EXISTING, help="A native_functions.yaml; repeatable.")
 @click.option("--tags", type=EXISTING, help="The tags.yaml beside it.")
 @click.option("--headers", multiple=True, type=EXISTING, help="A C++ header whose declarations go into it; repeatable.")
+@click.option("--derivatives", type=EXISTING, help="The derivatives.yaml that other files may override.")
 @click.option("--torch", type=click.Choice([INSTALLED]), help="Take the files of the installed torch.")
 @click.option("--version", "version", help="The PyTorch version that it describes.")
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="Where to write it.")
@@ -33,6 +35,7 @@ def build(
     native_functions: tuple[Path, ...],
     tags: Path | None,
     headers: tuple[Path, ...],
+    derivatives: Path | None,
     torch: str | None,
     version: str | None,
     out: Path,
@@ -46,6 +49,7 @@ def build(
             raise InputError("no torch is installed in this Python")
         native_functions, tags = (found.native_functions,), found.tags
         headers = headers or ((found.functions_manual,) if found.functions_manual is not None else ())
+        derivatives = derivatives or found.derivatives
         version = version or found.release
     if not native_functions:
         raise InputError("name a --native-functions file, or use --torch installed")
@@ -55,8 +59,22 @@ def build(
     if natives.problems:
         raise InputError(problem_text(natives.problems[0]))
     declarations = merged(read_headers(headers, use_cache=False))
+    if derivatives is not None:
+        natives = natives.with_derivatives(_names_with_formulas(derivatives))
     write_atomically(out, build_index(natives, version, declarations))
     write(f"wrote {out}: {counted(len(natives.written), 'operator')} of PyTorch {version}\n")
+
+
+def _names_with_formulas(path: Path) -> dict[str, list[str]]:
+    """For each operator of a derivatives file the names that have a formula under some dispatch key, in file order."""
+    from derivlint.model import read_file
+
+    found: dict[str, list[str]] = {}
+    for entry in read_file(read_source(str(path), None)):
+        if entry.operator is not None:
+            names = [name.text for body in entry.bodies for line in body.lines for name in line.names]
+            found[entry.operator] = list(dict.fromkeys(names))
+    return found
 
 
 def write_atomically(path: Path, data: bytes) -> None:

@@ -20,14 +20,19 @@ from derivlint.model.entry import (
     Role,
     ShapeProblem,
 )
+from derivlint.model.layout import LAYOUTS, PLAIN, Layout
 from derivlint.model.match import FunctionMatch, How, Matcher, MatchProblem
-from derivlint.model.model import Model, build_model
+from derivlint.model.model import Model, build_model, build_models
+from derivlint.model.read import read_file
 from derivlint.model.resolve import EntryFunction, NameKind, Output, ResolvedName, SchemaProblem, SchemaProblemKind
+from derivlint.model.versions import EntryVersions, FileVersions, VersionProblem
 
 __all__ = [
     "AUTO_ELEMENT_WISE",
     "AUTO_LINEAR",
+    "LAYOUTS",
     "NON_DIFFERENTIABLE",
+    "PLAIN",
     "Derivative",
     "Differentiability",
     "DifferentiabilityInfo",
@@ -35,12 +40,15 @@ __all__ = [
     "DispatchBody",
     "Entry",
     "EntryFunction",
+    "EntryVersions",
+    "FileVersions",
     "ForwardDerivative",
     "FunctionMatch",
     "How",
     "InfoSource",
     "KeyName",
     "KeyedFormula",
+    "Layout",
     "MatchProblem",
     "Matcher",
     "Model",
@@ -53,5 +61,8 @@ __all__ = [
     "SchemaProblem",
     "SchemaProblemKind",
     "ShapeProblem",
+    "VersionProblem",
     "build_model",
+    "build_models",
+    "read_file",
 ]

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from derivlint.model.gradients import BodyGradients
     from derivlint.model.resolve import EntryFunction, ResolvedName
     from derivlint.model.scope import UndeclaredName
+    from derivlint.model.versions import EntryVersions
 
 AUTO_LINEAR = "auto_linear"
 AUTO_ELEMENT_WISE = "auto_element_wise"
@@ -285,6 +286,7 @@ class Entry:
         problems: what is wrong with its form.
         misnamed: the key of the first value that is a schema, in an entry without ``name``.
         function: what its schema resolves to, once resolved.
+        versions: the versions for which it holds, None in a file without versions.
     """
 
     __slots__ = (
@@ -300,6 +302,7 @@ class Entry:
         "node",
         "output_differentiability",
         "problems",
+        "versions",
     )
 
     def __init__(self, index: int, node: Node) -> None:
@@ -314,6 +317,7 @@ class Entry:
         self.problems: list[ShapeProblem] = []
         self.misnamed: Scalar | None = None
         self.function: EntryFunction | None = None
+        self.versions: EntryVersions | None = None
 
     @property
     def span(self) -> Span:

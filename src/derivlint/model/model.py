@@ -14,10 +14,12 @@ from derivlint.model.entry import DispatchBody, Entry
 from derivlint.model.evaluation import evaluations
 from derivlint.model.foreach import is_reference
 from derivlint.model.info import build_info
+from derivlint.model.layout import Layout, detected_layout
 from derivlint.model.match import FunctionMatch, InfoByKey, Matcher, MatchProblem, view_copy_infos
 from derivlint.model.read import DEFAULT, read_entries
 from derivlint.model.resolve import SchemaProblem, resolve_entry
 from derivlint.model.typing import FormulaProblem, TypeChecker
+from derivlint.model.versions import file_versions
 from derivlint.schema import NativeFunction, NativeFunctions
 from derivlint.source import SourceFile
 from derivlint.yaml_reader import Document, Node, read_yaml
@@ -35,14 +37,37 @@ class Model:
     Attributes:
         document: the YAML document.
         natives: the operators it is judged against.
-        entries: the items of the file, in order.
+        layout: how the file holds its entries.
+        versions: the versions that the file serves, None for a file without versions.
+        version: the one for which this is the model.
+        all_entries: the items of the file, in order.
+        entries: those of them that hold for the version.
         schema_problems: why an entry's schema resolves to no function, by the entry's index.
     """
 
-    def __init__(self, document: Document, natives: NativeFunctions) -> None:
+    def __init__(
+        self,
+        document: Document,
+        natives: NativeFunctions,
+        layout: Layout | None = None,
+        version: str | None = None,
+    ) -> None:
         self.document = document
         self.natives = natives
-        self.entries: tuple[Entry, ...] = tuple(read_entries(document.root))
+        self.layout = layout if layout is not None else detected_layout(document.root)
+        self.versions = file_versions(document.root, self.layout)
+        self.version = version
+        if version is None and self.versions is not None and self.versions.names:
+            self.version = self.versions.names[-1]
+        self.all_entries: tuple[Entry, ...] = tuple(read_entries(document.root, self.layout))
+        self.entries: tuple[Entry, ...] = self.all_entries
+        if self.version is not None:
+            self.entries = tuple(
+                entry for entry in self.all_entries if entry.versions is None or self.version in entry.versions.names
+            )
+            # facts find an entry by its position
+            for index, entry in enumerate(self.entries):
+                entry.index = index
         self.schema_problems: dict[int, SchemaProblem] = {}
         self._derived: dict[type, object] = {}
         self._infos: dict[str, InfoByKey] = {}
@@ -80,12 +105,12 @@ class Model:
     @property
     def n_entries(self) -> int:
         """The number of items in the file's list."""
-        return len(self.entries)
+        return len(self.all_entries)
 
     @cached_property
     def n_formulas(self) -> int:
         """The number of pairs of key and formula."""
-        return sum(len(body.lines) for entry in self.entries for body in entry.bodies)
+        return sum(len(body.lines) for entry in self.all_entries for body in entry.bodies)
 
     @property
     def infos(self) -> Iterator[DifferentiabilityInfo]:
@@ -268,6 +293,34 @@ class Model:
         ]
 
 
-def build_model(source: SourceFile, natives: NativeFunctions) -> Model:
-    """Read a derivatives file and build its model; never raises on what the file holds."""
-    return Model(read_yaml(source), natives)
+def build_model(
+    source: SourceFile, natives: NativeFunctions, layout: Layout | None = None, version: str | None = None
+) -> Model:
+    """Read a derivatives file and build its model; never raises on what the file holds.
+
+    Args:
+        source: the file.
+        natives: the operators it is judged against.
+        layout: how it holds its entries; by default what it looks like.
+        version: of a file that serves several versions the one to build the model for; by default the newest.
+    """
+    return Model(read_yaml(source), natives, layout, version)
+
+
+def build_models(source: SourceFile, natives: NativeFunctions, layout: Layout | None = None) -> tuple[Model, ...]:
+    """The models of a file for every version that it serves, one for all versions with the same entries.
+
+    The newest comes first; a file without versions has one model.
+    """
+    document = read_yaml(source)
+    first = Model(document, natives, layout)
+    if first.versions is None:
+        return (first,)
+    found = {frozenset(entry.node.start for entry in first.entries): first}
+    for version in reversed(first.versions.names):
+        holds = frozenset(
+            entry.node.start for entry in first.all_entries if entry.versions is None or version in entry.versions.names
+        )
+        if holds not in found:
+            found[holds] = Model(document, natives, layout, version)
+    return tuple(found.values())

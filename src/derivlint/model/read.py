@@ -9,8 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.model.entry import DispatchBody, Entry, KeyedFormula, KeyName, OutputDifferentiability, ShapeProblem
+from derivlint.model.layout import PLAIN, Layout, detected_layout
+from derivlint.model.versions import FileVersions, entry_versions, file_versions
 from derivlint.schema import SchemaError, parse_schema
-from derivlint.yaml_reader import Mapping, Node, Pair, Scalar, Sequence
+from derivlint.source import SourceFile
+from derivlint.yaml_reader import Mapping, Node, Pair, Scalar, Sequence, read_yaml
 
 NAME = "name"
 DISPATCH = "dispatch"
@@ -18,16 +21,27 @@ OUTPUT_DIFFERENTIABILITY = "output_differentiability"
 DEFAULT = "Default"
 
 
-def read_entries(root: Node | None) -> Iterator[Entry]:
-    """The entries of a file's top-level list."""
-    if isinstance(root, Sequence):
-        for index, item in enumerate(root.items):
-            yield read_entry(index, item)
+def read_file(source: SourceFile) -> tuple[Entry, ...]:
+    """The entries of a file, without knowledge of operators."""
+    root = read_yaml(source).root
+    return tuple(read_entries(root, detected_layout(root)))
 
 
-def read_entry(index: int, node: Node) -> Entry:
+def read_entries(root: Node | None, layout: Layout = PLAIN) -> Iterator[Entry]:
+    """The entries of a file's list."""
+    node = layout.list_in(root)
+    versions = file_versions(root, layout)
+    if isinstance(node, Sequence):
+        for index, item in enumerate(node.items):
+            yield read_entry(index, item, layout, versions)
+
+
+def read_entry(index: int, node: Node, layout: Layout = PLAIN, versions: FileVersions | None = None) -> Entry:
     """One item of the list; whatever it is, an entry comes out."""
     entry = Entry(index, node)
+    if versions is not None:
+        value = node.get(layout.version) if isinstance(node, Mapping) and layout.version is not None else None
+        entry.versions = entry_versions(value, versions)
     if not isinstance(node, Mapping):
         entry.problems.append(ShapeProblem("entry-type", node))
         return entry
@@ -42,6 +56,7 @@ def read_entry(index: int, node: Node) -> Entry:
         entry.name = name.value
     else:
         entry.problems.append(ShapeProblem("name-type", name.value))
+    pairs = {key: pair for key, pair in pairs.items() if not layout.ignores(key)}
     differentiability = pairs.pop(OUTPUT_DIFFERENTIABILITY, None)
     dispatch = pairs.pop(DISPATCH, None)
     if differentiability is not None:

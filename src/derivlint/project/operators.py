@@ -163,15 +163,23 @@ def load_operators(operators: Operators, use_cache: bool = True) -> LoadedOperat
         raise InputError("; ".join([f"no native functions in {files}", *map(problem_text, natives.problems[:1])]))
     written, known_tags = natives.written, natives.known_tags
     if index is not None:
-        known = {(function.namespace, function.func_text) for function in index.written}
-        more = (function for function in natives.written if (function.namespace, function.func_text) not in known)
+        known = {(function.namespace, function.func_text): function for function in index.written}
+        more = []
+        for function in natives.written:
+            of_index = known.get((function.namespace, function.func_text))
+            if of_index is None:
+                more.append(function)
+            elif function.has_backend_kernel:
+                of_index.has_backend_kernel = True
         written = (*index.written, *more)
         known_tags = known_tags if known_tags is not None else index.known_tags
+    release = index if index is not None else _release_of(natives)
     natives = NativeFunctions(
         written,
         problems=natives.problems,
         version=operators.version,
-        declarations=index.declarations if index is not None else _declarations_of_release(natives),
+        declarations=release.declarations if release is not None else None,
+        derivatives=release.derivatives if release is not None else None,
         autograd_keys=natives.autograd_keys,
         known_tags=known_tags,
         origin=natives.origin if index is None else f"{index.origin} and {natives.origin}",
@@ -192,14 +200,15 @@ def _with_headers(
     return natives.with_declarations(merged([*known, *own]), complete=bool(own))
 
 
-def _declarations_of_release(natives: NativeFunctions) -> Mapping[str, Any] | None:
-    """The bundled declarations, where the operators are those of the bundled release and perhaps some more.
+def _release_of(natives: NativeFunctions) -> NativeFunctions | None:
+    """The bundled release, where the operators are those of it and perhaps some more.
 
-    Helpers change from release to release, and those of another one would accuse formulas that are right.
+    Helpers and derivatives change from release to release, and those of another one would accuse formulas that are
+    right.
     """
     index = _load_index(None)
     there = {function.func_text for function in natives.written}
-    return index.declarations if all(function.func_text in there for function in index.written) else None
+    return index if all(function.func_text in there for function in index.written) else None
 
 
 def problem_text(problem: NativeProblem) -> str:

@@ -16,7 +16,7 @@ from derivlint.schema.dispatch import AUTOGRAD_KEYS
 from derivlint.schema.native_function import DEFAULT_NAMESPACE, FUNCTION, NO_TAGS, NativeFunction
 from derivlint.schema.natives import NativeFunctions
 
-FORMAT = 2
+FORMAT = 3
 
 _DATA = Path(__file__).parent / "data"
 _NAME = re.compile(r"index-([0-9]+(?:\.[0-9]+)*)\.json")
@@ -74,6 +74,7 @@ def build_index(
         "autograd_keys": list(autograd_keys),
         "known_tags": None if natives.known_tags is None else sorted(natives.known_tags),
         "declarations": declarations,
+        "derivatives": natives.derivatives,
     }
     parts = [f"{json.dumps(name)}:{_json(value)}" for name, value in head.items()]
     parts.append('"profiles":[\n' + ",\n".join(profiles) + "\n]")
@@ -115,6 +116,7 @@ def read_index(data: bytes, origin: str) -> NativeFunctions:
             declarations=content["declarations"],
             autograd_keys=content["autograd_keys"],
             known_tags=content["known_tags"],
+            derivatives=content["derivatives"],
             origin=origin,
         )
     except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:

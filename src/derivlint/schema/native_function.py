@@ -54,6 +54,8 @@ class NativeFunction:
         device_check: ``ExactSame`` or ``NoCheck``.
         in_cpp_api: whether PyTorch's C++ API has a function for it, under PyTorch's rules for names and signatures; a
             back end's own operators follow the back end's.
+        has_backend_kernel: whether an out-of-tree back end has a kernel of its own for it, so that autograd needs a
+            derivative, even of a function that is composite in PyTorch.
         generated: whether PyTorch generates it, so that it stands in no file.
         source: path and place of the schema, None when it comes from an index or is generated.
     """
@@ -102,6 +104,7 @@ class NativeFunction:
         self.generated_from = generated_from
         self.source = source
         self.in_cpp_api: bool = generated_from is None or generated_from.in_cpp_api
+        self.has_backend_kernel = False
 
     def __repr__(self) -> str:
         return f"NativeFunction({self.func_text!r})"
@@ -145,7 +148,8 @@ class NativeFunction:
         if self.generated_from is not None:
             return self.generated_from.is_abstract
         keys = self._dispatch_keys
-        return self.structured_delegate is not None or not keys or not keys <= _IMPLICIT_KEYS
+        is_composite = self.structured_delegate is None and bool(keys) and keys <= _IMPLICIT_KEYS
+        return self.has_backend_kernel or not is_composite
 
     @property
     def has_composite_implicit_autograd_kernel(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -40,6 +40,8 @@ class NativeFunctions:
         declarations_complete: whether everything that formulas call is declared there.
         autograd_keys: the dispatch keys that derivatives may name.
         known_tags: the tags of tags.yaml, None when not known.
+        derivatives: for each operator with an entry in PyTorch's derivatives.yaml, by full name, the names that have a
+            formula there; None when not known.
         origin: how the functions were obtained.
     """
 
@@ -52,6 +54,7 @@ class NativeFunctions:
         declarations: Mapping[str, Any] | None = None,
         autograd_keys: Iterable[str] = (),
         known_tags: Iterable[str] | None = None,
+        derivatives: Mapping[str, Sequence[str]] | None = None,
         origin: str = "",
     ) -> None:
         self.written = tuple(written)
@@ -61,6 +64,7 @@ class NativeFunctions:
         self.declarations_complete = False
         self.autograd_keys = tuple(autograd_keys)
         self.known_tags = None if known_tags is None else frozenset(known_tags)
+        self.derivatives = derivatives
         self.origin = origin
         self._families: dict[str, Family] = {}
 
@@ -77,6 +81,12 @@ class NativeFunctions:
         other = copy(self)
         other.declarations = declarations
         other.declarations_complete = complete
+        return other
+
+    def with_derivatives(self, derivatives: Mapping[str, Sequence[str]] | None) -> NativeFunctions:
+        """The same functions with what PyTorch's derivatives.yaml has for them."""
+        other = copy(self)
+        other.derivatives = derivatives
         return other
 
     @cached_property

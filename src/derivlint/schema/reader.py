@@ -41,8 +41,7 @@ def read_native_functions(sources: Seq[SourceFile], *, tags: SourceFile | None =
 
     A file is a list of entries. A schema that a later file repeats replaces the earlier entry; within one file a
     repeated operator is a problem. A file may also be a mapping of such lists, as torch_npu keeps them: there the
-    entries say which kernels a backend has, so those of operators that are known already add nothing, and the others
-    have the kernel of the backend.
+    entries say which kernels a backend has, beside those that are known already.
 
     Args:
         sources: the files.
@@ -56,7 +55,8 @@ def read_native_functions(sources: Seq[SourceFile], *, tags: SourceFile | None =
             for pair in root.pairs:
                 if isinstance(pair.value, Sequence):
                     for function, _ in _read_list(source, pair.value, problems, grouped=True):
-                        functions.setdefault((function.namespace, str(function.schema)), function)
+                        known = functions.setdefault((function.namespace, str(function.schema)), function)
+                        known.has_backend_kernel = True
         elif isinstance(root, Sequence):
             _add_list(source, root, functions, problems)
         elif root is not None:

@@ -1,0 +1,72 @@
+"""What the benchmarks share: processes measured as the operating system accounts them, and torchgen's files."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Run:
+    """One finished process: seconds of processor time and of wall time, and peak memory in MiB."""
+
+    cpu: float
+    wall: float
+    memory: float
+
+
+@dataclass(frozen=True)
+class Files:
+    """The three files that both programs read."""
+
+    derivatives: Path
+    native_functions: Path
+    tags: Path
+
+
+def run_process(command: list[str], expected: tuple[int, ...]) -> Run:
+    """Run a command to its end and measure it as the operating system accounts it."""
+    # both programs may keep their compiled modules, as they do when they are installed
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    start = time.perf_counter()
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment)
+    assert process.stderr is not None
+    errors = process.stderr.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    wall = time.perf_counter() - start
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode not in expected:
+        raise SystemExit(f"{' '.join(command)} ended with {process.returncode}: {errors.decode()}")
+    return Run(usage.ru_utime + usage.ru_stime, wall, usage.ru_maxrss / 1024)
+
+
+def installed_files() -> Files:
+    spec = find_spec("torchgen")
+    if spec is None or spec.origin is None:
+        raise SystemExit("torchgen is not installed; install the extra dev")
+    root = Path(spec.origin).parent / "packaged"
+    native = root / "ATen" / "native"
+    return Files(root / "autograd" / "derivatives.yaml", native / "native_functions.yaml", native / "tags.yaml")
+
+
+def describe(name: str, runs: list[Run]) -> str:
+    def spread(values: list[float], unit: str) -> str:
+        return f"{min(values):7.2f} {statistics.median(values):7.2f} {max(values):7.2f} {unit}"
+
+    cpu, wall, memory = ([getattr(run, field) for run in runs] for field in ("cpu", "wall", "memory"))
+    return f"{name:12} cpu {spread(cpu, 's')}   wall {spread(wall, 's')}   memory {spread(memory, 'MiB')}"
+
+
+def ratios(ours: Sequence[Run], theirs: Sequence[Run]) -> str:
+    """The ratios of runs that were made in turn, for each thing that is measured."""
+    lines = []
+    for field in ("cpu", "wall", "memory"):
+        found = [getattr(a, field) / getattr(b, field) for a, b in zip(ours, theirs, strict=True)]
+        lines.append(f"ratio of {field}: {min(found):.2f} {statistics.median(found):.2f} {max(found):.2f}")
+    return "\n".join(lines)

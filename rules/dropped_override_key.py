@@ -1,0 +1,125 @@
+"""An entry of a back end that replaces PyTorch's own lacks formulas that PyTorch has.
+
+## What it detects
+
+In a file whose entries take the place of PyTorch's: an entry for an operator that PyTorch's derivatives.yaml has too,
+without a formula for a name that has one there.
+
+## Why it is bad
+
+The generator of the back end takes the one entry or the other, never both. Where PyTorch has ``result: auto_linear``
+and the override has no forward formula, forward-mode AD of the operator ends with the back end; where it lacks an
+argument, its gradient does.
+
+## Example
+
+    all_version: [v2.1]
+    backward:
+    - name: neg(Tensor self) -> Tensor
+      self: grad.neg()
+      version: all_version
+
+## Instead
+
+    all_version: [v2.1]
+    backward:
+    - name: neg(Tensor self) -> Tensor
+      self: grad.neg()
+      result: auto_element_wise
+      version: all_version
+
+## Sources
+
+torch_npu, codegen/autograd/load_derivatives.py, which replaces the entries of PyTorch by those of the back end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.wording import quoted, quoted_list
+from derivlint.model import Entry, Model, NameKind
+
+META = RuleMeta(severity=Severity.WARNING)
+
+VALID = (
+    """\
+all_version: [v2.1]
+backward:
+- name: neg(Tensor self) -> Tensor
+  self: grad.neg()
+  result: auto_element_wise
+  version: all_version
+""",
+    # an operator of the back end replaces nothing
+    """\
+all_version: [v2.1]
+backward:
+- name: neg(Tensor self) -> Tensor
+  result: auto_element_wise
+  self: grad.neg()
+""",
+    # a plain list has no such meaning: it may be a part of PyTorch's file
+    """\
+- name: neg(Tensor self) -> Tensor
+  self: grad.neg()
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+all_version: [v2.1]
+backward:
+- name: neg(Tensor self) -> Tensor
+  self: grad.neg()
+  version: all_version
+""",
+        at="3:9-12",
+        message='this entry replaces PyTorch\'s for "neg" and lacks its formula for "result"',
+        help="forward-mode AD of the operator stops working with this back end",
+    ),
+    Invalid(
+        """\
+all_version: [v2.1]
+backward:
+- name: mul.Tensor(Tensor self, Tensor other) -> Tensor
+  self: mul_tensor_backward(grad, other, self.scalar_type())
+  version: all_version
+""",
+        at="3:9-19",
+        message='this entry replaces PyTorch\'s for "mul.Tensor" and lacks its formulas for "other" and "result"',
+        help='"other" gets no gradient with this back end',
+    ),
+)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Compare every entry with PyTorch's for the same operator."""
+    upstream = model.natives.derivatives
+    if not model.layout.overrides or upstream is None:
+        return
+    for entry in model.entries:
+        if entry.function is None or entry.operator is None:
+            continue
+        there = {name.text for body in entry.bodies for line in body.lines for name in line.names}
+        missing = [name for name in upstream.get(entry.operator, ()) if name not in there]
+        if missing:
+            formulas = "formula" if len(missing) == 1 else "formulas"
+            yield Finding(
+                entry.name_span,
+                f"this entry replaces PyTorch's for {quoted(entry.operator)} and lacks its {formulas} for "
+                f"{quoted_list(missing)}",
+                help=_consequence(entry, missing),
+                at=entry,
+            )
+
+
+def _consequence(entry: Entry, missing: list[str]) -> str:
+    function = entry.function
+    assert function is not None
+    inputs = [name for name in missing if function.resolve(name).kind is NameKind.ARGUMENT]
+    if not inputs:
+        return "forward-mode AD of the operator stops working with this back end"
+    return f"{quoted_list(inputs)} {'gets' if len(inputs) == 1 else 'get'} no gradient with this back end"

@@ -1,0 +1,161 @@
+"""The versions of an entry are none that the file knows.
+
+## What it detects
+
+In a file that serves several versions of PyTorch: an entry whose ``version`` names a version that is not in the file's
+list, a range that ends before it begins, and a value that is neither a range nor the names of versions; and a file
+without that list.
+
+## Why it is bad
+
+The generator of such a back end compares the entry with the version that it builds for. An entry with a misspelt
+version is in no build, and its operator loses its gradient without a word.
+
+## Example
+
+    all_version: [v2.1, v2.2, v2.3]
+    backward:
+    - name: abs(Tensor self) -> Tensor
+      self: grad * self.sgn()
+      version: [v2.3, v2.1]
+
+## Instead
+
+    all_version: [v2.1, v2.2, v2.3]
+    backward:
+    - name: abs(Tensor self) -> Tensor
+      self: grad * self.sgn()
+      version: [v2.1, v2.3]
+
+## Sources
+
+torch_npu, op_plugin/codegen/utils.py, which keeps the entries of one version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.wording import did_you_mean, quoted, quoted_list
+from derivlint.model import FileVersions, Model, VersionProblem
+from derivlint.model.versions import NEWEST
+
+META = RuleMeta(severity=Severity.ERROR)
+
+FORMS = 'versions are a range "[{first}, newest]", names "{first}, {last}", or "{word}"'
+
+VALID = (
+    """\
+all_version: [v2.1, v2.2, v2.3]
+backward:
+- name: abs(Tensor self) -> Tensor
+  self: grad * self.sgn()
+  version: [v2.1, newest]
+
+- name: neg(Tensor self) -> Tensor
+  self: grad.neg()
+  version: all_version
+""",
+    """\
+all_version: [v2.1, v2.2, v2.3]
+backward:
+- name: abs(Tensor self) -> Tensor
+  self: grad * self.sgn()
+  version: v2.1, v2.3
+
+- name: neg(Tensor self) -> Tensor
+  self: grad.neg()
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+all_version: [v2.1, v2.2, v2.3]
+backward:
+- name: abs(Tensor self) -> Tensor
+  self: grad * self.sgn()
+  version: [v2.1, v22]
+""",
+        at="5:19-22",
+        message='the file has no version "v22"',
+        help='did you mean "v2.2"?',
+    ),
+    Invalid(
+        """\
+all_version: [v2.1, v2.2, v2.3]
+backward:
+- name: abs(Tensor self) -> Tensor
+  self: grad * self.sgn()
+  version: v2.1, latest
+""",
+        at="5:12-24",
+        message='the file has no version "latest"',
+        help='the versions are "v2.1", "v2.2" and "v2.3"',
+    ),
+    Invalid(
+        """\
+all_version: [v2.1, v2.2, v2.3]
+backward:
+- name: abs(Tensor self) -> Tensor
+  self: grad * self.sgn()
+  version: [v2.3, v2.1]
+""",
+        at="5:19-23",
+        message="the range of versions ends before it begins",
+        help='the versions are "v2.1", "v2.2" and "v2.3"',
+    ),
+    Invalid(
+        """\
+all_version: [v2.1, v2.2, v2.3]
+backward:
+- name: abs(Tensor self) -> Tensor
+  self: grad * self.sgn()
+  version: [v2.1, v2.2, v2.3]
+""",
+        at="5:12-30",
+        message="these are no versions",
+        help='versions are a range "[v2.1, newest]", names "v2.1, v2.3", or "all_version"',
+    ),
+    Invalid(
+        """\
+backward:
+- name: abs(Tensor self) -> Tensor
+  self: grad * self.sgn()
+  version: [v2.1, v2.2]
+""",
+        at="1:1-9",
+        message='the file has no list of versions "all_version"',
+        help='write "all_version: [...]" with the names of all versions, the oldest first',
+    ),
+)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Report what is no version in the list of the file and in its entries."""
+    known = model.versions
+    if known is None:
+        return
+    if known.problem is not None:
+        root = known.problem.node
+        keys = [pair.key for pair in getattr(root, "pairs", ())]
+        yield Finding(
+            keys[0].span if keys else root.span,
+            f"the file has no list of versions {quoted(known.word)}",
+            help=f'write "{known.word}: [...]" with the names of all versions, the oldest first',
+        )
+    for entry in model.all_entries:
+        for problem in entry.versions.problems if entry.versions is not None else ():
+            message, help_text = _words(problem, known)
+            yield Finding(problem.node.span, message, help=help_text, at=entry)
+
+
+def _words(problem: VersionProblem, known: FileVersions) -> tuple[str, str]:
+    allowed = f"the versions are {quoted_list(known.names)}"
+    if problem.kind == "unknown" and problem.name is not None:
+        question = did_you_mean(problem.name, (*known.names, NEWEST))
+        return f"the file has no version {quoted(problem.name)}", question or allowed
+    if problem.kind == "reversed":
+        return "the range of versions ends before it begins", allowed
+    return "these are no versions", FORMS.format(first=known.names[0], last=known.names[-1], word=known.word)

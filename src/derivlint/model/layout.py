@@ -1,0 +1,53 @@
+"""How a file holds its entries: PyTorch's own file is a list of them, files of back ends may be more than that."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from derivlint.yaml_reader import Mapping, Node, Sequence
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How a file holds its entries.
+
+    Attributes:
+        entries: the top-level key below which the list stands; None where the list is the file.
+        versions: the top-level key with the names of all versions that the file serves, oldest first; the same word
+            as an entry's version means all of them.
+        version: the key of an entry that says for which of them it holds.
+        ignored: more keys of entries that say nothing of derivatives.
+        overrides: whether the entries take the place of PyTorch's own ones for the same operators.
+    """
+
+    entries: str | None = None
+    versions: str | None = None
+    version: str | None = None
+    ignored: frozenset[str] = frozenset()
+    overrides: bool = False
+
+    def list_in(self, root: Node | None) -> Node | None:
+        """The node that should be the list of entries; None where it is not there."""
+        if self.entries is None:
+            return root
+        return root.get(self.entries) if isinstance(root, Mapping) else None
+
+    def ignores(self, key: str) -> bool:
+        """Whether a key of an entry says nothing of derivatives."""
+        return key == self.version or key in self.ignored
+
+
+PLAIN = Layout()
+#: torch_npu's op_plugin/config/derivatives.yaml: one file for every PyTorch that the back end supports.
+TORCH_NPU = Layout(entries="backward", versions="all_version", version="version", overrides=True)
+#: The layouts that have a name.
+LAYOUTS = {"torch_npu": TORCH_NPU}
+
+
+def detected_layout(root: Node | None) -> Layout:
+    """The layout that a file obviously has: a mapping whose key for entries holds a list has that of the key."""
+    if isinstance(root, Mapping):
+        for layout in LAYOUTS.values():
+            if isinstance(layout.list_in(root), Sequence):
+                return layout
+    return PLAIN
