@@ -72,8 +72,10 @@ NAMES: tuple[str, ...] = (
     "malformed-entry",
     "malformed-output-differentiability",
     "malformed-schema",
+    "malformed-suppression",
     "malformed-wrap-opt-if",
     "miscast-gradient",
+    "misplaced-suppression",
     "misplaced-sym-strides",
     "missing-argument-derivative",
     "missing-conjugate",
@@ -119,6 +121,7 @@ NAMES: tuple[str, ...] = (
     "several-inplace-tangents",
     "strides-in-inplace-formula",
     "superfluous-symint",
+    "suppression-without-reason",
     "swapped-arguments",
     "switched-off-gradient",
     "tensor-list-among-outputs",
@@ -135,10 +138,12 @@ NAMES: tuple[str, ...] = (
     "unguarded-gradient",
     "unknown-key",
     "unknown-schema",
+    "unknown-suppression",
     "unsupported-foreach-save",
     "unsupported-view-argument",
     "unused-gradient",
     "unused-output-gradient",
+    "unused-suppression",
     "unused-tangent",
     "useless-non-differentiable",
     "wrong-argument-count",
@@ -159,6 +164,12 @@ NAMES: tuple[str, ...] = (
     "yaml-limit-exceeded",
     "yaml-syntax-error",
 )
+
+#: What is found by no rule, but is ignored and judged by name like what rules find.
+BESIDES: tuple[str, ...] = ("compiler-error",)
+
+#: Former names of rules and what they are called now: old configurations and comments go on working.
+RENAMED: dict[str, str] = {}
 
 
 @cache

@@ -37,6 +37,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.edits import formula_fix
+from derivlint.lint.typed_edits import with_method
 from derivlint.lint.wording import quoted, quoted_list
 from derivlint.meaning import meaning_of
 from derivlint.meaning.aliasing import aliased_tangents
@@ -67,6 +69,11 @@ INVALID = (
         at="3:11-17",
         message='the formula may return the tangent "self_t" itself, and "frac" returns a new tensor',
         help='return a copy, with ".clone()"',
+        fixed="""\
+- name: frac(Tensor self) -> Tensor
+  self: grad
+  result: self_t.clone()
+""",
     ),
     Invalid(
         """\
@@ -87,6 +94,11 @@ INVALID = (
         at="3:11-64",
         message='the formula may return the tangent "self_t" itself, and "div.Scalar_mode" returns a new tensor',
         help='return a copy, with ".clone()"',
+        fixed="""\
+- name: div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor
+  self: div_tensor_self_backward(grad, other, self.scalar_type(), rounding_mode)
+  result: "(rounding_mode.has_value() ? self_t : self_t / other).clone()"
+""",
     ),
 )
 
@@ -107,5 +119,6 @@ def check(model: Model) -> Iterator[Finding]:
                 f"{subject} may return the tangent {quoted_list(names, 'or')} itself, "
                 f"and {quoted(entry.operator or '')} returns a new tensor",
                 help='return a copy, with ".clone()"',
+                fix=formula_fix(line, 'add ".clone()"', with_method(formula, formula.tree, ".clone()")),
                 at=line,
             )

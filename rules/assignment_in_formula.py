@@ -34,6 +34,7 @@ from collections.abc import Iterator
 
 from derivlint.formula import Binary, walk
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.edits import formula_fix
 from derivlint.lint.wording import quoted
 from derivlint.meaning.interpret import ASSIGNMENTS
 from derivlint.model import KeyedFormula
@@ -61,6 +62,10 @@ INVALID = (
         at="2:24-25",
         message='"=" assigns to its left side',
         help='to compare, write "=="',
+        fixed="""\
+- name: maximum(Tensor self, Tensor other) -> Tensor
+  self: at::where(self == other, grad / 2, grad).masked_fill_(self < other, 0)
+""",
     ),
     Invalid(
         """\
@@ -71,6 +76,11 @@ INVALID = (
         at="2:31-32",
         message='"=" assigns to its left side',
         help='to compare, write "=="',
+        fixed="""\
+- name: masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor
+  self: grad.masked_fill(mask == mask, 0)
+  mask: non_differentiable
+""",
     ),
 )
 
@@ -82,9 +92,12 @@ def check(line: KeyedFormula) -> Iterator[Finding]:
         return
     for node in walk(tree):
         if isinstance(node, Binary) and node.op in ASSIGNMENTS:
+            end = node.op_start + len(node.op)
+            other = "==" if node.op == "=" else node.op.removesuffix("=")
             cure = 'to compare, write "=="' if node.op == "=" else f'use "{node.op[0]}", which makes a new value'
             yield Finding(
-                line.range(node.op_start, node.op_start + len(node.op)),
+                line.range(node.op_start, end),
                 f"{quoted(node.op)} assigns to its left side",
                 help=cure,
+                fix=formula_fix(line, f"write {quoted(other)}", [(node.op_start, end, other)]),
             )

@@ -41,6 +41,7 @@ from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.degree_wording import shown
+from derivlint.lint.typed_edits import without_conj
 from derivlint.meaning import meaning_of
 from derivlint.meaning.conjugation import Mistake, mistakes
 from derivlint.model import Model
@@ -73,6 +74,12 @@ INVALID = (
         at="4:22-35",
         message='the factor "mat2_p.conj()" is conjugated, and the tangent is not',
         help='leave "conj()" out: only the gradient has the conjugate of the derivative',
+        fixed="""\
+- name: bmm(Tensor self, Tensor mat2) -> Tensor
+  self: grad.bmm(mat2.transpose(1, 2).conj())
+  mat2: self.transpose(1, 2).conj().bmm(grad)
+  result: self_t.bmm(mat2_p) + self_p.bmm(mat2_t)
+""",
     ),
     Invalid(
         """\
@@ -83,6 +90,11 @@ INVALID = (
         at="3:20-32",
         message='the factor "other.conj()" is conjugated, and the tangent is not',
         help='leave "conj()" out: only the gradient has the conjugate of the derivative',
+        fixed="""\
+- name: div.Scalar(Tensor self, Scalar other) -> Tensor
+  self: div_tensor_self_backward(grad, other, self.scalar_type())
+  result: self_t / other
+""",
     ),
 )
 
@@ -96,5 +108,6 @@ def check(model: Model) -> Iterator[Finding]:
                 formula.span_of(mistake.node),
                 f"the factor {shown(formula, mistake.node)} is conjugated, and the tangent is not",
                 help='leave "conj()" out: only the gradient has the conjugate of the derivative',
+                fix=without_conj(formula, mistake.node),
                 at=formula.line,
             )

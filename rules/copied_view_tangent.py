@@ -35,10 +35,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.edits import formula_fix
 from derivlint.lint.wording import quoted
 from derivlint.meaning import meaning_of
 from derivlint.meaning.aliasing import is_copied_view
-from derivlint.model import Model
+from derivlint.model import AUTO_LINEAR, Model
 
 META = RuleMeta(severity=Severity.WARNING)
 
@@ -65,6 +66,11 @@ INVALID = (
         at="3:11-29",
         message='"t" returns a view, and the formula makes a new tensor of the tangent',
         help='return the same view of the tangent; "auto_linear" does that',
+        fixed="""\
+- name: t(Tensor(a) self) -> Tensor(a)
+  self: grad.t()
+  result: auto_linear
+""",
     ),
     Invalid(
         """\
@@ -75,6 +81,11 @@ INVALID = (
         at="3:11-21",
         message='"alias" returns a view, and the formula makes a new tensor of the tangent',
         help='return the same view of the tangent; "auto_linear" does that',
+        fixed="""\
+- name: alias(Tensor(a) self) -> Tensor(a)
+  self: grad
+  result: auto_linear
+""",
     ),
 )
 
@@ -90,5 +101,6 @@ def check(model: Model) -> Iterator[Finding]:
                     line.value.span,
                     f"{quoted(entry.operator or '')} returns a view, and the formula makes a new tensor of the tangent",
                     help='return the same view of the tangent; "auto_linear" does that',
+                    fix=formula_fix(line, 'write "auto_linear"', [(0, len(line.formula.text), AUTO_LINEAR)]),
                     at=line,
                 )

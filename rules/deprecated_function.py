@@ -18,6 +18,10 @@ It will be removed, and its replacement has been there for a while.
     - name: exp(Tensor self) -> Tensor
       self: grad * result
 
+## Options
+
+- ``allow`` (default: none): names or patterns of deprecated functions that may be called, such as ``["type"]``.
+
 ## Sources
 
 torch/csrc/autograd/FunctionsManual.h; ATen/core/TensorBody.h; native_functions.yaml; torchgen/api/cpp.py.
@@ -28,11 +32,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.cpp.problem import TypeProblemKind
-from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint import Finding, Invalid, Option, Options, RuleMeta, Severity
 from derivlint.lint.type_wording import type_findings
 from derivlint.model import Model
 
-META = RuleMeta(severity=Severity.WARNING, checks=("X2",))
+META = RuleMeta(
+    severity=Severity.WARNING,
+    checks=("X2",),
+    options=(Option("allow", (), "names or patterns of deprecated functions that may be called"),),
+)
 
 VALID = (
     """\
@@ -68,6 +76,6 @@ INVALID = (
 KINDS = (TypeProblemKind.DEPRECATED,)
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(model: Model, options: Options) -> Iterator[Finding]:
     """Judge the functions that formulas call."""
-    yield from type_findings(model, KINDS)
+    yield from type_findings(model, KINDS, lambda name: options.lists("allow", name))

@@ -87,13 +87,10 @@ INVALID = (
 - name: ge.Scalar(Tensor self, Scalar other) -> Tensor
   output_differentiability: [True]
 """,
+        # "ge_.Scalar" shares the entry, and the output of an in-place operator cannot be switched off
         at="2:30-34",
         message='the output "result" of "ge.Scalar" is boolean and cannot be differentiable',
         help='write "output_differentiability: [False]"',
-        fixed="""\
-- name: ge.Scalar(Tensor self, Scalar other) -> Tensor
-  output_differentiability: [False]
-""",
     ),
     Invalid(
         """\
@@ -156,7 +153,9 @@ def _finding(model: Model, entry: Entry) -> Finding | None:
         if declared is not None and isinstance(declared.node, Sequence):
             where = declared.value_node(first.output.index).span
             edits = tuple(TextEdit(declared.value_node(index).span, "False") for index in sorted(off))
-            fix = Fix("switch it off", edits, safe=False)
+            # outputs of in-place operators cannot be switched off
+            if not any(each.is_inplace and each.is_generated for each in model.differentiabilities(entry)):
+                fix = Fix("switch it off", edits, safe=False)
         which = f"the output {quoted(first.output.name)} of {quoted(entry.operator or '')}"
         return Finding(
             where,

@@ -31,10 +31,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
+from derivlint.lint import Finding, Fix, Invalid, Related, RuleMeta, Severity, TextEdit
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry
-from derivlint.yaml_reader import Mapping, Node, Scalar, Sequence
+from derivlint.yaml_reader import Mapping, Node, Pair, Scalar, Sequence
+from derivlint.yaml_reader.rewrite import removal
 
 META = RuleMeta(severity=Severity.ERROR, checks=("Y1",))
 
@@ -94,6 +95,22 @@ INVALID = (
         message='the entry "abs" has a second "name"',
         help='start a new entry with "- " before it',
     ),
+    Invalid(
+        """\
+- name: exp(Tensor self) -> Tensor
+  self: grad * result.conj()
+  result: auto_element_wise
+  result: "auto_element_wise"
+""",
+        at="4:3-9",
+        message='the key "result" occurs twice in "exp"',
+        help="keep one of the two; each argument has one formula",
+        fixed="""\
+- name: exp(Tensor self) -> Tensor
+  self: grad * result.conj()
+  result: auto_element_wise
+""",
+    ),
 )
 
 
@@ -116,10 +133,10 @@ def check(entry: Entry) -> Iterator[Finding]:
 
 
 def _repeated(entry: Entry, mapping: Mapping) -> Iterator[Finding]:
-    first: dict[tuple[str, str], Scalar] = {}
+    first: dict[tuple[str, str], tuple[Scalar, Node]] = {}
     of = f' in "{entry.operator}"' if entry.operator is not None else ""
     for key, value in mapping.scalars():
-        earlier = first.setdefault((key.kind, key.value), key)
+        earlier, other = first.setdefault((key.kind, key.value), (key, value))
         if earlier is key:
             continue
         related = (Related("the first one", earlier.span),)
@@ -132,4 +149,20 @@ def _repeated(entry: Entry, mapping: Mapping) -> Iterator[Finding]:
         help_text = "keep one of the two"
         if not isinstance(value, Mapping):
             help_text += "; each argument has one formula"
-        yield Finding(key.span, f"the key {quoted(key.value)} occurs twice{of}", help=help_text, related=related)
+        yield Finding(
+            key.span,
+            f"the key {quoted(key.value)} occurs twice{of}",
+            help=help_text,
+            related=related,
+            fix=_fix(mapping, key, value) if _same(value, other) else None,
+        )
+
+
+def _same(one: Node, other: Node) -> bool:
+    """Whether two values are the same text, however it is written."""
+    return isinstance(one, Scalar) and isinstance(other, Scalar) and (one.kind, one.value) == (other.kind, other.value)
+
+
+def _fix(mapping: Mapping, key: Scalar, value: Node) -> Fix | None:
+    span = removal(mapping, Pair(key, value))
+    return Fix("remove the repetition", (TextEdit(span, ""),)) if span is not None else None

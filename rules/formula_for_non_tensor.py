@@ -29,7 +29,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
+from derivlint.lint.edits import removal_fix
 from derivlint.lint.wording import quoted, quoted_list
 from derivlint.model import EntryFunction, KeyedFormula, Role
 
@@ -58,6 +59,10 @@ INVALID = (
         at="3:3-8",
         message='"alpha" of "add.Tensor" is of type "Scalar", which has no gradient',
         help='a formula can be given for "self" or "other"',
+        fixed="""\
+- name: add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
+  self: handle_r_to_c(self.scalar_type(), grad)
+""",
     ),
     Invalid(
         """\
@@ -67,6 +72,10 @@ INVALID = (
         at="2:9-12",
         message='"dim" of "sum.dim_IntList" is of type "int[1]?", which has no gradient',
         help='a formula can be given for "self"',
+        fixed="""\
+- name: sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
+  self: sum_backward(grad, self.sym_sizes(), dim, keepdim)
+""",
     ),
 )
 
@@ -87,7 +96,19 @@ def check(line: KeyedFormula) -> Iterator[Finding]:
             name.span,
             f'{quoted(name.text)} of "{line.entry.operator}" is of type "{kind}", which has no gradient',
             help=_cure(function),
+            fix=_fix(line),
         )
+
+
+def _fix(line: KeyedFormula) -> Fix | None:
+    """Take the arguments that have no gradient out of the key, or the whole line out of the entry."""
+    names = [
+        name.text for name, resolved in line.resolved_names if resolved.argument and resolved.argument.is_tensor_like
+    ]
+    if not names:
+        return removal_fix(line, "remove the formula")
+    text = line.key_written_with(names)
+    return Fix("take it out of the key", (TextEdit(line.key.span, text),), safe=False) if text is not None else None
 
 
 def _cure(function: EntryFunction) -> str:

@@ -29,6 +29,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.edits import removal_fix
 from derivlint.lint.wording import quoted
 from derivlint.model import KeyedFormula, NameKind, Role
 
@@ -68,6 +69,11 @@ INVALID = (
         at="4:3-8",
         message='output "count" of "counted_relu" is of type "int", which has no tangent',
         natives=NATIVES,
+        fixed="""\
+- name: counted_relu(Tensor self) -> (Tensor values, int count)
+  output_differentiability: [True, False]
+  self: grad * (values > 0)
+""",
     ),
     Invalid(
         """\
@@ -95,4 +101,7 @@ def check(line: KeyedFormula) -> Iterator[Finding]:
                 f'output {quoted(name.text)} of "{line.entry.operator}" is of type "{output.type}", '
                 "which has no tangent",
                 help='only outputs of type "Tensor" or "Tensor[]" can have a forward formula',
+                fix=removal_fix(line, "remove the formula")
+                if len(line.names) == 1 and not output.type.is_tensor_like
+                else None,
             )

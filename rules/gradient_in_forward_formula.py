@@ -30,11 +30,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from derivlint.formula import Word
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.edits import formula_fix
 from derivlint.lint.wording import quoted, quoted_list
 from derivlint.model import KeyedFormula
 from derivlint.model.gradients import GRAD_INPUT_MASK
-from derivlint.model.scope import RETAIN_VARIABLES, NotDeclared, first_undeclared, visible_tangents
+from derivlint.model.scope import RETAIN_VARIABLES, NotDeclared, UndeclaredName, first_undeclared, visible_tangents
 
 META = RuleMeta(severity=Severity.ERROR, checks=("X2",))
 
@@ -73,6 +75,21 @@ INVALID = (
         at="3:30-45",
         message='"grad_input_mask" does not exist in a forward formula',
     ),
+    Invalid(
+        """\
+- name: sin(Tensor self) -> Tensor
+  self: grad * self.cos().conj()
+  result: grad * self_p.cos()
+""",
+        at="3:11-15",
+        message='"grad" does not exist in a forward formula',
+        help='a forward formula has tangents: "self_t"',
+        fixed="""\
+- name: sin(Tensor self) -> Tensor
+  self: grad * self.cos().conj()
+  result: self_t * self_p.cos()
+""",
+    ),
 )
 
 
@@ -80,9 +97,16 @@ def check(line: KeyedFormula) -> Iterator[Finding]:
     """Judge the gradients of one forward formula."""
     for name in first_undeclared(line, NotDeclared.GRADIENT_IN_FORWARD):
         tangents = visible_tangents(line)
+        # of several tangents nobody knows which one is meant
+        meant = [(word.start, word.end, tangents[0]) for word in _uses(line, name)] if len(tangents) == 1 else []
         is_gradient = name.word.text not in (GRAD_INPUT_MASK, RETAIN_VARIABLES)
         yield Finding(
             line.span_of(name.word),
             f"{quoted(name.word.text)} does not exist in a forward formula",
             help=f"a forward formula has tangents: {quoted_list(tangents)}" if is_gradient and tangents else None,
+            fix=formula_fix(line, f"use {quoted(tangents[0])}", meant) if is_gradient and meant else None,
         )
+
+
+def _uses(line: KeyedFormula, name: UndeclaredName) -> list[Word]:
+    return [word for word in line.formula.words if word.text == name.word.text and word.role == name.word.role]

@@ -35,7 +35,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.edits import formulas_fix
 from derivlint.lint.wording import quoted
 from derivlint.model import DispatchBody, EntryFunction, Model
 from derivlint.model.gradients import NAMED_PREFIX, body_gradients
@@ -123,10 +124,10 @@ def _judge(body: DispatchBody, positions: dict[str, int], function: EntryFunctio
     available = body.info.available_named_gradients
     uses = [(each.line, word) for each in body_gradients(body) for word in each.named]
     known = all(word.text in positions and line.is_exact() for line, word in uses)
-    edits = (
-        tuple(TextEdit(line.span_of(word), f"grads[{positions[word.text]}]") for line, word in uses) if known else ()
-    )
-    fix = Fix('use "grads[i]" throughout', edits) if edits else None
+    fix = None
+    if known:
+        changes = [(line, (word.start, word.end, f"grads[{positions[word.text]}]")) for line, word in uses]
+        fix = formulas_fix('use "grads[i]" throughout', changes)
     seen = set()
     for line, word in uses:
         read, right = available.index(word.text), positions.get(word.text)

@@ -66,6 +66,10 @@ INVALID = (
         at="2:27-35",
         message='"var_mean_backward" gets "grads[1]" before "grads[0]"',
         help="helpers take the gradients in the order of the outputs",
+        fixed="""\
+- name: var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)
+  self: var_mean_backward(grads[0], grads[1], self, dim, correction, keepdim)
+""",  # noqa: E501
     ),
     Invalid(
         """\
@@ -77,6 +81,10 @@ interpolation_mode, padding_mode, align_corners, grad_input_mask)
         at="2:61-69",
         message='"grid_sampler_2d_double_backward" gets "grads[1]" before "grads[0]"',
         help="helpers take the gradients in the order of the outputs",
+        fixed="""\
+- name: grid_sampler_2d_backward(Tensor grad_output, Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners, bool[2] output_mask) -> (Tensor, Tensor)
+  grad_output, input, grid: grid_sampler_2d_double_backward(grads[0], grads[1], grad_output, input, grid, interpolation_mode, padding_mode, align_corners, grad_input_mask)
+""",  # noqa: E501
     ),
 )
 

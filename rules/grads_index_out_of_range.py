@@ -30,10 +30,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
+from derivlint.lint import Finding, Fix, Invalid, Related, RuleMeta, Severity, TextEdit
 from derivlint.lint.wording import counted, quoted, quoted_list
 from derivlint.model import DispatchBody, Model
-from derivlint.model.gradients import MIXED, MIXED_NAMED, gradients_of
+from derivlint.model.gradients import MIXED, MIXED_NAMED, BodyGradients, gradients_of
 
 META = RuleMeta(severity=Severity.ERROR, checks=("L17", "X3"))
 
@@ -58,6 +58,10 @@ INVALID = (
         at="2:9-17",
         message='"grads[1]" does not exist: "abs" has 1 output',
         help='use "grad"',
+        fixed="""\
+- name: abs(Tensor self) -> Tensor
+  self: grad * self.sgn()
+""",
     ),
     Invalid(
         """\
@@ -124,9 +128,18 @@ def _check_body(model: Model, body: DispatchBody) -> Iterator[Finding]:
             line.span_of(item.node),
             f'"grads[{item.index}]" does not exist: {why}',
             help=_help(len(outputs), names),
+            fix=_fix(gradients) if len(outputs) == 1 else None,
             related=related,
             at=line,
         )
+
+
+def _fix(gradients: BodyGradients) -> Fix | None:
+    """Call the gradient of the only output by its name, everywhere."""
+    if not all(line.is_exact() for line, _ in gradients.indexed):
+        return None
+    edits = tuple(TextEdit(line.span_of(item.node), "grad") for line, item in gradients.indexed)
+    return Fix('write "grad"', edits, safe=False)
 
 
 def _help(n_outputs: int, names: list[str]) -> str | None:

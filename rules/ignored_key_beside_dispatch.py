@@ -35,7 +35,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
+from derivlint.lint import Finding, Fix, Invalid, Related, RuleMeta, Severity, TextEdit
 from derivlint.lint.wording import closest, quoted_list
 from derivlint.model import Entry
 from derivlint.yaml_reader import Mapping
@@ -95,6 +95,13 @@ INVALID = (
         at="2:3-26",
         message='"output_diferentiability" beside "dispatch" is ignored',
         help='did you mean "output_differentiability"?',
+        fixed="""\
+- name: max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
+  output_differentiability: [True, False]
+  dispatch:
+    Default:
+      self: value_selecting_reduction_backward_symint(grad, dim, indices, self.sym_sizes(), keepdim)
+""",
     ),
 )
 
@@ -116,4 +123,6 @@ def check(entry: Entry) -> Iterator[Finding]:
     elif isinstance(value, Mapping):
         help_text = f'indent {it} further, below "dispatch"'
     related = tuple(Related("ignored as well", key.span) for key, _ in others)
-    yield Finding(first.span, f'{quoted_list(keys)} beside "dispatch" {are} ignored', help=help_text, related=related)
+    fix = Fix(f'replace it by "{guess}"', (TextEdit(first.span, guess),), safe=False) if guess is not None else None
+    message = f'{quoted_list(keys)} beside "dispatch" {are} ignored'
+    yield Finding(first.span, message, help=help_text, related=related, fix=fix)

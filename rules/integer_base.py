@@ -55,6 +55,10 @@ INVALID = (
         at="2:20-21",
         message="the power of an integer and an integer tensor is an integer",
         help='write it as a "double", such as "2.0"',
+        fixed="""\
+- name: exp2(Tensor self) -> Tensor
+  self: grad * pow(2.0, self) * M_LN2
+""",
     ),
     Invalid(
         """\
@@ -65,6 +69,10 @@ INVALID = (
         message="the power of an integer and an integer tensor is an integer",
         help='write it as a "double", such as "2.0"',
         also=("wrong-gradient",),
+        fixed="""\
+- name: exp2(Tensor self) -> Tensor
+  self: grad * at::pow(10.0, self)
+""",
     ),
 )
 

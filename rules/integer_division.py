@@ -30,7 +30,7 @@ from collections.abc import Iterator
 
 from derivlint.cpp.problem import TypeProblemKind
 from derivlint.lint import Confidence, Finding, Invalid, RuleMeta, Severity
-from derivlint.lint.type_wording import cure, fact
+from derivlint.lint.type_wording import cure, fact, repair
 from derivlint.model import Model
 
 META = RuleMeta(severity=Severity.WARNING, checks=("X2",))
@@ -55,6 +55,10 @@ INVALID = (
         at="2:26-31",
         message="integers are divided, and what is behind the point is lost",
         help='write one of them as a "double", such as "2.0"',
+        fixed="""\
+- name: exp(Tensor self) -> Tensor
+  self: grad * result * (1 / 2.0)
+""",
     ),
     Invalid(
         """\
@@ -64,6 +68,10 @@ INVALID = (
         at="2:17-31",
         message="integers are divided, and what is behind the point is lost",
         help='write one of them as a "double", such as "2.0"',
+        fixed="""\
+- name: exp(Tensor self) -> Tensor
+  self: grad * (self.dim() / 2.0)
+""",
     ),
 )
 
@@ -75,4 +83,6 @@ def check(model: Model) -> Iterator[Finding]:
         if found.is_written and problem.kind is TypeProblemKind.INTEGER_DIVISION:
             # sizes may be divisible; of literals everything is known
             confidence = Confidence.HIGH if problem.name else Confidence.MEDIUM
-            yield Finding(found.where, fact(problem), help=cure(problem), at=found.line, confidence=confidence)
+            yield Finding(
+                found.where, fact(problem), help=cure(problem), fix=repair(found), at=found.line, confidence=confidence
+            )

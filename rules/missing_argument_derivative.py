@@ -39,6 +39,13 @@ needs a file with several entries; for an optional argument that the entry does 
 since many kernels refuse such arguments. Where a forward formula uses the tangent that does not exist,
 "undeclared-tangent" says so instead.
 
+## Options
+
+- ``arguments`` (default: none): names or patterns of further arguments that have no derivative, such as
+  ``["*_scale"]``.
+- ``usual`` (default: 5): so many other entries must give an argument of the name a formula, where the only evidence is
+  that a helper takes it; with fewer the confidence is medium.
+
 ## Sources
 
 PyTorch pull requests 28219 (lerp), 44437 (mse_loss), 59447 (binary_cross_entropy).
@@ -48,13 +55,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from derivlint.lint import Confidence, Finding, Invalid, Related, RuleMeta, Severity
+from derivlint.lint import Confidence, Finding, Invalid, Option, Options, Related, RuleMeta, Severity
 from derivlint.lint.wording import quoted
 from derivlint.meaning import meaning_of
 from derivlint.meaning.arguments import MissingDerivative, missing_derivatives
 from derivlint.model import Model
 
-META = RuleMeta(severity=Severity.WARNING)
+META = RuleMeta(
+    severity=Severity.WARNING,
+    options=(
+        Option("arguments", (), "names or patterns of arguments that have no derivative"),
+        Option("usual", 5, "so many other entries must give an argument a formula for high confidence", minimum=1),
+    ),
+)
 
 VALID = (
     """\
@@ -127,26 +140,23 @@ INVALID = (
 )
 
 
-#: So many other entries must give an argument of the name a formula, where the only evidence is that a helper takes it.
-USUAL = 5
-
-
-def check(model: Model) -> Iterator[Finding]:
+def check(model: Model, options: Options) -> Iterator[Finding]:
     """Report the arguments that should have a formula."""
     meaning = meaning_of(model)
     for entry in model.entries:
         for missing in missing_derivatives(meaning, entry):
-            yield _finding(missing)
+            if not options.lists("arguments", missing.argument):
+                yield _finding(missing, options.number("usual"))
 
 
-def _finding(missing: MissingDerivative) -> Finding:
+def _finding(missing: MissingDerivative, usual: int) -> Finding:
     fact = "has no formula" if missing.line is None else "is non_differentiable"
     related: tuple[Related, ...] = ()
     confidence = None
     evidence = missing.reader
     if evidence is None and not missing.others:
         evidence = missing.passer
-        if missing.given < USUAL:
+        if missing.given < usual:
             confidence = Confidence.MEDIUM
     if evidence is not None:
         key = f"the formula of {quoted(evidence.line.key_text)}"

@@ -44,6 +44,7 @@ from collections.abc import Iterator
 
 from derivlint.lint import Confidence, Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.degree_wording import shown
+from derivlint.lint.typed_edits import conjugate
 from derivlint.lint.wording import quoted_list
 from derivlint.meaning import meaning_of
 from derivlint.meaning.complex_operators import is_list_of_release
@@ -82,6 +83,12 @@ INVALID = (
         at="3:32-35",
         message='the factor "vec" is not conjugated in the gradient of "mat"',
         help='write ".conj()" behind it: the gradient has the conjugate of the derivative',
+        fixed="""\
+- name: addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor
+  self: maybe_multiply(grad, beta.conj())
+  mat: maybe_multiply(grad.ger(vec.conj()), alpha.conj())
+  vec: maybe_multiply(mat.t().conj().mv(grad), alpha.conj())
+""",
     ),
     Invalid(
         """\
@@ -91,6 +98,10 @@ INVALID = (
         at="2:16-22",
         message='the factor "result" is not conjugated in the gradient of "self"',
         help='write ".conj()" behind it: the gradient has the conjugate of the derivative',
+        fixed="""\
+- name: exp(Tensor self) -> Tensor
+  self: grad * result.conj()
+""",
     ),
     Invalid(
         """\
@@ -101,6 +112,11 @@ INVALID = (
         at="2:36-42",
         message='the factor "output" is not conjugated in the gradient of "grad_output"',
         help='write ".conj()" behind it: the gradient has the conjugate of the derivative',
+        fixed="""\
+- name: tanh_backward(Tensor grad_output, Tensor output) -> Tensor
+  grad_output: tanh_backward(grad, output.conj())
+  output: grad.conj() * (-2 * output.conj() * grad_output)
+""",
     ),
 )
 
@@ -116,6 +132,7 @@ def check(model: Model) -> Iterator[Finding]:
                 f"the factor {shown(formula, mistake.node)} is not conjugated in the gradient of "
                 f"{quoted_list(sorted(formula.names))}",
                 help='write ".conj()" behind it: the gradient has the conjugate of the derivative',
+                fix=conjugate(formula, mistake.node),
                 at=formula.line,
                 confidence=confidence,
             )

@@ -37,6 +37,7 @@ from collections.abc import Iterator
 
 from derivlint.formula import Word
 from derivlint.lint import Finding, Fix, Invalid, Related, RuleMeta, Severity, TextEdit
+from derivlint.lint.edits import formulas_fix
 from derivlint.model import DispatchBody, KeyedFormula
 from derivlint.model.gradients import MIXED, BodyGradients, gradients_of
 
@@ -116,8 +117,9 @@ def _fix(gradients: BodyGradients, to_grads: bool) -> Fix | None:
     if not all(item.line.is_exact() for item in gradients.uses):
         return None
     if to_grads:
-        edits = [TextEdit(line.span_of(word), "grads[0]") for line, word in gradients.grad]
-        return Fix('write "grads[0]"', tuple(edits), safe=False)
+        return formulas_fix(
+            'write "grads[0]"', [(line, (word.start, word.end, "grads[0]")) for line, word in gradients.grad]
+        )
     is_first_only = len(gradients.indexed) == len(gradients.grads) and all(
         item.index == 0 for _, item in gradients.indexed
     )

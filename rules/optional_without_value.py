@@ -55,6 +55,10 @@ INVALID = (
         at="2:26-34",
         message='"toDouble" is asked of "optional<Scalar>", which may be empty',
         help='write "->toDouble", and make sure that there is a value',
+        fixed="""\
+- name: clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor
+  self: where(self > min->toDouble(), grad, 0)
+""",
     ),
     Invalid(
         """\
@@ -64,6 +68,10 @@ INVALID = (
         at="2:20-29",
         message='"isComplex" is asked of "optional<Scalar>", which may be empty',
         help='write "->isComplex", and make sure that there is a value',
+        fixed="""\
+- name: clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor
+  self: grad * max->isComplex()
+""",
     ),
 )
 

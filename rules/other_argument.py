@@ -66,6 +66,10 @@ INVALID = (
         at="2:36-42",
         message='"hardsigmoid_backward" gets "result" for "self"',
         help="pass the argument of the parameter's name",
+        fixed="""\
+- name: hardsigmoid(Tensor self) -> Tensor
+  self: hardsigmoid_backward(grad, self)
+""",
     ),
     Invalid(
         """\
@@ -76,6 +80,11 @@ INVALID = (
         at="2:41-45",
         message='"huber_loss_backward" gets "self" for "target"',
         help="pass the argument of the parameter's name",
+        fixed="""\
+- name: huber_loss(Tensor self, Tensor target, int reduction=Mean, float delta=1.0) -> Tensor
+  self: huber_loss_backward(grad, self, target, reduction, delta)
+  target: huber_loss_backward(grad, target, self, reduction, delta)
+""",
     ),
 )
 

@@ -68,6 +68,11 @@ INVALID = (
         at="3:20-26",
         message='"norm_jvp" gets "self_t" for "self_p"',
         help='a name with "_p" is a primal, one with "_t" a tangent',
+        fixed="""\
+- name: norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor
+  self: norm_backward(grad, self, p, result, dim, keepdim)
+  result: norm_jvp(self_p, self_t, p, result, dim, keepdim)
+""",
     ),
     Invalid(
         """\
@@ -77,6 +82,10 @@ INVALID = (
         at="2:29-33",
         message='"gelu_backward" gets the gradient "grad" for "self", and "self" for "grad_output"',
         help="swap the two",
+        fixed="""\
+- name: gelu(Tensor self, *, str approximate='none') -> Tensor
+  self: gelu_backward(grad, self, approximate)
+""",
     ),
     Invalid(
         """\
@@ -87,6 +96,11 @@ INVALID = (
         at="2:33-39",
         message='"mse_loss_backward" gets "target" for "self", and "self" for "target"',
         help="swap the two",
+        fixed="""\
+- name: mse_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor
+  self: mse_loss_backward(grad, self, target, reduction)
+  target: non_differentiable
+""",
     ),
 )
 

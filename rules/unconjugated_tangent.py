@@ -38,6 +38,7 @@ from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.degree_wording import shown
+from derivlint.lint.typed_edits import conjugate_call
 from derivlint.lint.wording import quoted
 from derivlint.meaning import meaning_of
 from derivlint.meaning.conjugation import Mistake, mistakes
@@ -70,6 +71,11 @@ INVALID = (
             '"sigmoid_backward" multiplies by the conjugate of the derivative, and gets the tangent "self_t" as it is'
         ),
         help="conjugate the tangent and the result of the call",
+        fixed="""\
+- name: sigmoid(Tensor self) -> Tensor
+  self: sigmoid_backward(grad, result)
+  result: sigmoid_backward(self_t.conj(), result).conj()
+""",
     ),
     Invalid(
         """\
@@ -82,6 +88,11 @@ INVALID = (
             '"pow_backward" multiplies by the conjugate of the derivative, and gets the tangent "self_t" as it is'
         ),
         help="conjugate the tangent and the result of the call",
+        fixed="""\
+- name: pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor
+  self: pow_backward(grad, self, exponent)
+  result: pow_backward(self_t.conj(), self_p, exponent).conj()
+""",
     ),
 )
 
@@ -96,5 +107,6 @@ def check(model: Model) -> Iterator[Finding]:
                 f"{quoted(mistake.name)} multiplies by the conjugate of the derivative, and gets the tangent "
                 f"{shown(formula, mistake.node)} as it is",
                 help="conjugate the tangent and the result of the call",
+                fix=conjugate_call(formula, mistake.node, mistake.name),
                 at=formula.line,
             )

@@ -24,6 +24,11 @@ a rebuild.
 
 The replacement by the nearest name is a guess and never applied unasked.
 
+## Options
+
+- ``names`` (default: none): names or patterns of constants and macros that are declared in headers which derivlint does
+  not read, such as ``["MY_*"]``.
+
 ## Sources
 
 torch/csrc/autograd/FunctionsManual.h; ATen/core/TensorBody.h; native_functions.yaml; torchgen/api/cpp.py.
@@ -34,11 +39,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.cpp.problem import TypeProblemKind
-from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint import Finding, Invalid, Option, Options, RuleMeta, Severity
 from derivlint.lint.type_wording import type_findings
 from derivlint.model import Model
 
-META = RuleMeta(severity=Severity.ERROR, checks=("X2",))
+META = RuleMeta(
+    severity=Severity.ERROR,
+    checks=("X2",),
+    options=(Option("names", (), "names or patterns of constants that headers declare which are not read"),),
+)
 
 VALID = (
     """\
@@ -83,6 +92,6 @@ INVALID = (
 KINDS = (TypeProblemKind.UNDECLARED_NAME,)
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(model: Model, options: Options) -> Iterator[Finding]:
     """Judge the constants of formulas."""
-    yield from type_findings(model, KINDS)
+    yield from type_findings(model, KINDS, lambda name: options.lists("names", name))

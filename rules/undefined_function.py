@@ -30,6 +30,11 @@ a rebuild.
 
 The replacement by the nearest name is a guess and never applied unasked.
 
+## Options
+
+- ``functions`` (default: none): names or patterns of functions that are declared in headers which derivlint does not
+  read, such as ``["npu_*"]``.
+
 ## Sources
 
 torch/csrc/autograd/FunctionsManual.h; ATen/core/TensorBody.h; native_functions.yaml; torchgen/api/cpp.py.
@@ -40,11 +45,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.cpp.problem import TypeProblemKind
-from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint import Finding, Invalid, Option, Options, RuleMeta, Severity
 from derivlint.lint.type_wording import type_findings
 from derivlint.model import Model
 
-META = RuleMeta(severity=Severity.ERROR, checks=("X2",))
+META = RuleMeta(
+    severity=Severity.ERROR,
+    checks=("X2",),
+    options=(Option("functions", (), "names or patterns of functions that headers declare which are not read"),),
+)
 
 VALID = (
     """\
@@ -82,6 +91,10 @@ INVALID = (
         at="2:16-29",
         message='no function "scalar_tensor" is declared',
         help='write "at::scalar_tensor": bare names are sought there only for arguments that are tensors',
+        fixed="""\
+- name: abs(Tensor self) -> Tensor
+  self: grad * at::scalar_tensor(1., grad.options())
+""",
     ),
     Invalid(
         """\
@@ -97,6 +110,6 @@ INVALID = (
 KINDS = (TypeProblemKind.UNDECLARED_FUNCTION,)
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(model: Model, options: Options) -> Iterator[Finding]:
     """Judge the functions that formulas call."""
-    yield from type_findings(model, KINDS)
+    yield from type_findings(model, KINDS, lambda name: options.lists("functions", name))

@@ -73,6 +73,10 @@ INVALID = (
         at="2:13-27",
         message='"at" has no member "maybe_multiply"',
         help='write "maybe_multiply"',
+        fixed="""\
+- name: neg(Tensor self) -> Tensor
+  self: maybe_multiply(grad, -1)
+""",
     ),
     Invalid(
         """\

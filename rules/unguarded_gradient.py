@@ -29,6 +29,11 @@ What helpers do with an undefined gradient, and which branch of a question is th
 entries or more of which fewer than ten formulas ask for an undefined gradient, nothing is said: it keeps to the
 contract of PyTorch before 1.6.
 
+## Options
+
+- ``operators`` (default: none): names or patterns of operators and helpers that take undefined gradients, such as
+  ``["npu_*_backward"]``.
+
 ## Sources
 
 Head of derivatives.yaml, "Notes about undefined output gradients";
@@ -39,13 +44,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint import Finding, Invalid, Option, Options, RuleMeta, Severity
 from derivlint.lint.wording import quoted
 from derivlint.meaning import meaning_of
 from derivlint.meaning.definedness import unguarded_reads
 from derivlint.model import Model
 
-META = RuleMeta(severity=Severity.WARNING)
+META = RuleMeta(
+    severity=Severity.WARNING,
+    options=(Option("operators", (), "names or patterns of operators that take undefined gradients"),),
+)
 
 VALID = (
     """\
@@ -80,12 +88,14 @@ INVALID = (
 )
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(model: Model, options: Options) -> Iterator[Finding]:
     """Find the gradients that operators get without a guard."""
     meaning = meaning_of(model)
     for entry in model.entries:
         for interpretation in meaning.interpretations(entry):
             for read in unguarded_reads(model, interpretation):
+                if options.lists("operators", read.operator):
+                    continue
                 formula = read.formula
                 reader = quoted(read.operator) if read.operator else "an operator"
                 yield Finding(

@@ -34,6 +34,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
+from derivlint.lint.edits import removal_fix
 from derivlint.lint.wording import quoted
 from derivlint.model import KeyedFormula, Role
 
@@ -63,6 +64,11 @@ INVALID = (
 """,
         at="3:3-6",
         message='"dim" is of type "int" and never differentiable',
+        fixed="""\
+- name: index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor
+  self: grad.index_fill(dim, index, 0)
+  index: non_differentiable
+""",
     ),
     Invalid(
         """\
@@ -92,7 +98,9 @@ def check(line: KeyedFormula) -> Iterator[Finding]:
     ]
     names = {name.text for name, _ in useless}
     text = line.key_written_with([name.text for name in line.names if name.text not in names])
-    fix = Fix("take it out of the key", (TextEdit(line.key.span, text),)) if text is not None else None
+    fix = removal_fix(line, "remove the declaration", safe=True) if len(names) == len(line.names) else None
+    if text is not None:
+        fix = Fix("take it out of the key", (TextEdit(line.key.span, text),))
     for name, binding in useless:
         kind = "TensorOptions" if binding.argument is None else str(binding.argument.type)
         yield Finding(

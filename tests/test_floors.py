@@ -23,8 +23,22 @@ ALLOWED: dict[str, set[str]] = {
     "meaning": {"source", "yaml_reader", "formula", "schema", "cpp", "model"},
     "lint": {"source", "yaml_reader", "formula", "schema", "cpp", "model", "meaning"},
     "rules": {"source", "yaml_reader", "formula", "schema", "cpp", "model", "meaning", "lint"},
-    "project": {"source", "schema", "cpp", "model", "lint"},
+    "project": {"source", "schema", "cpp", "model", "lint", "rules"},
     "formats": {"source", "yaml_reader", "formula", "schema", "cpp", "model", "meaning", "lint", "rules"},
+    "lsp": {
+        "source",
+        "yaml_reader",
+        "formula",
+        "schema",
+        "cpp",
+        "model",
+        "meaning",
+        "lint",
+        "rules",
+        "project",
+        "formats",
+        "emit",
+    },
     "emit": {"source", "yaml_reader", "formula", "schema", "cpp", "model", "meaning"},
     "runtime": {"compiler", "emit"},
     "compiler": {"source", "yaml_reader", "formula", "schema", "cpp", "model", "lint"},
@@ -43,6 +57,7 @@ ALLOWED: dict[str, set[str]] = {
         "compiler",
         "emit",
         "runtime",
+        "lsp",
     },
 }
 
@@ -75,6 +90,12 @@ def test_a_floor_imports_only_floors_below_it() -> None:
                 if parts[1] != package and parts[1] not in allowed:
                     wrong.append(f"{path.relative_to(REPOSITORY)}:{line} imports {module}")
     assert wrong == []
+
+
+def test_every_package_is_shipped() -> None:
+    text = (REPOSITORY / "pyproject.toml").read_text(encoding="utf-8")
+    found = {".".join(("derivlint", *path.relative_to(ROOT).parent.parts)) for path in ROOT.glob("**/__init__.py")}
+    assert sorted(name for name in found if f'  "{name}",\n' not in text) == []
 
 
 def test_every_package_has_a_floor() -> None:

@@ -1,3 +1,15 @@
 """Linter, static checker and code generator for PyTorch's derivatives.yaml."""
 
 __version__ = "0.1.0"
+
+
+def version_text() -> str:
+    """The version with what verdicts depend on besides: the releases of the operator indexes, and Python."""
+    # imported here, since the package itself must cost nothing
+    import os
+    import platform
+
+    folder = os.path.join(os.path.dirname(__file__), "schema", "data")
+    names = sorted(name for name in os.listdir(folder) if name.startswith("index-") and name.endswith(".json"))
+    releases = ", ".join(name.removeprefix("index-").removesuffix(".json") for name in names)
+    return f"derivlint {__version__} (operators of PyTorch {releases}; Python {platform.python_version()})"

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import sys
 
-from derivlint import __version__
+from derivlint import version_text
 
 
 def main() -> None:
     """Run the command line; never shows a traceback unless ``DERIVLINT_DEBUG`` is set."""
     # the version alone needs none of the imports of the commands
     if sys.argv[1:] in (["--version"], ["-V"]):
-        print(f"derivlint {__version__}")
+        print(version_text())
         return
     # Trees and schemas live to the end of the process: looking for garbage cycles among them costs a third of the time.
     import gc

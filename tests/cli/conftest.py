@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 import derivlint.rules
-from derivlint.cli.main import cli
+from derivlint.cli.main import COMMANDS, cli
 from derivlint.lint import Confidence, Finding, Rule, RuleMeta, Severity
 from derivlint.model import Entry, KeyedFormula
 
@@ -36,7 +37,8 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty working folder, with nothing set that changes the output."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("DERIVLINT_CACHE_DIR", str(tmp_path / ".cache"))
-    for name in ("NO_COLOR", "FORCE_COLOR", "DERIVLINT_DEBUG"):
+    roots = ("GITHUB_WORKSPACE", "CI_PROJECT_DIR")
+    for name in ("NO_COLOR", "FORCE_COLOR", "DERIVLINT_DEBUG", "DERIVLINT_OUTPUT_FORMAT", *roots):
         monkeypatch.delenv(name, raising=False)
     return tmp_path
 
@@ -69,6 +71,17 @@ def word_rule(
     return Rule(name, f"finds {word}", f"finds {word}\n", meta, "line", check, (), ())
 
 
+def install(monkeypatch: pytest.MonkeyPatch, *rules: Rule) -> None:
+    """Make these the rules there are."""
+    # commands are imported on demand, and what they import of the rules then would stay when this test is over
+    for module in COMMANDS.values():
+        import_module(module)
+    by_name = {rule.name: rule for rule in rules}
+    monkeypatch.setattr(derivlint.rules, "NAMES", tuple(by_name))
+    monkeypatch.setattr(derivlint.rules, "load_rule", by_name.__getitem__)
+    monkeypatch.setattr(derivlint.rules, "load_rules", lambda: rules)
+
+
 @pytest.fixture
 def rules(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rules of every kind instead of the real ones."""
@@ -79,7 +92,7 @@ def rules(monkeypatch: pytest.MonkeyPatch) -> None:
         word_rule("doubtful-rule", "grad", Severity.ERROR, confidence=Confidence.LOW),
         word_rule("preview-rule", "*", Severity.ERROR, status="preview"),
     )
-    monkeypatch.setattr(derivlint.rules, "load_rules", lambda: fake)
+    install(monkeypatch, *fake)
 
 
 @pytest.fixture
@@ -91,4 +104,4 @@ def crashing_rule(monkeypatch: pytest.MonkeyPatch) -> None:
 
     crashing = Rule("crashing-rule", "crashes", "crashes\n", RuleMeta(Severity.INFO), "entry", check, (), ())
     fake = (crashing, word_rule("error-rule", "cos", Severity.ERROR))
-    monkeypatch.setattr(derivlint.rules, "load_rules", lambda: fake)
+    install(monkeypatch, *fake)

@@ -12,7 +12,7 @@ import pytest
 
 from derivlint.cli import main
 from derivlint.cli.check import with_progress
-from derivlint.model import build_model
+from derivlint.model import build_models
 from tests.cli.conftest import ADD, COS, NO_FINDINGS, SIN, Run
 
 ERROR = """\
@@ -103,6 +103,9 @@ def test_the_summary_tells_how_many_findings_are_hidden(run: Run, here: Path) ->
         "infos": 1,
         "suppressed": 0,
         "hidden": 1,
+        "baselined": 0,
+        "unchanged": 0,
+        "fixed": 0,
     }
 
 
@@ -215,12 +218,12 @@ def test_a_file_on_which_derivlint_fails_does_not_stop_the_others(
     (here / "a.yaml").write_text(SIN)
     (here / "b.yaml").write_text(SIN)
 
-    def fail(source: Any, natives: Any) -> Any:
+    def fail(source: Any, *others: Any) -> Any:
         if source.path == "a.yaml":
             raise RuntimeError("oops")
-        return build_model(source, natives)
+        return build_models(source, *others)
 
-    monkeypatch.setattr("derivlint.project.check.build_model", fail)
+    monkeypatch.setattr("derivlint.project.check.build_models", fail)
     outcome = run("check", "a.yaml", "b.yaml", "--select", "error-rule", "--output-format", "json")
     assert outcome.status == 3
     assert [(item["path"], item["rule"], item["message"]) for item in json.loads(outcome.out)["diagnostics"]] == [
@@ -236,7 +239,7 @@ def test_an_exception_outside_of_checks_is_told_without_a_traceback(
     here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (here / "derivatives.yaml").write_text(SIN)
-    monkeypatch.setattr("derivlint.cli.check.derivatives_files", None)
+    monkeypatch.setattr("derivlint.cli.check.configured", None)
     assert main.run(["check", "derivatives.yaml"]) == 3
     captured = capsys.readouterr()
     assert captured.out == ""

@@ -14,7 +14,10 @@ from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile
 from tests.cli.conftest import COS, SIN, Run
 
-FILES = ["CMakeLists.txt", "derivlint.json", "kernels_0.cpp", "loader.cpp", "nodes.h", "nodes_0.cpp"]
+FILES = [
+    *("CMakeLists.txt", "derivlint.json", "kernels_0.cpp", "loader.cpp"),
+    *("nodes.h", "nodes_0.cpp", "python_nodes_0.cpp"),
+]
 WRONG = SIN.replace("self.cos()", "self.coss()")
 
 
@@ -32,11 +35,11 @@ def names(folder: Path) -> list[str]:
 def test_an_extension_is_written_once(run: Run, here: Path, derivatives: Path) -> None:
     """A second run finds every file as it should be, and touches none."""
     first = run("emit", "cpp", "--out", "ext", "--ops", "sin")
-    assert (first.status, first.out) == (0, '3 operators and 1 node: 6 of 6 files written to "ext"\n')
+    assert (first.status, first.out) == (0, '3 operators and 1 node: 7 of 7 files written to "ext"\n')
     assert names(here / "ext") == FILES
     times = {name: (here / "ext" / name).stat().st_mtime_ns for name in FILES}
     second = run("emit", "cpp", "--out", "ext", "--ops", "sin")
-    assert (second.status, second.out) == (0, '3 operators and 1 node: 0 of 6 files written to "ext"\n')
+    assert (second.status, second.out) == (0, '3 operators and 1 node: 0 of 7 files written to "ext"\n')
     assert {name: (here / "ext" / name).stat().st_mtime_ns for name in FILES} == times
 
 
@@ -109,10 +112,22 @@ def test_helpers_of_the_user_become_part_of_the_extension(run: Run, here: Path, 
     assert (place / "FunctionsManual.h").read_text() == "// declarations\n"
 
 
-def test_in_tree_files_have_pytorchs_names(run: Run, here: Path, derivatives: Path) -> None:
-    """For a build of PyTorch there is neither a loader nor a build file."""
-    assert run("emit", "cpp", "--out", "tree", "--mode", "in-tree", "--ops", "sin", "--shards", "1").status == 0
-    assert names(here / "tree") == ["Functions.h", "Functions_0.cpp", "VariableType_0.cpp", "derivlint.json"]
+def test_without_bindings_python_has_no_classes_of_nodes(run: Run, here: Path, derivatives: Path) -> None:
+    assert run("emit", "cpp", "--out", "ext", "--no-python-bindings").status == 0
+    assert names(here / "ext") == [name for name in FILES if not name.startswith("python")]
+
+
+def test_in_tree_files_are_those_that_pytorchs_build_names(run: Run, here: Path, derivatives: Path) -> None:
+    """There is neither a loader nor a build file, and every file is there, also where few operators are chosen."""
+    assert run("emit", "cpp", "--out", "tree", "--mode", "in-tree", "--ops", "sin").status == 0
+    assert names(here / "tree") == sorted(
+        [
+            *("Functions.h", "Functions.cpp", "ViewFuncs.h", "ViewFuncs.cpp", "derivlint.json"),
+            *("VariableType.h", *(f"VariableType_{index}.cpp" for index in range(10))),
+            *(f"ADInplaceOrViewType_{index}.cpp" for index in range(2)),
+            *("python_functions.h", *(f"python_functions_{index}.cpp" for index in range(5))),
+        ]
+    )
     assert "namespace torch::autograd::generated {" in (here / "tree" / "Functions.h").read_text()
 
 

@@ -14,6 +14,9 @@ from typing import Any
 
 Check = Callable[[], None]
 
+#: The namespace of the nodes, which is the module of their classes in Python.
+NAMESPACE = "derivlint_tests"
+
 #: Operators of every kind, as ``derivlint emit cpp --ops`` takes them.
 OPERATORS = (
     *("sin", "exp", "sigmoid", "tanh", "log", "abs", "reciprocal", "clamp", "neg"),
@@ -23,7 +26,8 @@ OPERATORS = (
     *("view", "t", "transpose", "expand", "select", "slice", "unsqueeze", "split", "as_strided", "_reshape_alias"),
     *("cat", "stack", "sort", "topk", "max", "unbind", "var_mean", "linalg_eigh"),
     *("native_layer_norm", "convolution", "index", "embedding", "gather", "masked_fill"),
-    *("_foreach_mul", "_foreach_exp", "copy", "fill", "zero", "clone", "view_as_real"),
+    *("gelu", "logit", "aminmax", "flip", "huber_loss", "tril"),
+    *("_foreach_mul", "_foreach_exp", "_foreach_pow", "copy", "fill", "zero", "clone", "view_as_real"),
 )
 
 
@@ -190,10 +194,11 @@ def _gradients(torch: Any) -> dict[str, tuple[str, Check]]:
 
 
 def assert_ours(tensor: Any, node: str) -> None:
-    """The node has our class: Python knows the classes of PyTorch's own nodes by name, and ours only as a C++ one."""
+    """The node is one of the extension's: its class has the name of PyTorch's own, and another module."""
     function = tensor.grad_fn
     assert function is not None
-    assert (type(function).__name__, function.name()) == ("CppFunction", node), (type(function), function.name())
+    assert (type(function).__module__, type(function).__name__) == (NAMESPACE, node), type(function)
+    assert function.name() == node
 
 
 def _behaviour(torch: Any) -> dict[str, Check]:

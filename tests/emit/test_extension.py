@@ -10,16 +10,19 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pytest
 
 import derivlint
-from derivlint.emit.files import emission, write_files
+from derivlint.emit.emission import emission
+from derivlint.emit.files import write_files
 from derivlint.model import build_model
-from derivlint.runtime import Manifest, build, read_manifest
+from derivlint.runtime import Manifest, build, python, read_manifest
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile
-from tests.emit import extension_checks
+from tests.emit import extension_checks, saved_checks
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="hidden helpers are reached on Linux only")
 
@@ -28,10 +31,15 @@ Results = dict[str, str]
 
 def run_checks(folder: Path, build_folder: Path) -> Results:
     """What the checks say in a process of their own."""
-    script = Path(extension_checks.__file__)
+    return run_script(extension_checks, folder, build_folder)
+
+
+def run_script(module: ModuleType, *arguments: Path) -> dict[str, Any]:
+    """What a script prints as its last line."""
+    script = Path(module.__file__ or "")
     path = os.pathsep.join([str(Path(derivlint.__file__).parent.parent), *filter(None, [os.environ.get("PYTHONPATH")])])
     done = subprocess.run(
-        [sys.executable, str(script), str(folder), str(build_folder)],
+        [sys.executable, str(script), *map(str, arguments)],
         env={**os.environ, "PYTHONPATH": path},
         capture_output=True,
         text=True,
@@ -46,7 +54,7 @@ def run_checks(folder: Path, build_folder: Path) -> Results:
 def emit(text: str, natives: NativeFunctions, operators: tuple[str, ...], folder: Path) -> Manifest:
     # a path that is the same in every run keeps the build valid
     model = build_model(SourceFile.from_bytes("derivatives.yaml", text.encode()), natives)
-    write_files(folder, emission(model, operators, "derivlint_tests", shards=1).files)
+    write_files(folder, emission(model, operators, extension_checks.NAMESPACE, shards=1).files)
     return read_manifest(folder)
 
 
@@ -79,6 +87,45 @@ def test_nothing_is_built_twice(results: Results, kept: Path) -> None:
     assert built.compiled == ()
     assert built.stubs > 20
     assert built.library.is_file()
+
+
+def test_python_sees_what_nodes_save(results: Results, kept: Path) -> None:
+    """Properties of nodes, their values before and after backward, and hooks are those of PyTorch's own nodes."""
+    ours = run_script(saved_checks, kept / "right", kept / "right" / "build")
+    stock = run_script(saved_checks)
+    assert ours.keys() == stock.keys()
+    assert len(stock) >= 39
+    for name, expected in stock.items():
+        assert ours[name] == expected, name
+    assert stock["symbolic"] == ["SymInt u0", "int 4", "SymInt u0"]
+    text = "directly access saved tensors after they have already been freed"
+    assert json.dumps(stock).count(text) > 30
+
+
+def test_without_headers_of_python_nodes_have_no_classes(
+    results: Results, kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The extension is built all the same, and says why."""
+    folder = kept / "right"
+    missing = python.PythonHeaders((), "3.99", 'no "Python.h" in "/nowhere"')
+    monkeypatch.setattr(python, "python_headers", lambda: missing)
+    said: list[str] = []
+    built = build(folder, progress=said.append)
+    assert built.without_bindings == 'no "Python.h" in "/nowhere"'
+    assert built.compiled == ()
+    assert said[0] == 'leaving out the classes of nodes in Python: no "Python.h" in "/nowhere"'
+    program = (
+        "import sys, warnings; warnings.simplefilter('ignore'); import torch; torch.ops.load_library(sys.argv[1]); "
+        "x = torch.rand(3, requires_grad=True).sin(); print(type(x.grad_fn).__name__, x.grad_fn.name())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(built.library)], capture_output=True, text=True, check=True, timeout=300
+    )
+    assert done.stdout.split() == ["CppFunction", "SinBackward0"]
+    monkeypatch.undo()
+    again = build(folder)
+    assert (again.compiled, again.without_bindings) == ((), "")
+    assert again.library != built.library
 
 
 def test_a_wrong_formula_fails(derivatives_path: Path, installed_natives: NativeFunctions, kept: Path) -> None:

@@ -108,7 +108,10 @@ def test_the_document_has_the_promised_fields_in_the_promised_order() -> None:
     "warnings": 0,
     "infos": 0,
     "suppressed": 0,
-    "hidden": 3
+    "hidden": 3,
+    "baselined": 0,
+    "unchanged": 0,
+    "fixed": 0
   }
 }
 """

@@ -46,6 +46,12 @@ def test_a_checkout_around_the_file_has_everything(checkout: Path) -> None:
     assert natives.known_tags == frozenset({"core"})
 
 
+@pytest.mark.parametrize(("text", "version"), [("2.14.0a0\n", "2.14.0"), ("v1", None), ("", None)])
+def test_a_checkout_knows_which_release_it_becomes(checkout: Path, text: str, version: str | None) -> None:
+    (checkout / "version.txt").write_text(text)
+    assert operators_for(checkout / "tools" / "autograd", Settings()).version == version
+
+
 def test_files_that_are_named_come_before_the_checkout(checkout: Path) -> None:
     other = checkout / "other.yaml"
     other.write_text(ADD)
@@ -103,7 +109,7 @@ def test_the_file_of_standard_input_has_the_operators_around_its_name(checkout: 
 def test_settings_are_shown_with_their_reasons(checkout: Path, run: Run) -> None:
     (checkout / "derivlint.toml").write_text('fail-level = "error"\n')
     outcome = run("check", "tools", "--select", "", "--min-confidence", "low", "--show-settings")
-    shown, _, _ = outcome.out.partition("  rules:")
+    shown, _, _ = outcome.out.partition("  settings:")
     assert outcome.status == 0
     assert (
         shown
@@ -114,9 +120,5 @@ file: tools/autograd/derivatives.yaml
   tags: {checkout}/aten/src/ATen/native/tags.yaml
   C++ functions: {checkout}/torch/csrc/autograd/FunctionsManual.h
   headers: none
-  min-severity: info
-  min-confidence: low
-  fail-level: error
-  preview: off
 """
     )

@@ -17,7 +17,7 @@ from derivlint.source import SourceFile
 
 FOLDER = Path(__file__).parent.parent.parent / "rules"
 RULES = load_rules()
-OPTIONAL = ("## Fix safety", "## What it cannot see")
+OPTIONAL = ("## Fix safety", "## What it cannot see", "## Options")
 SECTIONS = ["## What it detects", "## Why it is bad", "## Example", "## Instead", *OPTIONAL, "## Sources"]
 #: What may begin a message although it begins with a capital.
 PROPER_NAMES = ("PyTorch", "YAML", "C++", "UTF-8", "NUL")

@@ -43,6 +43,7 @@ def coverage(
     tags: Path | None,
     headers: tuple[Path, ...],
     torch: str | None,
+    config: tuple[str, ...],
     no_config: bool,
     stdin_filename: str | None,
     missing: tuple[str, ...],
@@ -60,9 +61,11 @@ def coverage(
     """
     from derivlint.formats.coverage_json import CoverageReport, render_coverage_json
     from derivlint.formats.coverage_text import coverage_lines, coverage_markdown
-    from derivlint.model import build_model
+    from derivlint.project.check import model_of
 
-    lookup = SettingsOfFiles(no_config, native_functions=native_functions, tags=tags, torch=torch, headers=headers)
+    lookup = SettingsOfFiles(
+        no_config, config, native_functions=native_functions, tags=tags, torch=torch, headers=headers
+    )
     load = cache(load_operators)
     reports = []
     for path in derivatives_files(paths, lookup.of_folder(Path.cwd())):
@@ -71,7 +74,8 @@ def coverage(
         except SourceError as error:
             raise InputError(str(error)) from error
         folder = folder_of(path, stdin_filename)
-        model = build_model(source, load(operators_for(folder, lookup.of_folder(folder))).natives)
+        settings = lookup.of_folder(folder)
+        model = model_of(source, load(operators_for(folder, settings)).natives, settings)
         reports.append(CoverageReport(source, tuple(_rows(model, ops, missing))))
     if output_format == "json":
         write(render_coverage_json(reports), utf8=True)

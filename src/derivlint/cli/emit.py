@@ -21,7 +21,7 @@ from derivlint.project.settings import Settings, SettingsOfFiles
 from derivlint.source import SourceError
 
 if TYPE_CHECKING:
-    from derivlint.emit.files import Emission, Helpers
+    from derivlint.emit.emission import Emission, Helpers
     from derivlint.lint import Diagnostic
     from derivlint.model import Model
 
@@ -45,7 +45,7 @@ def load_model(paths: tuple[str, ...], stdin_filename: str | None, no_config: bo
     Raises:
         InputError: there are several or none, or it or its operators cannot be read.
     """
-    from derivlint.model import build_model
+    from derivlint.project.check import model_of
 
     lookup = SettingsOfFiles(no_config, **given)
     files = derivatives_files(paths, lookup.of_folder(Path.cwd()))
@@ -60,7 +60,7 @@ def load_model(paths: tuple[str, ...], stdin_filename: str | None, no_config: bo
     natives = load_operators(operators_for(folder, settings)).natives
     if natives.problems:
         raise InputError(problem_text(natives.problems[0]))
-    return Loaded(build_model(source, natives), settings)
+    return Loaded(model_of(source, natives, settings), settings)
 
 
 def known_operators(model: Model, names: tuple[str, ...]) -> tuple[str, ...] | None:
@@ -99,6 +99,7 @@ def emit() -> None:
 )
 @click.option("--namespace", metavar="NAME", help=f"The namespace of the nodes. [default: {DEFAULT_NAMESPACE}]")
 @click.option("--shards", type=click.IntRange(min=1), help="Divide nodes and kernels into as many files each.")
+@click.option("--no-python-bindings", is_flag=True, help="Leave out what Python sees of nodes: grad_fn._saved_self.")
 @click.option(
     "--helpers",
     type=EXISTING,
@@ -119,6 +120,7 @@ def cpp(
     mode: str,
     namespace: str | None,
     shards: int | None,
+    no_python_bindings: bool,
     helpers: Path | None,
     ignore: tuple[str, ...],
     force: bool,
@@ -138,7 +140,9 @@ def cpp(
     In mode extension the folder is built and loaded by derivlint.runtime.load(DIR), or by CMake. NAMES of operators are
     base names (add), names of functions (add_) or names with an overload (add.Tensor).
     """
-    from derivlint.emit.files import FilesError, Mode, changes, emission, write_files
+    from derivlint.emit.emission import Mode, emission
+    from derivlint.emit.files import FilesError, changes, write_files
+    from derivlint.emit.release import UnsupportedRelease
 
     exit_with = click.get_current_context().exit
     in_tree = Mode(mode) is Mode.IN_TREE
@@ -154,14 +158,23 @@ def cpp(
     try:
         own = _helpers(helpers, in_tree)
         left_out = {} if in_tree or own is not None else _left_out(model)
-        emitted = emission(model, operators, name, mode=Mode(mode), shards=shards, helpers=own, left_out=left_out)
+        emitted = emission(
+            model,
+            operators,
+            name,
+            mode=Mode(mode),
+            shards=shards,
+            helpers=own,
+            left_out=left_out,
+            python_bindings=not no_python_bindings,
+        )
         if check:
             stale = changes(out, emitted.files)
             for file in (*stale.written, *stale.removed):
                 tell(f"{out / file} is stale")
             exit_with(FINDINGS if stale else CLEAN)
         done = write_files(out, emitted.files)
-    except FilesError as error:
+    except (FilesError, UnsupportedRelease) as error:
         raise InputError(str(error)) from error
     _report(emitted, len(done.written), out)
     if compile_check:
@@ -178,7 +191,7 @@ def _namespace(given: str | None, in_tree: bool) -> str:
 
 
 def _helpers(path: Path | None, in_tree: bool) -> Helpers | None:
-    from derivlint.emit.files import Helpers
+    from derivlint.emit.emission import Helpers
 
     if path is None:
         return None
@@ -194,6 +207,7 @@ def _errors(loaded: Loaded, operators: tuple[str, ...] | None) -> list[Diagnosti
     from derivlint.rules import load_rules
 
     found = run_rules(loaded.model, loaded.settings.selected(load_rules())).diagnostics
+    found = loaded.settings.judged(found, loaded.model.source.path)
     errors = [item for item in found if item.severity is Severity.ERROR and loaded.settings.shows(item)]
     concerned = {None, *(entry.operator for entry in entries_of(loaded.model, operators))}
     return errors if operators is None else [item for item in errors if item.entry in concerned]

@@ -6,17 +6,19 @@ from importlib import import_module
 
 import click
 
-from derivlint import __version__
+from derivlint import __version__, version_text
 from derivlint.cli.exits import CLEAN, INTERNAL, INTERRUPTED, REPORT_HINT, USAGE, debugging, internal_error, tell
 from derivlint.project.errors import InputError
 
 #: Each command and the module that holds it.
 COMMANDS = {
     "check": "derivlint.cli.check",
+    "completion": "derivlint.cli.completion",
     "coverage": "derivlint.cli.coverage",
     "docs": "derivlint.cli.docs",
     "emit": "derivlint.cli.emit",
     "index": "derivlint.cli.index",
+    "lsp": "derivlint.cli.lsp",
     "model": "derivlint.cli.model",
     "rule": "derivlint.cli.rules",
     "rules": "derivlint.cli.rules",
@@ -56,12 +58,13 @@ class LazyGroup(click.Group):
         try:
             return super().invoke(ctx)
         except InputError as error:
-            tell(str(error))
+            for message in error.messages:
+                tell(message)
             ctx.exit(USAGE)
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, "--version", "-V", message="derivlint %(version)s")
+@click.version_option(__version__, "--version", "-V", message=version_text())
 def cli() -> None:
     """Linter and static checker for PyTorch's derivatives.yaml."""
 

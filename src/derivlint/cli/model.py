@@ -27,6 +27,7 @@ def model(
     tags: Path | None,
     headers: tuple[Path, ...],
     torch: str | None,
+    config: tuple[str, ...],
     no_config: bool,
     stdin_filename: str | None,
     output_format: str,
@@ -37,9 +38,11 @@ def model(
     The model is torchgen's own: every DifferentiabilityInfo with its derivatives and forward derivatives.
     """
     from derivlint.formats.model_json import model_document
-    from derivlint.model import build_model
+    from derivlint.project.check import model_of
 
-    lookup = SettingsOfFiles(no_config, native_functions=native_functions, tags=tags, torch=torch, headers=headers)
+    lookup = SettingsOfFiles(
+        no_config, config, native_functions=native_functions, tags=tags, torch=torch, headers=headers
+    )
     load = cache(load_operators)
     for path in derivatives_files(paths, lookup.of_folder(Path.cwd())):
         try:
@@ -47,6 +50,7 @@ def model(
         except SourceError as error:
             raise InputError(str(error)) from error
         folder = folder_of(path, stdin_filename)
-        loaded = load(operators_for(folder, lookup.of_folder(folder)))
-        document = model_document(build_model(source, loaded.natives), matched)
+        settings = lookup.of_folder(folder)
+        loaded = load(operators_for(folder, settings))
+        document = model_document(model_of(source, loaded.natives, settings), matched)
         write(json.dumps(document, indent=1, ensure_ascii=False) + "\n", utf8=True)

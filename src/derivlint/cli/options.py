@@ -2,24 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from enum import Enum
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 from derivlint.lint import Confidence, Severity
+from derivlint.project.globs import PathGlob
 
 SEVERITIES = click.Choice([severity.value for severity in reversed(Severity)])
 CONFIDENCES = click.Choice([confidence.value for confidence in reversed(Confidence)])
 EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+Callback = Callable[[click.Context, click.Parameter, Any], Any]
 
 
 def rule_names(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
     """Rule names, given one by one or separated by commas."""
     return tuple(name.strip() for item in value for name in item.split(",") if name.strip())
+
+
+def globs(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> tuple[PathGlob, ...]:
+    """Patterns of paths, relative to the working folder."""
+    return tuple(PathGlob(pattern, Path.cwd()) for pattern in value)
+
+
+def one_of(values: type[Enum]) -> Callback:
+    """The value of an enumeration whose name was chosen, None where none was."""
+    return lambda context, parameter, value: None if value is None else values(value)
 
 
 def source_options(function: Command) -> Command:
@@ -46,9 +59,73 @@ def source_options(function: Command) -> Command:
             help="A C++ header with functions that formulas call; repeatable. PyTorch's FunctionsManual.h is found "
             "beside native_functions.yaml, or is part of the bundled index.",
         ),
-        click.option("--no-config", is_flag=True, help="Read no pyproject.toml and no derivlint.toml."),
+        click.option(
+            "--config",
+            multiple=True,
+            metavar="PATH|KEY=VALUE",
+            help="Read this configuration instead of the nearest one, or set one key of it, with a value as in TOML: "
+            "'min-severity=\"error\"', 'severity.undefined-name=\"off\"'; repeatable.",
+        ),
+        click.option(
+            "--isolated", "--no-config", "no_config", is_flag=True, help="Read no pyproject.toml and no derivlint.toml."
+        ),
         click.option("--stdin-filename", metavar="NAME", help="What messages call standard input (-)."),
     ]
-    for option in reversed(options):
+    return _with(options, function)
+
+
+def settings_options(function: Command) -> Command:
+    """The options that say what the configuration could say as well: which rules run, and which findings count."""
+    names: dict[str, Any] = {"multiple": True, "callback": rule_names, "metavar": "NAMES"}
+    options = [
+        click.option("--select", **names, help='Run only these rules: names, patterns ("missing-*"), or ALL.'),
+        click.option("--ignore", **names, help="Do not run these rules."),
+        click.option("--extend-select", **names, help="Run these rules besides."),
+        click.option("--preview", is_flag=True, default=None, help="Run rules in preview as well."),
+        click.option(
+            "--min-severity",
+            type=SEVERITIES,
+            callback=one_of(Severity),
+            help="Show findings from this severity on. [default: info]",
+        ),
+        click.option(
+            "--min-confidence",
+            type=CONFIDENCES,
+            callback=one_of(Confidence),
+            help="Show findings from this confidence on. [default: high]",
+        ),
+        click.option(
+            "--fail-level",
+            type=SEVERITIES,
+            callback=one_of(Severity),
+            help="Exit with 1 from this severity on. [default: warning]",
+        ),
+        click.option(
+            "--exclude",
+            multiple=True,
+            callback=globs,
+            metavar="PATTERN",
+            help="Do not check files that match, when they are found in a folder or by a pattern; repeatable.",
+        ),
+        click.option(
+            "--force-exclude", is_flag=True, default=None, help="Do not check excluded files even if they are named."
+        ),
+    ]
+    return _with(options, function)
+
+
+def show_options(function: Command) -> Command:
+    """The options that show what would be checked, instead of checking it."""
+    options = [
+        click.option(
+            "--show-settings", is_flag=True, help="Print what would be checked, with what, and why; check nothing."
+        ),
+        click.option("--show-files", is_flag=True, help="Print the files that would be checked; check nothing."),
+    ]
+    return _with(options, function)
+
+
+def _with(options: Iterable[Callable[[Command], Command]], function: Command) -> Command:
+    for option in reversed(list(options)):
         function = option(function)
     return function

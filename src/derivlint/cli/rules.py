@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import io
 import json
+import shutil
 
 import click
+from click.shell_completion import CompletionItem
 
-from derivlint.cli.terminal import write
-from derivlint.formats.rule_page import rule_facts, rule_lines, rule_page
+from derivlint.cli.exits import tell
+from derivlint.cli.terminal import is_terminal, wants_color, write
+from derivlint.formats.rule_page import rule_document, rule_facts, rule_lines, rule_page
 from derivlint.project.errors import InputError
 from derivlint.project.settings import unknown_rule
-from derivlint.rules import NAMES, load_rule, load_rules
+from derivlint.rules import NAMES, RENAMED, load_rule, load_rules
+
+VERSION = 1
+#: The widest page on a terminal: longer lines are hard to read.
+MAX_WIDTH = 100
 
 
 @click.command(short_help="List the rules.")
@@ -19,16 +27,48 @@ def rules(output_format: str) -> None:
     """List the rules: name, severity, confidence, status, whether findings have a fix, and what it is about."""
     loaded = load_rules()
     if output_format == "json":
-        document = {"version": 1, "rules": [rule_facts(rule) for rule in loaded]}
-        write(json.dumps(document, indent=2, ensure_ascii=False) + "\n", utf8=True)
+        _write_json([rule_facts(rule) for rule in loaded])
         return
     write("".join(f"{line}\n" for line in rule_lines(loaded)))
 
 
+def _names(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    return [CompletionItem(name) for name in NAMES if name.startswith(incomplete)]
+
+
 @click.command(short_help="Explain a rule.")
-@click.argument("name")
-def rule(name: str) -> None:
+@click.argument("name", required=False, shell_complete=_names)
+@click.option("--all", "every", is_flag=True, help="Explain every rule.")
+@click.option("--output-format", type=click.Choice(["text", "json", "markdown"]), default="text", show_default=True)
+def rule(name: str | None, every: bool, output_format: str) -> None:
     """Explain the rule NAME: what it detects, why that is bad, an example, and what to write instead."""
-    if name not in NAMES:
+    if (name is None) != every:
+        raise InputError("name one rule, or ask for --all")
+    if name is not None and name in RENAMED:
+        tell(f'rule "{name}" is now called "{RENAMED[name]}"')
+        name = RENAMED[name]
+    if name is not None and name not in NAMES:
         raise InputError(unknown_rule(name, set(NAMES)))
-    write(rule_page(load_rule(name)))
+    chosen = (load_rule(name),) if name is not None else load_rules()
+    if output_format == "json":
+        _write_json([rule_document(item) for item in chosen])
+        return
+    text = "\n".join(map(rule_page, chosen))
+    # Markdown is text that people can read; on a terminal it may look better than that
+    write(_drawn(text) if output_format == "text" and is_terminal() and wants_color("auto") else text)
+
+
+def _write_json(items: list[dict[str, object]]) -> None:
+    write(json.dumps({"version": VERSION, "rules": items}, indent=2, ensure_ascii=False) + "\n", utf8=True)
+
+
+def _drawn(text: str) -> str:
+    from rich.console import Console
+    from rich.markdown import Markdown
+
+    target = io.StringIO()
+    width = min(MAX_WIDTH, shutil.get_terminal_size().columns)
+    Console(file=target, force_terminal=True, color_system="standard", width=width).print(
+        Markdown(text, hyperlinks=False)
+    )
+    return target.getvalue()

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from functools import cache
+from collections import Counter
+from collections.abc import Callable
+from functools import cache, partial
 from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING
 
 from derivlint.cli.exits import (
@@ -28,6 +31,8 @@ from derivlint.project.settings import Settings
 from derivlint.source import SourceError, SourceFile, Span
 
 if TYPE_CHECKING:
+    from derivlint.cli.fixing import Mending
+    from derivlint.cli.suppressing import Suppressing
     from derivlint.compiler.gxx import Toolchain
 
 #: How many problems of native_functions.yaml are told.
@@ -37,10 +42,24 @@ MAX_PROBLEMS = 20
 class Run:
     """The files checked so far."""
 
-    def __init__(self, stdin_filename: str | None, *, use_cache: bool = True, compiler: str | None = None) -> None:
+    def __init__(
+        self,
+        stdin_filename: str | None,
+        *,
+        use_cache: bool = True,
+        compiler: str | None = None,
+        mending: Mending | None = None,
+        suppressing: Suppressing | None = None,
+        say: Callable[[str], None] = lambda _: None,
+    ) -> None:
         self._stdin_filename = stdin_filename
         self._toolchain = toolchain_named(compiler) if compiler is not None else None
         self._use_cache = use_cache
+        self._mending = mending
+        self._suppressing = suppressing
+        self._left_out: Counter[str] = Counter()
+        self._say = say
+        self._fail_levels: dict[str, Severity] = {}
         self._load_operators = cache(load_operators)
         self._shown: list[Diagnostic] = []
         self._hidden = 0
@@ -48,7 +67,7 @@ class Run:
         self._others: dict[str, SourceFile] = {}
         self._entries = self._formulas = 0
         self._failing = self._crashed = self._unreadable = False
-        self._told: set[str] = set()
+        self._told: dict[str, None] = {}
 
     def check(self, path: str, folder: Path, settings: Settings, rules: tuple[Rule, ...]) -> None:
         """Check one file; one that cannot be read is told at once, and the others go on.
@@ -59,18 +78,41 @@ class Run:
             settings: the settings for it.
             rules: the rules to run.
         """
+        begin = perf_counter()
         try:
             source = read_source(path, self._stdin_filename)
-            loaded = self._load_operators(operators_for(folder, settings), self._use_cache)
+            operators = operators_for(folder, settings)
+            loaded = self._load_operators(operators, self._use_cache)
         except (SourceError, InputError) as error:
             self._unreadable = True
             self._tell_once(str(error))
             return
         self._sources[source.path] = source
+        self._fail_levels[source.path] = settings.fail_level
+        self._say(f"{source.path}: configuration {settings.origin or 'none'}, {len(rules)} rules")
+        self._say(f"{source.path}: operators: {operators.describe()}")
         self._tell_problems(loaded)
         try:
-            checked = check_source(source, loaded.natives, settings, rules, besides=self._compiled_with(settings))
+            suppressing = self._suppressing
+            narrowing = suppressing.narrowing(settings, operators) if suppressing is not None else None
+            if self._mending is not None:
+                source = self._mending.mend(path, source, loaded.natives, settings, rules, narrowing)
+                self._sources[source.path] = source
+            check = partial(
+                check_source,
+                natives=loaded.natives,
+                settings=settings,
+                rules=rules,
+                besides=self._compiled_with(settings),
+                narrowing=narrowing,
+            )
+            checked = check(source)
+            if suppressing is not None:
+                checked = suppressing.add_ignores(path, checked, check)
+                self._sources[source.path] = checked.model.source
         except InputError as error:
+            # it was not checked, so nothing is to be said of it
+            del self._sources[source.path]
             self._unreadable = True
             self._tell_once(str(error))
             return
@@ -80,10 +122,12 @@ class Run:
             self._crashed = True
             self._shown.append(_crash(source, error))
             return
+        self._say(f"{source.path}: checked in {perf_counter() - begin:.2f} s")
         self._entries += checked.model.n_entries
         self._formulas += checked.model.n_formulas
         self._crashed |= checked.crashes > 0
         self._hidden += checked.hidden
+        self._left_out.update(suppressed=checked.suppressed, baselined=checked.baselined, unchanged=checked.unchanged)
         self._failing |= checked.fails
         self._shown += checked.shown
 
@@ -119,7 +163,7 @@ class Run:
 
     def _tell_once(self, message: str) -> None:
         if message not in self._told:
-            self._told.add(message)
+            self._told[message] = None
             tell(message)
 
     def report(self) -> Report:
@@ -130,7 +174,12 @@ class Run:
             entries=self._entries,
             formulas=self._formulas,
             hidden=self._hidden,
+            suppressed=self._left_out["suppressed"],
+            baselined=self._left_out["baselined"],
+            unchanged=self._left_out["unchanged"],
             others=self._others,
+            problems=tuple(self._told),
+            fail_levels=self._fail_levels,
         )
 
     def status(self, exit_zero: bool) -> int:

@@ -24,8 +24,13 @@ def show(operator: str, paths: tuple[str, ...], no_config: bool, stdin_filename:
 
     OP is a base name (add), the name of a function (add_) or a name with an overload (add.Tensor).
     """
+    from derivlint.emit.release import UnsupportedRelease
+
     model = load_model(paths, stdin_filename, no_config, **given).model
-    pieces = list(listing(model, operator))
+    try:
+        pieces = list(listing(model, operator))
+    except UnsupportedRelease as error:
+        raise InputError(str(error)) from error
     if not pieces:
         raise InputError(f'"{operator}" gets no code: no entry applies to it')
     write("\n\n".join(pieces) + "\n")

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 import click
 
-from derivlint.formats.text import Line, plain
+from derivlint.formats.styles import Line, plain
 from derivlint.project.errors import InputError
 
 
@@ -35,12 +35,27 @@ def terminal_width() -> int:
     return shutil.get_terminal_size((120, 24)).columns if is_terminal() else 120
 
 
+def wants_links() -> bool:
+    """Whether pieces of text may link to pages: on a terminal, unless its text is kept for a report."""
+    return is_terminal() and not automated() and os.environ.get("TERM") != "dumb"
+
+
+def automated() -> bool:
+    """Whether nobody watches: pre-commit runs hooks on a terminal of its own, whose text it keeps."""
+    return "CI" in os.environ or "PRE_COMMIT" in os.environ
+
+
 def write_lines(lines: Iterable[Line], color: bool = False) -> None:
     """Print lines to standard output."""
-    write(_styled(lines) if color else "".join(plain(line) + "\n" for line in lines))
+    write(text_of(lines, color, links=color and wants_links()))
 
 
-def _styled(lines: Iterable[Line]) -> str:
+def text_of(lines: Iterable[Line], color: bool, links: bool = False) -> str:
+    """Lines as text, with the styles and links that are wanted."""
+    return _styled(lines, links) if color else "".join(plain(line) + "\n" for line in lines)
+
+
+def _styled(lines: Iterable[Line], links: bool) -> str:
     from rich.console import Console
     from rich.text import Text
 
@@ -52,7 +67,9 @@ def _styled(lines: Iterable[Line]) -> str:
     for line in lines:
         text = Text()
         for piece in line:
-            text.append(piece.text, style=piece.style)
+            # rich writes the link as OSC 8, which terminals that do not know it leave out
+            style = f"{piece.style} link {piece.link}".strip() if links and piece.link else piece.style
+            text.append(piece.text, style=style)
         console.print(text)
     return target.getvalue()
 
@@ -92,7 +109,5 @@ def _discard_the_rest() -> None:
 
 def show_progress(what: str) -> None:
     """Say on a terminal what is being done, in a line that the next one replaces; empty text clears it."""
-    # pre-commit runs hooks on a terminal of its own, whose text it keeps for the report
-    automated = "CI" in os.environ or "PRE_COMMIT" in os.environ
-    if not automated and sys.stderr is not None and sys.stderr.isatty():
+    if not automated() and sys.stderr is not None and sys.stderr.isatty():
         click.echo(f"\r\x1b[K{what}", err=True, nl=False)

@@ -48,6 +48,18 @@ class Compiler:
     path: Path
     version: str
 
+    @property
+    def is_clang(self) -> bool:
+        """Whether it is clang, which takes most options of g++ and all of its language."""
+        return "clang" in self.version
+
+    @property
+    def reading(self) -> tuple[str, ...]:
+        """The options for reading a source without making code of it: every error in a line, and no pictures."""
+        if self.is_clang:
+            return ("-fsyntax-only", "-ferror-limit=0", "-fno-caret-diagnostics")
+        return ("-fsyntax-only", "-fmax-errors=0", "-fno-diagnostics-show-caret")
+
 
 @dataclass(frozen=True, slots=True)
 class Toolchain:

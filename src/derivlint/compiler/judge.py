@@ -9,13 +9,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from derivlint.compiler.gxx import CompilerError, Toolchain, compile_command, first_error, run
+from derivlint.compiler.gxx import Compiler, CompilerError, Toolchain, compile_command, first_error, run
 from derivlint.compiler.unit import CONSUMER, FORMULA, is_backward, source_of
 from derivlint.model.evaluation import Evaluation
 
 #: A template that breaks is reported where it is used first; other uses show when that one is gone.
 ROUNDS = 4
-_OPTIONS = ("-fsyntax-only", "-fmax-errors=0", "-fno-diagnostics-show-caret", "-fdiagnostics-column-unit=byte")
 _MESSAGE = re.compile(
     r"^(?P<file>[^:\n]+):(?P<line>\d+):(?P<column>\d+): +(?P<text>(?:fatal )?error: .*|required from .*)$"
 )
@@ -36,6 +35,11 @@ class Refusal:
     evaluation: Evaluation
     message: str
     offset: int | None
+
+
+def _options(compiler: Compiler) -> tuple[str, ...]:
+    """Columns in bytes, which clang counts anyway."""
+    return compiler.reading if compiler.is_clang else (*compiler.reading, "-fdiagnostics-column-unit=byte")
 
 
 def refusals(
@@ -91,7 +95,7 @@ def _compile(
     with tempfile.TemporaryDirectory(prefix="derivlint-") as name:
         folder = Path(name)
         (folder / "unit.cpp").write_text(source, encoding="utf-8")
-        done = run(compile_command(toolchain, *_OPTIONS, "unit.cpp"), folder)
+        done = run(compile_command(toolchain, *_options(toolchain.compiler), "unit.cpp"), folder)
     found: dict[int, Refusal] = {}
     in_headers = is_complete = True
     user: tuple[str, int, int, int] | None = None

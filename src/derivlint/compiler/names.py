@@ -112,7 +112,7 @@ def names_of(toolchain: Toolchain, namespace: str, words: Iterable[str]) -> tupl
     with tempfile.TemporaryDirectory(prefix="derivlint-") as name:
         folder = Path(name)
         (folder / "names.cpp").write_text(source, encoding="utf-8")
-        options = ("-fsyntax-only", "-fmax-errors=0", "-fno-diagnostics-show-caret", "-w")
+        options = (*toolchain.compiler.reading, "-w")
         done = run(compile_command(toolchain, *options, "names.cpp"), folder)
     refused: dict[int, str] = {}
     for line, message in _ERROR.findall(done.stderr):

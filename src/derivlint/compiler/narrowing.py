@@ -43,7 +43,7 @@ def admit_narrowing(toolchain: Toolchain, content: dict[str, Any], types: dict[s
     with tempfile.TemporaryDirectory(prefix="derivlint-") as name:
         folder = Path(name)
         (folder / "braces.cpp").write_text(head + "\n".join(lines) + "\n", encoding="utf-8")
-        options = ("-fsyntax-only", "-fmax-errors=0", "-fno-diagnostics-show-caret")
+        options = toolchain.compiler.reading
         done = run(compile_command(toolchain, *options, "braces.cpp"), folder)
     blamed = {int(line) for line in _BLAMED.findall(done.stderr)}
     if len(trials) + 1 not in blamed:

@@ -15,7 +15,7 @@ Json = dict[str, Any]
 
 def render_json(report: Report) -> str:
     """The report as one JSON document with a line end."""
-    document = {
+    document: Json = {
         "version": VERSION,
         "diagnostics": [_diagnostic(item, report) for item in report.diagnostics],
         "summary": {
@@ -27,9 +27,22 @@ def render_json(report: Report) -> str:
             "infos": report.count(Severity.INFO),
             "suppressed": report.suppressed,
             "hidden": report.hidden,
+            "baselined": report.baselined,
+            "unchanged": report.unchanged,
+            "fixed": report.fixed,
         },
     }
+    if report.statistics:
+        document["statistics"] = [{"rule": name, "count": count} for name, count in report.counts()]
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def render_json_lines(report: Report) -> str:
+    """The findings of the document, one a line; nothing where nothing was found."""
+    return "".join(
+        json.dumps(_diagnostic(item, report), ensure_ascii=False, separators=(",", ":")) + "\n"
+        for item in report.diagnostics
+    )
 
 
 def _place(source: SourceFile, offset: int) -> Json:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from derivlint.lint import Diagnostic, Severity
 from derivlint.source import SourceFile
@@ -19,7 +22,14 @@ class Report:
         formulas: the number of formulas in all files.
         suppressed: how many diagnostics comments in the files silence.
         hidden: how many diagnostics lie below the wanted severity or confidence.
+        baselined: how many diagnostics the baseline knows.
+        unchanged: how many diagnostics are in entries that did not change, where only changes are wanted.
+        fixed: how many findings were fixed.
         others: more files that diagnostics may point into, such as native_functions.yaml.
+        problems: what kept files from being checked, as it was told.
+        root: the folder that paths are relative to where a consumer wants them so.
+        fail_levels: for each file, the severity from which on findings count; ``warning`` where it is not named.
+        statistics: whether counts for each rule are wanted.
     """
 
     diagnostics: tuple[Diagnostic, ...]
@@ -28,7 +38,14 @@ class Report:
     formulas: int
     suppressed: int = 0
     hidden: int = 0
+    baselined: int = 0
+    unchanged: int = 0
+    fixed: int = 0
     others: dict[str, SourceFile] = field(default_factory=dict)
+    problems: tuple[str, ...] = ()
+    root: Path = Path()
+    fail_levels: Mapping[str, Severity] = field(default_factory=dict)
+    statistics: bool = False
 
     def source(self, path: str) -> SourceFile | None:
         """The file of that path, None where it was not read."""
@@ -37,3 +54,12 @@ class Report:
     def count(self, severity: Severity) -> int:
         """The number of diagnostics of one severity."""
         return sum(diagnostic.severity is severity for diagnostic in self.diagnostics)
+
+    def counts(self) -> list[tuple[str, int]]:
+        """How many diagnostics each rule has, the most frequent first."""
+        found = Counter(diagnostic.rule for diagnostic in self.diagnostics)
+        return sorted(found.items(), key=lambda item: (-item[1], item[0]))
+
+    def fails(self, diagnostic: Diagnostic) -> bool:
+        """Whether a diagnostic is at the fail level of its file or above."""
+        return diagnostic.severity >= self.fail_levels.get(diagnostic.path, Severity.WARNING)

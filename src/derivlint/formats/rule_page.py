@@ -6,7 +6,11 @@ import inspect
 from collections.abc import Iterator
 from typing import Any
 
+from derivlint.formats.links import rule_url
 from derivlint.lint import Rule
+
+#: Begins the title of a section in a rule's docstring.
+SECTION = "## "
 
 
 def rule_facts(rule: Rule) -> dict[str, Any]:
@@ -21,6 +25,39 @@ def rule_facts(rule: Rule) -> dict[str, Any]:
         "fixable": rule.fixable,
         "checks": list(rule.meta.checks),
     }
+
+
+def rule_document(rule: Rule) -> dict[str, Any]:
+    """Everything that is known of a rule: its facts, its page, the page's sections, and its cases."""
+    return {
+        **rule_facts(rule),
+        "url": rule_url(rule.name),
+        "sections": rule_sections(rule),
+        "valid": [_shown(text) for text in rule.valid],
+        "invalid": [
+            {
+                "yaml": _shown(case.yaml),
+                "at": case.at,
+                "message": case.message,
+                "help": case.help,
+                "fixed": _shown(case.fixed) if case.fixed is not None else None,
+            }
+            for case in rule.invalid
+        ],
+        "markdown": rule_page(rule),
+    }
+
+
+def rule_sections(rule: Rule) -> dict[str, str]:
+    """The sections of a rule's docstring by their titles."""
+    sections: dict[str, list[str]] = {}
+    lines: list[str] = []
+    for line in inspect.cleandoc(rule.doc).splitlines()[1:]:
+        if line.startswith(SECTION):
+            lines = sections.setdefault(line.removeprefix(SECTION), [])
+        else:
+            lines.append(line)
+    return {title: "\n".join(body).strip("\n") for title, body in sections.items()}
 
 
 def rule_lines(rules: tuple[Rule, ...]) -> Iterator[str]:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from derivlint.formats.links import rule_url
 from derivlint.formats.report import Report
+from derivlint.formats.statistics import statistics_lines
+from derivlint.formats.styles import STYLES, Line, Piece, plain
 from derivlint.lint import Diagnostic, Severity
+from derivlint.lint.fixing import fixable
 from derivlint.lint.wording import counted
 from derivlint.source import SourceFile, Span
 
@@ -18,17 +21,7 @@ GUTTER = 5
 ELLIPSIS = "..."
 TAB = "    "
 
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """A run of text with the style that a terminal shows it in; an empty style is plain."""
-
-    text: str
-    style: str = ""
-
-
-Line = list[Piece]
-STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.INFO: "bold cyan"}
+__all__ = ["Line", "Piece", "excerpt", "plain", "printable", "render_concise", "render_text", "summary"]
 
 
 def render_text(report: Report, width: int = 120, with_summary: bool = True) -> Iterator[Line]:
@@ -40,16 +33,31 @@ def render_text(report: Report, width: int = 120, with_summary: bool = True) -> 
         with_summary: whether the last line says what was found in how much.
     """
     width = max(width, MIN_WIDTH)
-    for item in report.diagnostics:
-        yield from _diagnostic(item, report, width)
-        yield []
+    if report.statistics:
+        yield from statistics_lines(report)
+    else:
+        for item in report.diagnostics:
+            yield from _diagnostic(item, report, width)
+            yield []
     if with_summary:
         yield [Piece(summary(report))]
 
 
-def plain(line: Line) -> str:
-    """A line without styles."""
-    return "".join(piece.text for piece in line)
+def render_concise(report: Report, width: int = 120, with_summary: bool = True) -> Iterator[Line]:
+    """One line for each finding, in the form that editors and ``grep`` know.
+
+    Args:
+        report: what to show.
+        width: not used: a finding is never broken over lines.
+        with_summary: whether the last line says what was found in how much.
+    """
+    if report.statistics:
+        yield from statistics_lines(report)
+    else:
+        for item in report.diagnostics:
+            yield head(item, report)
+    if with_summary:
+        yield [Piece(summary(report))]
 
 
 def summary(report: Report) -> str:
@@ -62,8 +70,17 @@ def summary(report: Report) -> str:
         if report.count(severity)
     ]
     text = f"found {_enumerated(found)} in {where}" if found else f"no findings in {where}"
+    safe = sum(fixable(item) for item in report.diagnostics)
+    unsafe = sum(fixable(item, unsafe=True) for item in report.diagnostics) - safe
+    if safe or unsafe:
+        options = [(safe, "--fix"), (unsafe, "--fix --unsafe-fixes")]
+        text += f"; {' and '.join(f'{count:,} fixable with {option}' for count, option in options if count)}"
     if report.suppressed:
         text += f"; {report.suppressed:,} suppressed"
+    if report.baselined:
+        text += f"; {report.baselined:,} in the baseline"
+    if report.unchanged:
+        text += f"; {report.unchanged:,} in unchanged entries"
     if report.hidden:
         text += f"; {report.hidden:,} hidden by severity or confidence"
     return text
@@ -73,16 +90,23 @@ def _enumerated(items: list[str]) -> str:
     return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"
 
 
+def head(item: Diagnostic, report: Report) -> Line:
+    """The place, the fact and the rule, which links to its page."""
+    line, column = report.sources[item.path].position(item.span.start)
+    return [
+        Piece(f"{printable(item.path)}:{line}:{column}: ", "bold"),
+        Piece(f"{item.severity.value}: ", STYLES[item.severity]),
+        Piece(printable(item.message)),
+        Piece(" [", "dim"),
+        Piece(item.rule, "dim", rule_url(item.rule)),
+        Piece("]", "dim"),
+    ]
+
+
 def _diagnostic(item: Diagnostic, report: Report, width: int) -> Iterator[Line]:
     source = report.sources[item.path]
-    line, column = source.position(item.span.start)
     style = STYLES[item.severity]
-    yield [
-        Piece(f"{printable(item.path)}:{line}:{column}: ", "bold"),
-        Piece(f"{item.severity.value}: ", style),
-        Piece(printable(item.message)),
-        Piece(f" [{item.rule}]", "dim"),
-    ]
+    yield head(item, report)
     yield from excerpt(source, item.span, width, style)
     for related in item.related:
         other = report.source(related.path) if related.path is not None else source

@@ -1,6 +1,7 @@
 """Floor 5: what a rule is, what it finds, and running rules over a model. Knows nothing of formats."""
 
 from derivlint.lint.diagnostic import Diagnostic, Finding, Fix, Related, TextEdit
+from derivlint.lint.option import Option, Options, OptionValue
 from derivlint.lint.rule import Invalid, Rule, RuleMeta, rule_from_module
 from derivlint.lint.run import INTERNAL_ERROR, Result, run_rules
 from derivlint.lint.severity import Confidence, Severity
@@ -12,6 +13,9 @@ __all__ = [
     "Finding",
     "Fix",
     "Invalid",
+    "Option",
+    "OptionValue",
+    "Options",
     "Related",
     "Result",
     "Rule",

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from derivlint.lint.diagnostic import Fix, TextEdit
-from derivlint.model import Entry
+from derivlint.model import Entry, KeyedFormula
 from derivlint.schema.difference import replacement
-from derivlint.yaml_reader import Scalar
+from derivlint.yaml_reader import Mapping, Scalar
+from derivlint.yaml_reader.rewrite import removal, rewrite
+
+#: A part of a formula's text, from an offset to another, and what is wanted there.
+Change = tuple[int, int, str]
 
 
 def quote_text(text: str) -> str:
@@ -32,3 +38,70 @@ def schema_fix(entry: Entry, expected: str, *, safe: bool = False) -> Fix | None
         return None
     edit = TextEdit(name.span_of(span.start, span.end), text)
     return Fix("write the schema as PyTorch declares it", (edit,), safe=safe)
+
+
+def formula_edit(line: KeyedFormula, start: int, end: int, text: str) -> TextEdit | None:
+    """The edit that makes ``formula[start:end]`` another text; None where YAML would read more or less than that.
+
+    Args:
+        line: the line with the formula.
+        start: the first character to replace, counted in the formula's text.
+        end: the one after the last.
+        text: the text that is wanted there, which is escaped as the YAML scalar wants it.
+    """
+    value = line.value
+    if not isinstance(value, Scalar):
+        return None
+    written = rewrite(value, start, end, text, in_flow=_in_flow(line.entry, value))
+    return TextEdit(*written) if written is not None else None
+
+
+def formula_fix(line: KeyedFormula, title: str, changes: Iterable[Change], *, safe: bool = False) -> Fix | None:
+    """The fix that makes several changes in one formula; None where one of them cannot be written.
+
+    Args:
+        line: the line with the formula.
+        title: what the fix does, as an imperative.
+        changes: the changes, which do not overlap.
+        safe: whether it keeps the meaning that the author certainly had.
+    """
+    return formulas_fix(title, [(line, change) for change in changes], safe=safe)
+
+
+def formulas_fix(title: str, changes: Iterable[tuple[KeyedFormula, Change]], *, safe: bool = False) -> Fix | None:
+    """The fix that makes changes in several formulas, all or none; None where one of them cannot be written.
+
+    Args:
+        title: what the fix does, as an imperative.
+        changes: the formulas and their changes, which do not overlap.
+        safe: whether it keeps the meaning that the author certainly had.
+    """
+    edits = [formula_edit(line, *change) for line, change in changes]
+    written = tuple(edit for edit in edits if edit is not None)
+    return Fix(title, written, safe=safe) if written and len(written) == len(edits) else None
+
+
+def removal_fix(line: KeyedFormula, title: str, *, safe: bool = False) -> Fix | None:
+    """The fix that removes a line with its formula; None where it shares its lines of the file with something else."""
+    for mapping in _mappings(line.entry):
+        for pair in mapping.pairs:
+            if pair.key is line.key:
+                span = removal(mapping, pair)
+                return Fix(title, (TextEdit(span, ""),), safe=safe) if span is not None else None
+    return None
+
+
+def _mappings(entry: Entry) -> list[Mapping]:
+    """The mapping of an entry and those inside it."""
+    found: list[Mapping] = []
+    pending: list[object] = [entry.mapping]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, Mapping):
+            found.append(node)
+            pending += [pair.value for pair in node.pairs]
+    return found
+
+
+def _in_flow(entry: Entry, value: Scalar) -> bool:
+    return any(mapping.flow for mapping in _mappings(entry) if mapping.start <= value.start < mapping.end)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from derivlint.lint.diagnostic import Finding
+from derivlint.lint.typed_edits import passing_fix
 from derivlint.lint.wording import quoted
 from derivlint.meaning import meaning_of
 from derivlint.meaning.passed_outputs import outputs_passed_wrongly
@@ -24,7 +25,9 @@ def _finding(problem: PassedWrongly) -> Finding:
     formula = problem.formula
     blamed = problem.arguments[0]
     message = _message(problem)
-    return Finding(formula.span_of(blamed.node), message, help=_HELP[problem.kind], at=formula.line)
+    return Finding(
+        formula.span_of(blamed.node), message, help=_HELP[problem.kind], fix=passing_fix(problem), at=formula.line
+    )
 
 
 def _message(problem: PassedWrongly) -> str:

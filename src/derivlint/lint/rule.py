@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from types import ModuleType
-from typing import Any
 
 from derivlint.lint.diagnostic import Finding
+from derivlint.lint.option import Option, Options, OptionValue
 from derivlint.lint.severity import Confidence, Severity
 
 #: What a rule's ``check`` may look at: the name of its parameter.
-TARGETS = ("model", "entry", "body", "line")
+TARGETS = ("model", "entry", "body", "line", "suppressions")
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +24,7 @@ class RuleMeta:
         since: the first version of derivlint that has it.
         checks: the ids of torchgen's checks, or of its gaps, that it covers.
         status: ``stable``, or ``preview`` for a rule that is off unless asked for.
+        options: what a configuration may say to it; its ``check`` takes their values as a second argument.
     """
 
     severity: Severity
@@ -31,6 +32,7 @@ class RuleMeta:
     since: str = "0.1.0"
     checks: tuple[str, ...] = ()
     status: str = "stable"
+    options: tuple[Option, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,7 @@ class Rule:
         check: the function that finds things.
         valid: texts in which it finds nothing.
         invalid: texts in which it finds one thing each.
+        options: the values of its options.
     """
 
     name: str
@@ -76,27 +79,38 @@ class Rule:
     doc: str
     meta: RuleMeta
     target: str
-    check: Callable[[Any], Iterable[Finding]]
+    check: Callable[..., Iterable[Finding]]
     valid: tuple[str, ...]
     invalid: tuple[Invalid, ...]
+    options: Options = field(default=Options())
 
     @property
     def fixable(self) -> bool:
         """Whether some finding of the rule comes with a fix."""
         return any(case.fixed is not None for case in self.invalid)
 
+    def find(self, target: object) -> Iterable[Finding]:
+        """What the rule finds in one object of its target."""
+        return self.check(target, self.options) if self.meta.options else self.check(target)
+
+    def configured(self, values: Mapping[str, OptionValue]) -> Rule:
+        """The rule with other values for some of its options."""
+        return replace(self, options=self.options.changed(values)) if values else self
+
 
 def rule_from_module(name: str, module: ModuleType) -> Rule:
     """The rule that a module defines."""
     doc = module.__doc__ or ""
-    check: Callable[[Any], Iterable[Finding]] = module.check
+    check: Callable[..., Iterable[Finding]] = module.check
+    meta: RuleMeta = module.META
     return Rule(
         name=name,
         summary=doc.strip().splitlines()[0].rstrip("."),
         doc=doc,
-        meta=module.META,
+        meta=meta,
         target=check.__code__.co_varnames[0],
         check=check,
         valid=module.VALID,
         invalid=module.INVALID,
+        options=Options.of(meta.options),
     )

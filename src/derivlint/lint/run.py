@@ -9,10 +9,13 @@ from typing import Any
 from derivlint.lint.diagnostic import Diagnostic, Finding
 from derivlint.lint.rule import Rule
 from derivlint.lint.severity import Confidence, Severity
+from derivlint.lint.suppression import RuleNames, SuppressionsInUse
 from derivlint.model import DispatchBody, Entry, KeyedFormula, Model
 from derivlint.source import Span
 
 INTERNAL_ERROR = "internal-error"
+#: The target of rules that judge what comments silence, and so need to know what the other rules found.
+SUPPRESSIONS = "suppressions"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,10 +25,12 @@ class Result:
     Attributes:
         diagnostics: the diagnostics, sorted, each once.
         internal_errors: how many checks crashed; each is a diagnostic as well.
+        crashed: the rules whose checks did.
     """
 
     diagnostics: tuple[Diagnostic, ...]
     internal_errors: int
+    crashed: frozenset[str] = frozenset()
 
 
 def targets(model: Model, kind: str) -> Iterator[Any]:
@@ -44,22 +49,66 @@ def targets(model: Model, kind: str) -> Iterator[Any]:
                 yield from body.lines
 
 
-def run_rules(model: Model, rules: Iterable[Rule]) -> Result:
-    """Ask every rule about every part of the model; a check that crashes is a finding, and the others go on."""
+def run_rules(model: Model, rules: Iterable[Rule], *, names: RuleNames | None = None) -> Result:
+    """Ask every rule about every part of the model; a check that crashes is a finding, and the others go on.
+
+    Args:
+        model: the file.
+        rules: the rules to run; what comments silence is found as well, and rules about suppressions judge it.
+        names: the names of all rules that there are, by default of those that run.
+    """
+    rules = tuple(rules)
     found: set[Diagnostic] = set()
-    crashes = 0
+    crashed: list[str] = []
     by_target: dict[str, Sequence[Any]] = {}
     for rule in rules:
-        if rule.target not in by_target:
-            by_target[rule.target] = tuple(targets(model, rule.target))
-        for target in by_target[rule.target]:
-            try:
-                for finding in rule.check(target):
-                    found.add(_diagnostic(model, rule, target, finding))
-            except Exception as error:
-                crashes += 1
-                found.add(_crash(model, rule, target, error))
-    return Result(tuple(sorted(found)), crashes)
+        if rule.target != SUPPRESSIONS:
+            if rule.target not in by_target:
+                by_target[rule.target] = tuple(targets(model, rule.target))
+            _ask(model, rule, by_target[rule.target], found, crashed)
+    judged = judge_suppressions(model, rules, found, names=names, crashed=frozenset(crashed))
+    found.update(judged.diagnostics)
+    return Result(tuple(sorted(found)), len(crashed) + judged.internal_errors, judged.crashed)
+
+
+def judge_suppressions(
+    model: Model,
+    rules: Iterable[Rule],
+    found: Iterable[Diagnostic],
+    *,
+    names: RuleNames | None = None,
+    crashed: frozenset[str] = frozenset(),
+) -> Result:
+    """Ask the rules about suppressions, when all other rules have run.
+
+    Args:
+        model: the file.
+        rules: the rules of the run, also those that ran already.
+        found: what those found, in all models of the file.
+        names: the names of all rules that there are, by default of those that run.
+        crashed: the rules whose checks crashed.
+    """
+    rules = tuple(rules)
+    judging = [rule for rule in rules if rule.target == SUPPRESSIONS]
+    judgements: set[Diagnostic] = set()
+    crashes: list[str] = []
+    if judging:
+        run = frozenset(rule.name for rule in rules)
+        in_use = SuppressionsInUse(model, found, names if names is not None else RuleNames(run), run - crashed)
+        for rule in judging:
+            _ask(model, rule, (in_use,), judgements, crashes)
+    return Result(tuple(sorted(judgements)), len(crashes), crashed | set(crashes))
+
+
+def _ask(model: Model, rule: Rule, about: Sequence[Any], found: set[Diagnostic], crashed: list[str]) -> None:
+    """Add what a rule finds; where a check crashes, add that, and the name of the rule to ``crashed``."""
+    for target in about:
+        try:
+            for finding in rule.find(target):
+                found.add(_diagnostic(model, rule, target, finding))
+        except Exception as error:
+            crashed.append(rule.name)
+            found.add(_crash(model, rule, target, error))
 
 
 def _diagnostic(model: Model, rule: Rule, target: object, finding: Finding) -> Diagnostic:

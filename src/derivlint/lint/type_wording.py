@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 
 from derivlint.cpp.declaration import Function
 from derivlint.cpp.problem import TypeProblem, TypeProblemKind
 from derivlint.cpp.value import BRACES, UNKNOWN
-from derivlint.lint.diagnostic import Finding, Fix, TextEdit
+from derivlint.lint.diagnostic import Finding, Fix
+from derivlint.lint.edits import formula_fix
 from derivlint.lint.wording import closest, counted, quoted, quoted_list
 from derivlint.model import Model
 from derivlint.model.typing import FormulaProblem
@@ -260,10 +262,18 @@ _CURES: dict[TypeProblemKind, Callable[[TypeProblem], str | None]] = {
 }
 
 
-def type_findings(model: Model, kinds: Collection[TypeProblemKind]) -> Iterator[Finding]:
-    """A finding for each problem of these kinds in the formulas as they are written."""
+def type_findings(
+    model: Model, kinds: Collection[TypeProblemKind], is_allowed: Callable[[str], bool] = lambda name: False
+) -> Iterator[Finding]:
+    """A finding for each problem of these kinds in the formulas as they are written.
+
+    Args:
+        model: the model.
+        kinds: the kinds.
+        is_allowed: whether the user says that a name is right, qualified or not as the formula has it.
+    """
     for problem in model.all_type_problems():
-        if problem.is_written and problem.problem.kind in kinds:
+        if problem.is_written and problem.problem.kind in kinds and not is_allowed(problem.problem.name):
             yield Finding(
                 problem.where,
                 fact(problem.problem),
@@ -282,6 +292,10 @@ NAMES = frozenset(
         TypeProblemKind.NOT_IN_NAMESPACE,
     }
 )
+#: Kinds of problems of a name that exists elsewhere.
+QUALIFIED = frozenset({TypeProblemKind.UNDECLARED_FUNCTION, TypeProblemKind.NOT_IN_NAMESPACE})
+#: The namespaces in front of a name.
+_NAMESPACES = r"(?:(?<!\w)\w+)?(?:::\w+)*::\Z"
 
 
 def repair(found: FormulaProblem) -> Fix | None:
@@ -298,6 +312,18 @@ def repair(found: FormulaProblem) -> Fix | None:
         # where the arguments are known, the other form was found to take them
         at = written.find(problem.name)
         return _replace(found, at, at + len(problem.name), problem.other, safe=bool(problem.given)) if at >= 0 else None
+    if kind in QUALIFIED and written == problem.name and _is_name(problem.other):
+        wrong = re.search(_NAMESPACES, line.formula.text[: found.start])
+        before = found.start - wrong.start() if wrong is not None else 0
+        return _replace(found, -before, len(written), problem.other or "", safe=False)
+    if kind is TypeProblemKind.AMBIGUOUS_NAME and written == problem.name:
+        return _replace(found, 0, 0, "at::", safe=False)
+    if kind in (TypeProblemKind.INTEGER_BASE, TypeProblemKind.INTEGER_DIVISION):
+        # the divisor, where that is a literal, else what is divided
+        digits = re.search(r"(?<![\w.)])[0-9]+$", written) or re.match("[0-9]+(?= */)", written)
+        return _replace(found, digits.end(), digits.end(), ".0", safe=False) if digits is not None else None
+    if kind is TypeProblemKind.MEMBER_OF_OPTIONAL and line.formula.text[: found.start].endswith("."):
+        return _replace(found, -1, 0, "->", safe=False)
     if kind is TypeProblemKind.WRONG_ACCESS and written == "->":
         return _replace(found, 0, 2, ".", safe=True)
     if kind is TypeProblemKind.NOT_CALLED and written == problem.name and not problem.wanted:
@@ -305,8 +331,11 @@ def repair(found: FormulaProblem) -> Fix | None:
     return None
 
 
-def _replace(found: FormulaProblem, start: int, end: int, text: str, *, safe: bool) -> Fix:
+def _is_name(text: str | None) -> bool:
+    return text is not None and text.replace("::", "_").isidentifier()
+
+
+def _replace(found: FormulaProblem, start: int, end: int, text: str, *, safe: bool) -> Fix | None:
     old = found.line.formula.text[found.start + start : found.start + end]
     title = f"replace {quoted(old)} by {quoted(text)}" if old else f"add {quoted(text)}"
-    where = found.line.range(found.start + start, found.start + end)
-    return Fix(title, (TextEdit(where, text),), safe=safe)
+    return formula_fix(found.line, title, [(found.start + start, found.start + end, text)], safe=safe)

@@ -56,9 +56,10 @@ class Model:
         self.natives = natives
         self.layout = layout if layout is not None else detected_layout(document.root)
         self.versions = file_versions(document.root, self.layout)
-        self.version = version
-        if version is None and self.versions is not None and self.versions.names:
-            self.version = self.versions.names[-1]
+        self.version: str | None = None
+        if self.versions is not None and self.versions.names:
+            # a version that the file does not serve is not its business
+            self.version = version if version in self.versions.names else self.versions.names[-1]
         self.all_entries: tuple[Entry, ...] = tuple(read_entries(document.root, self.layout))
         self.entries: tuple[Entry, ...] = self.all_entries
         if self.version is not None:
@@ -307,14 +308,16 @@ def build_model(
     return Model(read_yaml(source), natives, layout, version)
 
 
-def build_models(source: SourceFile, natives: NativeFunctions, layout: Layout | None = None) -> tuple[Model, ...]:
+def build_models(
+    source: SourceFile, natives: NativeFunctions, layout: Layout | None = None, version: str | None = None
+) -> tuple[Model, ...]:
     """The models of a file for every version that it serves, one for all versions with the same entries.
 
-    The newest comes first; a file without versions has one model.
+    The newest comes first; a file without versions has one model, and so has one of which a version is wanted.
     """
     document = read_yaml(source)
-    first = Model(document, natives, layout)
-    if first.versions is None:
+    first = Model(document, natives, layout, version)
+    if first.versions is None or (version is not None and version in first.versions.names):
         return (first,)
     found = {frozenset(entry.node.start for entry in first.entries): first}
     for version in reversed(first.versions.names):

@@ -6,7 +6,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from derivlint.lint import Diagnostic, Rule, run_rules
-from derivlint.model import Model, build_model
+from derivlint.lint.run import SUPPRESSIONS, judge_suppressions
+from derivlint.lint.wording import did_you_mean, quoted_list
+from derivlint.model import Model, build_model, build_models
+from derivlint.project.errors import InputError
+from derivlint.project.narrowing import Narrowing, rule_names
 from derivlint.project.settings import Settings
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile
@@ -20,11 +24,15 @@ class CheckedFile:
     """What there is to say of one file.
 
     Attributes:
-        model: its model.
+        model: its model; of a file for several versions that of the newest.
         shown: the diagnostics that the settings show, sorted.
         hidden: how many diagnostics lie below the wanted severity or confidence.
         fails: whether something shown is at the fail level or above.
         crashes: how many checks of rules crashed; each is a diagnostic as well.
+        found: everything that was found, whatever comments, the baseline and the settings hide.
+        suppressed: how many diagnostics comments silence.
+        baselined: how many the baseline knows.
+        unchanged: how many are in entries that did not change, where only changes are wanted.
     """
 
     model: Model
@@ -32,6 +40,10 @@ class CheckedFile:
     hidden: int
     fails: bool
     crashes: int
+    found: tuple[Diagnostic, ...] = ()
+    suppressed: int = 0
+    baselined: int = 0
+    unchanged: int = 0
 
 
 def check_source(
@@ -41,6 +53,7 @@ def check_source(
     rules: tuple[Rule, ...],
     *,
     besides: Check | None = None,
+    narrowing: Narrowing | None = None,
 ) -> CheckedFile:
     """Check a text against operators.
 
@@ -50,12 +63,61 @@ def check_source(
         settings: what is shown and what counts.
         rules: the rules to run, see :meth:`Settings.selected`.
         besides: what finds more than the rules do.
+        narrowing: what is left of the findings; by default what comments do not silence.
+
+    Raises:
+        InputError: the file does not serve the wanted version, or only changes are wanted and cannot be found out.
     """
-    model = build_model(source, natives)
-    result = run_rules(model, rules)
-    found = result.diagnostics
-    if besides is not None:
-        found = tuple(sorted((*found, *besides(model, found))))
-    shown = tuple(item for item in found if settings.shows(item))
+    # a file for several versions has a model for each set of entries that hold together; what they share is told once
+    models = build_models(source, natives, settings.layout, settings.version)
+    _require_version(models[0], settings)
+    every: set[Diagnostic] = set()
+    crashes = 0
+    crashed: set[str] = set()
+    names = {rule.name for rule in rules}
+    ordinary = tuple(rule for rule in rules if rule.target != SUPPRESSIONS)
+    for model in models:
+        result = run_rules(model, ordinary)
+        every.update(result.diagnostics)
+        crashes += result.internal_errors
+        crashed |= result.crashed
+        if besides is not None:
+            every.update(besides(model, result.diagnostics))
+    model = models[0]
+    # a suppression may be of use for one version only
+    judged = judge_suppressions(model, rules, every, names=rule_names(names), crashed=frozenset(crashed))
+    every.update(judged.diagnostics)
+    crashes += judged.internal_errors
+    found = settings.judged(tuple(sorted(every)), source.path)
+    narrowed = (narrowing or Narrowing()).apply(model, found, settings, names)
+    shown = tuple(item for item in narrowed.kept if settings.shows(item))
     fails = any(item.severity >= settings.fail_level for item in shown)
-    return CheckedFile(model, shown, len(found) - len(shown), fails, result.internal_errors)
+    return CheckedFile(
+        model,
+        shown,
+        len(narrowed.kept) - len(shown),
+        fails,
+        crashes,
+        found=found,
+        suppressed=narrowed.suppressed,
+        baselined=narrowed.baselined,
+        unchanged=narrowed.unchanged,
+    )
+
+
+def model_of(source: SourceFile, natives: NativeFunctions, settings: Settings) -> Model:
+    """The model of a file, of one that serves several versions that of the wanted one, else of the newest.
+
+    Raises:
+        InputError: the file does not serve the wanted version.
+    """
+    model = build_model(source, natives, settings.layout, settings.version)
+    _require_version(model, settings)
+    return model
+
+
+def _require_version(model: Model, settings: Settings) -> None:
+    versions, wanted = model.versions, settings.version
+    if wanted is not None and versions is not None and versions.names and wanted not in versions.names:
+        question = did_you_mean(wanted, versions.names) or f"there are {quoted_list(versions.names)}"
+        raise InputError(f'"{model.source.path}" has no version "{wanted}"; {question}')

@@ -4,4 +4,12 @@ from __future__ import annotations
 
 
 class InputError(Exception):
-    """Wrong usage or configuration, or a file that cannot be read; its text is a message for the user."""
+    """Wrong usage or configuration, or a file that cannot be read; its text is a message for the user.
+
+    Attributes:
+        messages: each thing that is wrong.
+    """
+
+    def __init__(self, *messages: str) -> None:
+        super().__init__("\n".join(messages))
+        self.messages = messages

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from derivlint.project.arguments import DERIVATIVES, LIST_MARK, derivatives_of, is_native_functions, with_lists
 from derivlint.project.errors import InputError
 from derivlint.project.operators import INSTALLED, installed
 from derivlint.project.settings import Settings
@@ -15,22 +16,21 @@ from derivlint.source import SourceError, SourceFile
 
 STDIN = "-"
 FILE_PATTERN = "derivatives*.yaml"
-#: Where a PyTorch checkout keeps its derivatives file.
-DERIVATIVES = Path("tools/autograd/derivatives.yaml")
 
 
 def derivatives_files(given: Sequence[str], settings: Settings) -> list[str]:
     """The derivatives files to check, each once, in the order of the arguments.
 
     Args:
-        given: files, folders, patterns, or ``-``.
+        given: files, folders, patterns, ``-``, or ``@FILE`` for the paths in FILE; a native_functions.yaml stands for
+            its derivatives file.
         settings: those of the working folder, which may name files where none is given.
 
     Raises:
         InputError: a pattern matches nothing, a folder holds none, or nothing is there to check.
     """
     paths: list[str] = []
-    for argument in given:
+    for argument in with_lists(given):
         path = Path(argument)
         if argument == STDIN:
             paths.append(STDIN)
@@ -41,15 +41,21 @@ def derivatives_files(given: Sequence[str], settings: Settings) -> list[str]:
             if not matches:
                 raise InputError(f'no file matches "{argument}"')
             for match in matches:
-                paths.extend(_in_folder(Path(match)) if Path(match).is_dir() else [match])
+                paths.extend(_in_folder(Path(match)) if Path(match).is_dir() else _meant_by(match, settings))
         else:
-            paths.append(argument)
+            paths.extend(_meant_by(argument, settings))
     if not given:
         paths.extend(_default_files(settings))
     by_file: dict[str, str] = {}
     for shown in paths:
         by_file.setdefault(shown if shown == STDIN else os.path.realpath(shown), shown)
     return list(by_file.values())
+
+
+def _meant_by(path: str, settings: Settings) -> list[str]:
+    if not is_native_functions(path):
+        return [path]
+    return derivatives_files([_shown(found) for found in derivatives_of(path, settings)], settings)
 
 
 def _in_folder(folder: Path) -> list[str]:
@@ -85,7 +91,9 @@ def _default_files(settings: Settings) -> Iterator[str]:
 def _shown(path: Path) -> str:
     """A path as messages show it: relative where it lies below the working folder."""
     here = Path.cwd()
-    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
+    shown = str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
+    # as an argument, the name would be that of a list of paths
+    return os.path.join(os.curdir, shown) if shown.startswith(LIST_MARK) else shown
 
 
 def folder_of(path: str, stdin_filename: str | None = None) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from derivlint.lint.wording import quoted_list
 from derivlint.project.errors import InputError
 from derivlint.project.headers import merged, read_headers
+from derivlint.project.presets import PRESETS
 from derivlint.project.settings import Settings
 from derivlint.source import SourceError, SourceFile
 
@@ -21,6 +23,7 @@ TAGS_NAME = "tags.yaml"
 #: Where a PyTorch checkout keeps what derivlint reads.
 NATIVE_FUNCTIONS = Path("aten/src/ATen/native/native_functions.yaml")
 FUNCTIONS_MANUAL = Path("torch/csrc/autograd/FunctionsManual.h")
+VERSION_FILE = "version.txt"
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +118,12 @@ def _operators_for(folder: Path, settings: Settings) -> Operators:
     if settings.torch is not None:
         reason = f"asked for by {settings.operators_from}"
         return Operators(reason, files, settings.tags, bundled=True, version=settings.torch)
+    if settings.preset is not None:
+        # the files of such a project tell what it has beside PyTorch's operators
+        beside = [folder / name for name in PRESETS[settings.preset].native_functions]
+        reason = f'the preset "{settings.preset}"'
+        own = files or tuple(path for path in beside if path.is_file())
+        return Operators(reason, own, settings.tags, bundled=True)
     if files:
         tags, header = _beside(files[0])
         return Operators(f"named by {settings.operators_from}", files, settings.tags or tags, header)
@@ -122,8 +131,21 @@ def _operators_for(folder: Path, settings: Settings) -> Operators:
         native = parent / NATIVE_FUNCTIONS
         if native.is_file():
             tags, header = _beside(native)
-            return Operators(f"the PyTorch checkout {parent}", (native,), settings.tags or tags, header)
+            version = _version_of(parent)
+            return Operators(
+                f"the PyTorch checkout {parent}", (native,), settings.tags or tags, header, version=version
+            )
     return Operators("no PyTorch checkout around the file", (), settings.tags, bundled=True)
+
+
+def _version_of(checkout: Path) -> str | None:
+    """The release that a checkout of PyTorch becomes, from its version.txt (``2.14.0a0``); None where it has none."""
+    try:
+        text = (checkout / VERSION_FILE).read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return None
+    match = re.match(r"\d+(?:\.\d+)+", text.strip())
+    return match[0] if match else None
 
 
 def _beside(native: Path) -> tuple[Path | None, Path | None]:

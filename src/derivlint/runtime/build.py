@@ -9,11 +9,13 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from derivlint.compiler.gxx import (
     CompilerError,
@@ -26,7 +28,11 @@ from derivlint.compiler.gxx import (
 )
 from derivlint.emit.helpers import ElfError, machine_of, stubs_source, unresolved
 from derivlint.emit.helpers.needed import base_name
-from derivlint.runtime.manifest import Manifest, read_manifest
+from derivlint.emit.in_tree import GENERATED, NODES
+from derivlint.emit.python_bindings import is_binding
+from derivlint.emit.release import release_of
+from derivlint.runtime import python
+from derivlint.runtime.manifest import Manifest, read_manifest, torch_of
 
 LIBRARY = "libtorch_cpu.so"
 #: The libraries that an extension is linked with.
@@ -37,6 +43,8 @@ JOBS = 2
 FLAGS = ("-fPIC", "-fvisibility=hidden", "-fvisibility-inlines-hidden", "-fdiagnostics-color=never")
 #: The user's own FunctionsManual is what formulas call, also where PyTorch's library exports functions of that name.
 _LINK_FLAGS = ("-shared", "-Wl,-Bsymbolic-functions", "-Wl,-z,defs", "-Wl,-z,noexecstack")
+#: With bindings the linker only warns: what Python offers stands in the program that loads the library.
+_WARNS_OF_UNDEFINED = "-Wl,--warn-unresolved-symbols"
 
 
 class BuildError(Exception):
@@ -59,11 +67,13 @@ class Built:
         library: the file to load.
         compiled: the sources that had to be compiled.
         stubs: the number of hidden helpers that are called through stubs.
+        without_bindings: why Python does not know the classes of nodes although they were emitted; empty where it does.
     """
 
     library: Path
     compiled: tuple[str, ...]
     stubs: int
+    without_bindings: str = ""
 
 
 def build(
@@ -82,6 +92,9 @@ def build(
         compiler: the name of the C++ compiler.
         optimize: the compiler's option for optimization.
         progress: is told what is being done.
+
+    Without the headers of Python, the classes of nodes are left out that Python would know: what they save cannot be
+    read there, and all else is the same.
 
     Raises:
         ManifestError: there is no extension.
@@ -117,14 +130,26 @@ class _Builder:
         self._folder, self._place, self._manifest = folder, place, manifest
         self._toolchain, self._optimize, self._progress = toolchain, optimize, progress
         self._libraries = toolchain.includes[0].parent / "lib"
+        self._python = python.python_headers()
+        self._without_bindings = self._missing() if manifest.bindings else ""
+        has_bindings = bool(manifest.bindings) and not self._without_bindings
+        self._sources = tuple(name for name in manifest.sources if has_bindings or not is_binding(name))
+        self._linked = (*LINKED, python.LIBRARY) if has_bindings else LINKED
+
+    def _missing(self) -> str:
+        """Why bindings cannot be built."""
+        library = python.library_file(self._libraries)
+        return self._python.missing or ("" if library.is_file() else f'no "{library.name}" in "{self._libraries}"')
 
     def build(self) -> Built:
+        if self._without_bindings:
+            self._progress(f"leaving out the classes of nodes in Python: {self._without_bindings}")
         objects = {name: self._object(name, digest) for name, digest in self._digests().items()}
         library = self._place / f"{self._manifest.target}-{_digest([str(path.name) for path in objects.values()])}.so"
         todo = [name for name, path in objects.items() if not path.is_file()]
         stubs = library.with_suffix(".S")
         if not todo and library.is_file() and stubs.is_file():
-            return Built(library, (), _count(stubs))
+            return Built(library, (), _count(stubs), self._without_bindings)
         with ThreadPoolExecutor(max_workers=JOBS) as pool:
             results = list(pool.map(lambda name: self._compile(name, objects[name]), todo))
         for name, result in zip(todo, results, strict=True):
@@ -132,8 +157,8 @@ class _Builder:
                 raise BuildError(f'"{name}" does not compile: {first_error(result.stderr)}', result.stderr)
         self._write_stubs(list(objects.values()), stubs)
         self._link(list(objects.values()), stubs, library)
-        self._remove_old({*objects.values(), library, stubs})
-        return Built(library, tuple(todo), _count(stubs))
+        self._remove_old({*objects.values(), library, stubs}, library)
+        return Built(library, tuple(todo), _count(stubs), self._without_bindings)
 
     def _digests(self) -> dict[str, str]:
         """What each source is compiled from: its text, the headers of the folder, PyTorch, the compiler, options."""
@@ -146,7 +171,11 @@ class _Builder:
         status = torch_cpu.stat()
         # a file of hundreds of megabytes is told from another by its size and the time it was installed
         common.append(f"{status.st_size} {status.st_mtime_ns}".encode())
-        return {name: _digest([*common, _read(self._folder / name)]) for name in self._manifest.sources}
+        of_python = [self._python.version, *map(str, self._python.includes)]
+        return {
+            name: _digest([*common, *(of_python if is_binding(name) else ()), _read(self._folder / name)])
+            for name in self._sources
+        }
 
     def _object(self, name: str, digest: str) -> Path:
         return self._place / f"{Path(name).stem}-{digest}.o"
@@ -155,10 +184,10 @@ class _Builder:
         self._progress(f"compiling {name}")
         # a compilation that was broken off must not leave an object that seems to be whole
         unfinished = target.with_suffix(f".{os.getpid()}.new")
-        options = [*FLAGS, self._optimize, f"-I{self._folder.resolve()}"]
+        standard = f"-std={release_of(self._manifest.torch).standard}"
+        options = [*FLAGS, standard, self._optimize, f"-I{self._folder.resolve()}"]
         command = compile_command(self._toolchain, *options, "-c", name, "-o", str(unfinished.resolve()))
-        # the headers of the user's own helpers come before those of the installed PyTorch
-        command[1:1] = [f"-I{(self._folder / 'helpers').resolve()}"]
+        command[1:1] = _includes(self._folder, name, self._python)
         done = run(command, self._folder)
         if done.status == 0:
             os.replace(unfinished, target)
@@ -169,7 +198,7 @@ class _Builder:
     def _write_stubs(self, objects: list[Path], target: Path) -> None:
         self._progress("looking for hidden helpers")
         torch_cpu = self._libraries / LIBRARY
-        found = unresolved(objects, [self._libraries / f"lib{name}.so" for name in LINKED], torch_cpu)
+        found = unresolved(objects, [self._libraries / f"lib{name}.so" for name in self._linked], torch_cpu)
         if found.missing:
             names = ", ".join(sorted({base_name(name) or name for name in found.missing}))
             raise BuildError(
@@ -183,25 +212,32 @@ class _Builder:
         command = [
             str(self._toolchain.compiler.path),
             *_LINK_FLAGS,
+            *([] if self._linked == LINKED else [_WARNS_OF_UNDEFINED]),
             *(str(path.resolve()) for path in objects),
             str(stubs.resolve()),
             f"-L{self._libraries}",
-            *(f"-l{name}" for name in LINKED),
+            *(f"-l{name}" for name in self._linked),
             f"-Wl,-rpath,{self._libraries}",
             "-o",
             str(unfinished.resolve()),
         ]
         done = run(command, self._place)
-        if done.status:
+        missing = python.undefined_in(done.stderr)
+        if done.status or missing:
             unfinished.unlink(missing_ok=True)
-            raise BuildError(f"the extension does not link: {first_error(done.stderr)}", done.stderr)
+            reason = missing[0] if missing else first_error(done.stderr)
+            raise BuildError(f"the extension does not link: {reason}", done.stderr)
         os.replace(unfinished, library)
 
-    def _remove_old(self, current: set[Path]) -> None:
-        """Objects of earlier builds of the same sources; a library may be in use and is left."""
-        stems = {Path(name).stem for name in self._manifest.sources}
-        for path in self._place.glob("*-*.o"):
-            if path not in current and path.stem.rpartition("-")[0] in stems:
+    def _remove_old(self, current: set[Path], library: Path) -> None:
+        """What earlier builds of the same sources left.
+
+        A process that has loaded a library keeps it, whatever becomes of its name.
+        """
+        stems = {Path(name).stem for name in self._sources}
+        stems |= {path.stem.rpartition("-")[0] for path in (*current, library)}
+        for path in self._place.glob("*-*"):
+            if path.suffix in (".o", ".so", ".S") and path not in current and path.stem.rpartition("-")[0] in stems:
                 path.unlink(missing_ok=True)
 
 
@@ -228,21 +264,48 @@ def syntax_errors(
     """
     try:
         toolchain = find_toolchain(compiler)
-        names = sorted(str(path.relative_to(folder)) for path in folder.rglob("*.cpp"))
-        with ThreadPoolExecutor(max_workers=JOBS) as pool:
-            results = list(pool.map(partial(_read_only, toolchain, folder, progress), names))
+        headers = python.python_headers()
+        found = sorted(str(path.relative_to(folder)) for path in folder.rglob("*.cpp"))
+        names = [name for name in found if not (headers.missing and is_binding(name))]
+        with _generated_folder(folder) as place, ThreadPoolExecutor(max_workers=JOBS) as pool:
+            results = list(pool.map(partial(_read_only, toolchain, headers, folder, place, progress), names))
     except CompilerError as error:
         raise BuildError(str(error)) from error
     return [SourceMessages(name, done.stderr) for name, done in zip(names, results, strict=True) if done.status]
 
 
-def _read_only(toolchain: Toolchain, folder: Path, progress: Callable[[str], None], name: str) -> Completed:
+@contextmanager
+def _generated_folder(folder: Path) -> Iterator[tuple[str, ...]]:
+    """Where the compiler looks first, so that files of a build of PyTorch take the place of those that it ships."""
+    if not (folder / f"{NODES}.h").is_file():
+        yield ()
+        return
+    with TemporaryDirectory() as place:
+        generated = Path(place, GENERATED)
+        generated.parent.mkdir(parents=True)
+        generated.symlink_to(folder.resolve(), target_is_directory=True)
+        yield (f"-I{place}",)
+
+
+def _read_only(
+    toolchain: Toolchain,
+    headers: python.PythonHeaders,
+    folder: Path,
+    place: tuple[str, ...],
+    progress: Callable[[str], None],
+    name: str,
+) -> Completed:
     progress(f"compiling {name}")
-    command = compile_command(
-        toolchain, *FLAGS, "-O0", "-fsyntax-only", "-fmax-errors=0", "-fno-diagnostics-show-caret", f"-I{folder}", name
-    )
-    command[1:1] = [f"-I{folder / 'helpers'}"]
+    standard = f"-std={release_of(torch_of(folder)).standard}"
+    command = compile_command(toolchain, *FLAGS, standard, "-O0", *toolchain.compiler.reading, f"-I{folder}", name)
+    command[1:1] = [*place, *_includes(folder, name, headers)]
     return run(command, folder)
+
+
+def _includes(folder: Path, name: str, headers: python.PythonHeaders) -> list[str]:
+    """Where the compiler looks first: at the user's own helpers; for bindings also at the headers of Python."""
+    own = [f"-I{(folder / 'helpers').resolve()}"]
+    return own + [f"-I{directory}" for directory in headers.includes] if is_binding(name) else own
 
 
 def _read(path: Path) -> bytes:

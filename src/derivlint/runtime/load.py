@@ -25,12 +25,14 @@ class Extension:
         operators: the operators that it overrides, such as ``mul.Tensor``, with the classes of their nodes; None where
             a kernel makes no node.
         left_out: operators that it does not override, with the reason.
+        without_bindings: why Python does not know the classes of its nodes; empty where it does.
     """
 
     library: Path
     namespace: str
     operators: Mapping[str, str | None]
     left_out: Mapping[str, str]
+    without_bindings: str = ""
 
     def overrides(self, operator: str) -> bool:
         """Whether the kernel of an operator (``mul.Tensor``) is one of this extension."""
@@ -77,7 +79,8 @@ def load(
     except (OSError, RuntimeError) as error:
         raise LoadError(f'cannot load "{library}": {error}') from error
     _check_helpers(library)
-    return Extension(library, manifest.namespace, manifest.operators, manifest.left_out)
+    without = built.without_bindings if manifest.bindings else "emitted without bindings"
+    return Extension(library, manifest.namespace, manifest.operators, manifest.left_out, without)
 
 
 def _check_helpers(library: Path) -> None:

@@ -7,7 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from derivlint.emit.files import FORMAT, MANIFEST, Mode, target_name
+from derivlint.emit.emission import FORMAT, Mode
+from derivlint.emit.extension import target_name
+from derivlint.emit.files import MANIFEST
+from derivlint.emit.python_bindings import is_binding
 
 
 class ManifestError(Exception):
@@ -23,12 +26,14 @@ class Manifest:
         files: the paths of the files.
         operators: the overridden operators with the classes of their nodes, None where a kernel makes no node.
         left_out: operators that are not overridden, with the reason.
+        torch: the version of PyTorch that it was emitted for, None where that is not known.
     """
 
     namespace: str
     files: tuple[str, ...]
     operators: Mapping[str, str | None]
     left_out: Mapping[str, str]
+    torch: str | None = None
 
     @property
     def target(self) -> str:
@@ -37,8 +42,13 @@ class Manifest:
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """What is compiled."""
+        """What is compiled, Python's bindings of nodes included."""
         return tuple(name for name in self.files if name.endswith(".cpp"))
+
+    @property
+    def bindings(self) -> tuple[str, ...]:
+        """Those of the sources that give Python the classes of nodes."""
+        return tuple(name for name in self.sources if is_binding(name))
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -62,10 +72,28 @@ def read_manifest(folder: Path) -> Manifest:
     try:
         files = tuple(str(name) for name in content["files"])
         found = Manifest(
-            str(content["namespace"]), files, dict(content["operators"]), dict(content.get("left_out", {}))
+            str(content["namespace"]),
+            files,
+            dict(content["operators"]),
+            dict(content.get("left_out", {})),
+            _version(content),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise ManifestError(f'"{path}" is damaged; emit the extension again') from error
     if any(PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts for name in files):
         raise ManifestError(f'"{path}" names files outside of the folder')
     return found
+
+
+def torch_of(folder: Path) -> str | None:
+    """The version of PyTorch that the files in a folder were emitted for, in any mode; None where nobody knows."""
+    try:
+        content = json.loads((folder / MANIFEST).read_bytes())
+    except (OSError, ValueError):
+        return None
+    return _version(content) if isinstance(content, dict) else None
+
+
+def _version(content: Mapping[str, object]) -> str | None:
+    version = content.get("torch")
+    return version if isinstance(version, str) else None

@@ -80,6 +80,11 @@ class Scalar(Node):
         return kind
 
     @property
+    def text(self) -> str:
+        """The text of the whole file."""
+        return self._text
+
+    @property
     def exact(self) -> bool:
         """Whether every decoded character has a known place in the file."""
         if self._delta is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from derivlint.emit.kernels.lines import from_yaml
+from derivlint.emit.kernels.lists import refuses_complex
 from derivlint.emit.kernels.saving import save_inputs, save_outputs
 from derivlint.emit.kernels.subject import Subject
 from derivlint.emit.kernels.tangents import (
@@ -14,13 +15,15 @@ from derivlint.emit.kernels.tangents import (
     propagate,
 )
 from derivlint.emit.kernels.templates import filled
+from derivlint.emit.release import INTRUSIVE, number_of
 from derivlint.emit.template import indented
-from derivlint.meaning.complex_operators import COMPLEX_OPERATORS
 from derivlint.model.differentiable import DifferentiableValue
 from derivlint.schema import SchemaKind
 
 #: An argument of a backward operator that has no derivative although it may require one: what the operator returned.
 OUTPUT_ARGUMENT = "output"
+#: What owns a node of any class, in the releases that tell hooks about new nodes.
+NODE_POINTER = f"{INTRUSIVE}<Node>"
 
 
 def body(subject: Subject) -> str:
@@ -41,6 +44,7 @@ def body(subject: Subject) -> str:
     if differentiable and not subject.is_out:
         # saved behind the tangents, so that what is saved has them
         statements.append(_save_outputs(subject))
+        statements.append(_fire_creation_hooks(subject))
     if subject.resets_grad_accumulator:
         statements.append("reset_grad_accumulator(self);")
     statements.append(_return(subject))
@@ -98,9 +102,10 @@ def _node(subject: Subject) -> str:
         ", ".join(subject.element(value.name) for value in values) if subject.is_inplace_foreach else _names(values)
     )
     return filled(
+        subject.release,
         "kernel_node_list" if subject.is_inplace_foreach else "kernel_node",
         node=subject.node_type,
-        constructor=subject.node_argument,
+        new_node=subject.release.new_node(subject.node_type, subject.node_argument),
         inputs=inputs,
         save=save_inputs(subject),
     )
@@ -125,6 +130,7 @@ def _call(subject: Subject) -> str:
     decomposition = ""
     if subject.differentiates_decomposition:
         decomposition = filled(
+            subject.release,
             "kernel_decomposition",
             has_tangents=any_carries(subject),
             operator=function.name.name_without_overload,
@@ -135,6 +141,7 @@ def _call(subject: Subject) -> str:
     names = subject.return_names
     results = f"auto {names[0]}" if len(names) == 1 else f"auto [{', '.join(names)}]"
     return filled(
+        subject.release,
         "kernel_call",
         results=results,
         return_type=subject.return_type,
@@ -148,23 +155,45 @@ def _call(subject: Subject) -> str:
 
 
 def _history(subject: Subject) -> str:
-    # an in-place view has a history of its own already, from the kernel that tracks views
-    set_or_rebase = "rebase" if subject.modifies_arguments and not subject.makes_view else "set"
+    set_or_rebase = "rebase" if _is_rebased(subject) else "set"
+    keeps = _is_rebased(subject) and subject.release.fires_creation_hooks
     if not subject.is_inplace_foreach:
         outputs = f"flatten_tensor_args({_names(subject.outputs)})"
-        return f"if (grad_fn) {{\n  {set_or_rebase}_history({outputs}, grad_fn);\n}}"
+        declaration, kept = (f"{NODE_POINTER} _rebased_fn;\n", "_rebased_fn = ") if keeps else ("", "")
+        return f"{declaration}if (grad_fn) {{\n  {kept}{set_or_rebase}_history({outputs}, grad_fn);\n}}"
+    # the elements of a list of tensors are constant
+    output = "self[i]" if subject.release.sets_history_of_const else "flatten_tensor_args(self[i])"
+    declaration, kept = "", ""
+    if keeps:
+        declaration, kept = f"std::vector<{NODE_POINTER}> _rebased_fns(grad_fns.size());\n", "_rebased_fns[i] = "
     return (
-        "for (const auto i : c10::irange(grad_fns.size())) {\n"
+        f"{declaration}for (const auto i : c10::irange(grad_fns.size())) {{\n"
         "  if (grad_fns[i]) {\n"
-        f"    {set_or_rebase}_history(self[i], grad_fns[i]);\n"
+        f"    {kept}{set_or_rebase}_history({output}, grad_fns[i]);\n"
         "  }\n"
         "}"
     )
 
 
+def _is_rebased(subject: Subject) -> bool:
+    # an in-place view has a history of its own already, from the kernel that tracks views
+    return subject.modifies_arguments and not subject.makes_view
+
+
+def _fire_creation_hooks(subject: Subject) -> str:
+    """The call of the hooks for new nodes; an in-place change of a view is told with the node of its base."""
+    if not subject.release.fires_creation_hooks:
+        return ""
+    node = "_rebased_fn" if _is_rebased(subject) else "grad_fn"
+    if not subject.is_inplace_foreach:
+        return f"if ({node}) {{\n  fire_node_creation_hooks({node});\n}}"
+    return f"for (const auto& node : {node}s) {{\n  if (node) {{\n    fire_node_creation_hooks(node);\n  }}\n}}"
+
+
 def _refuse_complex(subject: Subject) -> list[str]:
     base = subject.function.name.base
-    if base in COMPLEX_OPERATORS or subject.function.schema.kind in (SchemaKind.inplace, SchemaKind.out):
+    accepts = not refuses_complex(base, number_of(subject.model.natives.version))
+    if accepts or subject.function.schema.kind in (SchemaKind.inplace, SchemaKind.out):
         return []
     written = {
         name for name, item in zip(subject.return_names, subject.function.schema.returns, strict=True) if item.is_write

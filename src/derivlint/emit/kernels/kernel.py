@@ -9,6 +9,7 @@ from derivlint.emit.kernels.body import body
 from derivlint.emit.kernels.lists import RESET_GRAD_ACCUMULATOR, WITHOUT_GENERIC_KERNEL
 from derivlint.emit.kernels.subject import AUTOGRAD, Subject, kernel_base_name, without_entry
 from derivlint.emit.kernels.templates import filled
+from derivlint.emit.release import Release, release_of
 from derivlint.emit.selection import is_selected
 from derivlint.emit.template import listing, yaml_name
 from derivlint.model.differentiable import Differentiability, cpp_name, has_generated_kernel
@@ -32,6 +33,7 @@ class Kernel:
         line: the line of the entry that it is made of, None where no entry applies.
         node: the class of the node that it creates, None where that is PyTorch's ``NotImplemented`` or none.
         path: the YAML file.
+        release: the API of PyTorch that it is written against.
     """
 
     function: NativeFunction
@@ -42,6 +44,7 @@ class Kernel:
     line: int | None
     node: str | None
     path: str
+    release: Release
 
     @property
     def is_generic(self) -> bool:
@@ -60,6 +63,9 @@ def kernels(model: Model, operators: Collection[str] | None = None) -> tuple[Ker
     Args:
         model: a model without errors; a function that PyTorch's generator would refuse has no kernel.
         operators: names as :func:`derivlint.emit.selection.is_selected` takes them; None for all.
+
+    Raises:
+        UnsupportedRelease: the operators are those of a release that code cannot be emitted for.
     """
     wanted = None if operators is None else frozenset(operators)
     functions = sorted(model.natives.functions, key=lambda function: str(function.name))
@@ -92,7 +98,17 @@ def _without_entry(model: Model, function: NativeFunction) -> Kernel:
     if keeps_own_kernel:
         return _kernel(Subject(model, differentiability, has_entry=False))
     registration = f'm.impl("{function.name}", {GENERIC_KERNEL});'
-    return Kernel(function, AUTOGRAD, "", "", registration, None, None, yaml_name(model.source.path))
+    return Kernel(
+        function,
+        AUTOGRAD,
+        "",
+        "",
+        registration,
+        None,
+        None,
+        yaml_name(model.source.path),
+        release_of(model.natives.version),
+    )
 
 
 def _kernel(subject: Subject) -> Kernel:
@@ -102,6 +118,7 @@ def _kernel(subject: Subject) -> Kernel:
         origin = f"{subject.path}:{subject.line}: {function.name}"
     formals = ", ".join(["c10::DispatchKeySet ks", *(f"{kind} {name}" for name, kind in subject.formals.items())])
     text = filled(
+        subject.release,
         "kernel",
         origin=origin,
         return_type=subject.return_type,
@@ -118,4 +135,5 @@ def _kernel(subject: Subject) -> Kernel:
         subject.line,
         subject.node if subject.requires_derivative and not subject.is_out else None,
         subject.path,
+        subject.release,
     )

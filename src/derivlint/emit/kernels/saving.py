@@ -92,13 +92,15 @@ def _output_statement(subject: Subject, saved: SavedAttribute) -> str:
 
 
 def _value_statement(subject: Subject, saved: SavedAttribute) -> str:
-    value = subject.over_elements(saved.expr)
+    # a property of an argument, in words of the model where it is not a part of the formula
+    value = subject.release.spelled(subject.over_elements(saved.expr))
     if saved.type in _ARRAYS:
         value = f"{value}.vec()"
     elif saved.type == "c10::string_view":
         value = f"std::string({value})"
     elif saved.type == OPTIONAL_STRING:
-        value = f"{value}.has_value() ? ::std::optional<std::string>(std::string({value}.value())) : ::std::nullopt"
+        some, none = map(subject.release.spelled, ("::std::optional<std::string>", "::std::nullopt"))
+        value = f"{value}.has_value() ? {some}(std::string({value}.value())) : {none}"
     line = None if saved.expr == saved.name else _line_of(subject, saved)
     return f"grad_fn->{saved.name} ={from_yaml(value, line, subject.path)};"
 

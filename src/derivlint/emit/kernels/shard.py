@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from derivlint.emit.kernels.kernel import Kernel
 from derivlint.emit.kernels.templates import filled
+from derivlint.emit.release import DEFAULT
 from derivlint.emit.template import number_lines
 
 #: What kernels need of PyTorch.
@@ -49,6 +50,7 @@ def kernels_source(
         for key in sorted(by_key)
     ]
     text = filled(
+        chosen[0].release if chosen else DEFAULT,
         "kernel_shard",
         source=chosen[0].path if chosen else "no entry",
         includes="\n".join([f'#include "{nodes_header}"', *(f"#include <{header}>" for header in HEADERS)]),

@@ -6,6 +6,7 @@ from functools import cached_property
 
 from derivlint.cpp import return_names, return_type
 from derivlint.emit.kernels.lists import RESET_GRAD_ACCUMULATOR
+from derivlint.emit.release import release_of
 from derivlint.emit.template import yaml_name
 from derivlint.model.derivative import DifferentiabilityInfo, InfoSource
 from derivlint.model.differentiable import (
@@ -68,12 +69,14 @@ class Subject:
         has_entry: whether an entry applies.
         path: the YAML file.
         line: the line of the entry, None without one.
+        release: the API of PyTorch that the kernel is written against.
     """
 
     def __init__(self, model: Model, differentiability: Differentiability, *, has_entry: bool) -> None:
         self.model = model
         self.differentiability = differentiability
         self.has_entry = has_entry
+        self.release = release_of(model.natives.version)
         self.function = differentiability.function
         self.info = differentiability.info
         self.path = yaml_name(model.source.path)
@@ -108,7 +111,7 @@ class Subject:
     @cached_property
     def formals(self) -> dict[str, str]:
         """The parameters of the kernel behind the dispatch keys."""
-        return formals(self.function)
+        return {name: self.release.spelled(kind) for name, kind in formals(self.function).items()}
 
     @cached_property
     def return_type(self) -> str:
@@ -119,7 +122,7 @@ class Subject:
         return f"::std::tuple<{','.join(types)}>" if types else "void"
 
     def _return_type(self, item: Return) -> str:
-        plain = return_type(item.type)
+        plain = self.release.spelled(return_type(item.type))
         if not item.is_write or plain != "at::Tensor":
             return plain
         return "const at::Tensor &" if self.function.use_const_ref_for_mutable_tensors else "at::Tensor &"

@@ -90,7 +90,7 @@ def keep_original_self(subject: Subject) -> list[str]:
     if not names and not saves_self(subject):
         return []
     if subject.is_inplace_foreach:
-        statements = ["std::vector<::std::optional<at::Tensor>> original_selfs(self.size());"]
+        statements = [f"std::vector<{subject.release.spelled(TENSOR_TANGENT)}> original_selfs(self.size());"]
         if names:
             statements += [
                 "for (const auto i : c10::irange(self.size())) {",
@@ -98,7 +98,7 @@ def keep_original_self(subject: Subject) -> list[str]:
                 "}",
             ]
         return statements
-    statements = ["::std::optional<at::Tensor> original_self;"]
+    statements = [f"{subject.release.spelled(TENSOR_TANGENT)} original_self;"]
     if names:
         statements.append(f"if ({' || '.join(names)}) original_self = self.clone();")
     return statements
@@ -143,7 +143,14 @@ def _evaluation(subject: Subject, forward: ForwardDerivative, names: tuple[str, 
     condition = condition_name(forward)
     if subject.is_foreach:
         anything = " || ".join(f"{condition_name(each)}[i]" for each in subject.forwards)
-        return filled("kernel_tangent_list", tangent=tangent, condition=anything, unpack=unpack, formula=formula)
+        return filled(
+            subject.release,
+            "kernel_tangent_list",
+            tangent=tangent,
+            condition=anything,
+            unpack=unpack,
+            formula=formula,
+        )
     kind = TENSOR_TANGENT
     if len(names) > 1:
         kind = f"::std::optional<std::tuple<{', '.join(['at::Tensor'] * len(names))}>>"
@@ -151,7 +158,15 @@ def _evaluation(subject: Subject, forward: ForwardDerivative, names: tuple[str, 
         kind = LIST_TANGENT
     else:
         condition = f"{condition} && {names[0]}.defined()"
-    return filled("kernel_tangent", type=kind, tangent=tangent, condition=condition, unpack=unpack, formula=formula)
+    return filled(
+        subject.release,
+        "kernel_tangent",
+        type=subject.release.spelled(kind),
+        tangent=tangent,
+        condition=condition,
+        unpack=unpack,
+        formula=formula,
+    )
 
 
 def _variable(subject: Subject, names: tuple[str, ...]) -> str:

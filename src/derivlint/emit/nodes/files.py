@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from derivlint.emit.nodes.node import NodeClass
+from derivlint.emit.release import DEFAULT, Release
 from derivlint.emit.template import fill, load, number_lines
 
 #: The namespace of PyTorch's own nodes, which other libraries use.
@@ -21,7 +22,7 @@ def nodes_header(classes: Sequence[NodeClass], namespace: str) -> str:
     """
     exporting = "node_export_in_tree.h" if namespace == IN_TREE else "node_export_extension.h"
     return fill(
-        load("nodes.h") + "\n",
+        _release(classes).template("nodes.h") + "\n",
         file=_file(classes),
         namespace=namespace,
         exporting=load(exporting),
@@ -38,13 +39,17 @@ def nodes_source(classes: Sequence[NodeClass], namespace: str, *, name: str = "n
         name: the name of the file, for line directives.
         header: what it includes for the declarations.
     """
+    tracing = ""
+    if _release(classes).traces_gradients:
+        # PyTorch's own nodes have their own names there
+        prefix = "" if namespace == IN_TREE else namespace.replace("::", "_") + "_"
+        tracing = fill(load("nodes_tracing.cpp"), prefix=prefix) + "\n"
     text = fill(
         load("nodes.cpp") + "\n",
         file=_file(classes),
         header=header,
         namespace=namespace,
-        # PyTorch's own nodes have their own names there
-        traced_prefix="" if namespace == IN_TREE else namespace.replace("::", "_") + "_",
+        tracing=tracing,
         definitions="\n\n".join(each.source for each in classes),
     )
     return number_lines(text, name)
@@ -52,3 +57,7 @@ def nodes_source(classes: Sequence[NodeClass], namespace: str, *, name: str = "n
 
 def _file(classes: Sequence[NodeClass]) -> str:
     return classes[0].file if classes else "derivatives.yaml"
+
+
+def _release(classes: Sequence[NodeClass]) -> Release:
+    return classes[0].release if classes else DEFAULT

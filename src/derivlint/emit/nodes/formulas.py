@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from derivlint.emit.release import Release
 from derivlint.emit.template import fill, in_yaml, load
+from derivlint.formula import apply_edits
 from derivlint.model import Derivative, DifferentiabilityInfo
 from derivlint.model.evaluation import NOT_IMPLEMENTED
 from derivlint.model.gradients import GRAD_INPUT_MASK
@@ -34,13 +36,14 @@ def checks_definedness(info: DifferentiabilityInfo, derivative: Derivative) -> b
     return len(found) == 1 and found[0] is not None and str(found[0].type) in ("Tensor", "Tensor?")
 
 
-def formula_statements(info: DifferentiabilityInfo, source: SourceFile, file: str) -> list[str]:
+def formula_statements(info: DifferentiabilityInfo, source: SourceFile, file: str, release: Release) -> list[str]:
     """The statements that compute all gradients.
 
     Args:
         info: the info.
         source: the YAML file.
         file: its name in line directives.
+        release: the API of PyTorch that they are written against.
     """
     indices = {binding.name: index for index, binding in enumerate(info.args_with_derivatives)}
     # a key that names something else is an error of the file, and has no gradient to fill
@@ -50,7 +53,7 @@ def formula_statements(info: DifferentiabilityInfo, source: SourceFile, file: st
         statements.append("const bool any_grad_defined = any_variable_defined(grads);")
     for derivative in derivatives:
         line = derivative.line
-        expression = derivative.formula
+        expression = _expression(derivative, release)
         if line is not None:
             expression = in_yaml(expression, file, source.position(line.value.start).line)
         if len(derivative.var_names) == 1:
@@ -58,6 +61,13 @@ def formula_statements(info: DifferentiabilityInfo, source: SourceFile, file: st
         else:
             statements.append(_multi(derivative, f"({expression})", indices))
     return statements
+
+
+def _expression(derivative: Derivative, release: Release) -> str:
+    """The formula, where what the model put into it is C++ of the release."""
+    spelled = [edit._replace(text=release.spelled(edit.text)) for edit in derivative.edits]
+    changed = any(new != old for new, old in zip(spelled, derivative.edits, strict=True))
+    return apply_edits(derivative.original_formula, spelled) if changed else derivative.formula
 
 
 def _single(info: DifferentiabilityInfo, derivative: Derivative, value: str, indices: Mapping[str, int]) -> str:

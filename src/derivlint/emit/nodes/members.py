@@ -7,9 +7,10 @@ PyTorch relies on: kernels fill the members, Python reads them as ``grad_fn._sav
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
+from derivlint.emit.release import DEFAULT, Release
 from derivlint.model import DifferentiabilityInfo, SavedAttribute
 from derivlint.model.evaluation import SCALAR, TENSOR, retains_variables, unpacked_type
 from derivlint.model.scope import RETAIN_VARIABLES
@@ -82,9 +83,12 @@ class Member:
         return f"{self.variable}_released_"
 
 
-def members(info: DifferentiabilityInfo) -> tuple[Member, ...]:
-    """The members of an info's node, in the order of declaration."""
-    return tuple(_members(info))
+def members(info: DifferentiabilityInfo, release: Release = DEFAULT) -> tuple[Member, ...]:
+    """The members of an info's node, in the order of declaration, with types in the words of a release."""
+    return tuple(
+        replace(member, type=release.spelled(member.type), variable_type=release.spelled(member.variable_type))
+        for member in _members(info)
+    )
 
 
 def _members(info: DifferentiabilityInfo) -> Iterator[Member]:

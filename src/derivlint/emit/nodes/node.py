@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from derivlint.emit.nodes.formulas import formula_statements, gradient_names
 from derivlint.emit.nodes.members import OWNING, Member, MemberKind, members
+from derivlint.emit.release import Release, release_of
 from derivlint.emit.template import fill, load, yaml_name
 from derivlint.model import DifferentiabilityInfo, Model
 from derivlint.model.differentiable import cpp_name
@@ -35,6 +36,7 @@ class NodeClass:
         source: the C++ of its functions; holds the marks of :func:`derivlint.emit.template.number_lines`.
         file: the name of the YAML file.
         line: the line of the entry in it.
+        release: the API of PyTorch that it is written against.
     """
 
     info: DifferentiabilityInfo
@@ -45,10 +47,15 @@ class NodeClass:
     source: str
     file: str
     line: int
+    release: Release
 
 
 def node_classes(model: Model) -> tuple[NodeClass, ...]:
-    """The classes of all nodes of a model: those of entries, of ``_copy`` twins of views, then of foreach functions."""
+    """The classes of all nodes of a model: those of entries, of ``_copy`` twins of views, then of foreach functions.
+
+    Raises:
+        UnsupportedRelease: the operators are those of a release that code cannot be emitted for.
+    """
     return tuple(made for info in _infos(model) if (made := node_class(model, info)) is not None)
 
 
@@ -63,7 +70,11 @@ def _infos(model: Model) -> Iterator[DifferentiabilityInfo]:
 
 
 def node_class(model: Model, info: DifferentiabilityInfo) -> NodeClass | None:
-    """The class of one info's node; None where nothing is differentiable."""
+    """The class of one info's node; None where nothing is differentiable.
+
+    Raises:
+        UnsupportedRelease: the operators are those of a release that code cannot be emitted for.
+    """
     if info.op is None or not info.args_with_derivatives:
         return None
     source = model.source
@@ -74,33 +85,36 @@ def node_class(model: Model, info: DifferentiabilityInfo) -> NodeClass | None:
     key = "" if info.key == "Default" else f", {info.key}"
     origin = f"{file}:{line}: {name}{key}"
     base = UNTRACEABLE if info.name in VIEWS else TRACEABLE
-    own = members(info)
+    release = release_of(model.natives.version)
+    own = members(info, release)
     return NodeClass(
         info,
         info.op,
         base,
         own,
-        _header(info.op, base, own, origin),
-        _source(info, info.op, own, origin, formula_statements(info, source, file)),
+        _header(info.op, base, own, origin, release),
+        _source(info, info.op, own, origin, formula_statements(info, source, file, release), release),
         file,
         line,
+        release,
     )
 
 
-def _header(name: str, base: str, own: Sequence[Member], origin: str) -> str:
-    release = []
+def _header(name: str, base: str, own: Sequence[Member], origin: str, release: Release) -> str:
+    giving_back = []
     statements = list(_release(own))
     if statements:
-        release.append(fill(load("node_release.h"), statements="\n".join(statements)))
+        giving_back.append(fill(load("node_release.h"), statements="\n".join(statements)))
     if any(member.kind is MemberKind.RETAIN for member in own):
-        release.append(load("node_retain.h"))
+        giving_back.append(load("node_retain.h"))
     return fill(
         load("node_class.h"),
         origin=origin,
         name=name,
         base=base,
         members="\n".join(member.declaration for member in own),
-        release="\n".join(release),
+        release="\n".join(giving_back),
+        constness="const " if release.traces_gradients else "",
     )
 
 
@@ -114,7 +128,14 @@ def _release(own: Sequence[Member]) -> Iterator[str]:
                 yield f"{member.released} = true;"
 
 
-def _source(info: DifferentiabilityInfo, name: str, own: Sequence[Member], origin: str, formulas: list[str]) -> str:
+def _source(
+    info: DifferentiabilityInfo,
+    name: str,
+    own: Sequence[Member],
+    origin: str,
+    formulas: list[str],
+    release: Release,
+) -> str:
     ranges = []
     for binding in info.args_with_derivatives:
         size = f"{binding.name}_size_" if binding.is_tensor_list else "1"
@@ -131,6 +152,17 @@ def _source(info: DifferentiabilityInfo, name: str, own: Sequence[Member], origi
     parameters += [_parameter(member) for member in passed]
     names = [member.variable for member in passed]
     is_locked = any(member.kind in OWNING for member in own)
+    unpacking = "\n".join([*_unpacking(saved), needs])
+    swapping = {
+        "name": name,
+        "before": "\n".join(f"saved.before({member.name});" for member in saved),
+        "after": "\n".join(f"saved.after({member.name});" for member in saved),
+    }
+    if release.traces_gradients:
+        arguments = _arguments(["*this", "grads", "saved", "needs_input_grad", *names])
+        traced = fill(load("node_traced.cpp"), unpacking=unpacking, arguments=arguments, **swapping)
+    else:
+        traced = fill(load("node_traced_by_apply.cpp"), **swapping)
     return fill(
         load("node_class.cpp"),
         origin=origin,
@@ -140,12 +172,11 @@ def _source(info: DifferentiabilityInfo, name: str, own: Sequence[Member], origi
         gradients="\n".join(gradient_names(info)),
         formulas="\n".join(formulas),
         lock="std::lock_guard<std::mutex> lock(mutex_);" if is_locked else "",
-        unpacking="\n".join([*_unpacking(saved), needs]),
+        unpacking=unpacking,
         apply_arguments=_arguments(["std::move(grads)", "needs_input_grad", *names]),
-        traced_arguments=_arguments(["*this", "grads", "saved", "needs_input_grad", *names]),
-        collecting="\n".join(_collecting(saved)),
-        before="\n".join(f"saved.before({member.name});" for member in saved),
-        after="\n".join(f"saved.after({member.name});" for member in saved),
+        constness="const " if release.traces_gradients else "",
+        collecting="\n".join(_collecting(saved, release)),
+        traced=traced,
     )
 
 
@@ -181,9 +212,9 @@ def _unpacking(saved: Sequence[Member]) -> Iterator[str]:
             yield f"auto {member.variable} = unpack_opt_list({', '.join(filter(None, (member.name, node)))});"
 
 
-def _collecting(saved: Sequence[Member]) -> Iterator[str]:
+def _collecting(saved: Sequence[Member], release: Release) -> Iterator[str]:
     for member in saved:
-        if member.kind in OWNING and member.kind is not MemberKind.SCALAR_LIST:
+        if release.collects_outputs and member.kind in OWNING and member.kind is not MemberKind.SCALAR_LIST:
             yield f"args.collect({member.name}, {'true' if member.is_output else 'false'});"
         else:
             yield f"args.collect({member.name});"

@@ -1,6 +1,6 @@
 c10::intrusive_ptr<${node}> grad_fn;
 if (_any_requires_grad) {
-  grad_fn = c10::make_intrusive<${node}>(${constructor});
+  grad_fn = ${new_node};
   grad_fn->set_next_edges(collect_next_edges(${inputs}));
   ${save}
 }

@@ -6,7 +6,7 @@ if (_any_requires_grad) {
     check_inplace(self[i], _requires_grad);
     c10::intrusive_ptr<${node}> grad_fn;
     if (_requires_grad) {
-      grad_fn = c10::make_intrusive<${node}>(${constructor});
+      grad_fn = ${new_node};
       grad_fn->set_next_edges(collect_next_edges(${inputs}));
       ${save}
     }

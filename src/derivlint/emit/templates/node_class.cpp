@@ -14,18 +14,8 @@ variable_list ${name}::apply(variable_list&& grads) {
   return ${name}_gradients(${apply_arguments});
 }
 
-void ${name}::compiled_args(CompiledNodeArgs& args) const {
+void ${name}::compiled_args(CompiledNodeArgs& args) ${constness}{
   ${collecting}
 }
 
-variable_list ${name}::apply_with_saved(const variable_list& grads, SwapSavedVariables& saved) {
-#ifdef C10_MOBILE
-  TORCH_INTERNAL_ASSERT(false, "compiled autograd is not built for mobile");
-#else
-  ${before}
-  ${unpacking}
-  variable_list results = traced_gradients<${name}_gradients>(${traced_arguments});
-  ${after}
-  return results;
-#endif
-}
+${traced}

@@ -10,6 +10,6 @@ struct NODE_CLASS ${name} : public ${base} {
   }
   variable_list apply(variable_list&& grads) override;
   ${release}
-  void compiled_args(CompiledNodeArgs& args) const override;
+  void compiled_args(CompiledNodeArgs& args) ${constness}override;
   variable_list apply_with_saved(const variable_list& grads, SwapSavedVariables& saved) override;
 };

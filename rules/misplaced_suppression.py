@@ -1,0 +1,109 @@
+"""A suppression stands where it covers nothing.
+
+## What it detects
+
+A comment ``# derivlint: ignore[...]`` that is neither on the line of a key nor directly above one: with a blank line
+below it, or behind the last entry. And ``# derivlint: ignore-file[...]`` behind a value or indented.
+
+## Why it is bad
+
+It silences nothing, although somebody meant it to.
+
+## Example
+
+    # derivlint: ignore[undefined-name] the helper is ours
+
+    - name: neg(Tensor self) -> Tensor
+      self: grad * negative_one
+
+## Instead
+
+    # derivlint: ignore[undefined-name] the helper is ours
+    - name: neg(Tensor self) -> Tensor
+      self: grad * negative_one
+
+## Sources
+
+None: the places are derivlint's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.suppression import SuppressionsInUse
+from derivlint.lint.suppression_comments import IGNORE_FILE
+from derivlint.lint.wording import quoted
+
+META = RuleMeta(severity=Severity.WARNING)
+
+VALID = (
+    """\
+# derivlint: ignore[undefined-name] the helper is ours
+# (see the header)
+- name: neg(Tensor self) -> Tensor
+  self: grad * negative_one
+""",
+    """\
+- name: neg(Tensor self) -> Tensor
+  self: grad * negative_one
+
+# derivlint: ignore-file[undefined-name]
+""",
+    """\
+- name: neg(Tensor self) -> Tensor
+  self: "grad
+    * negative_one" # derivlint: ignore[undefined-name]
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+# derivlint: ignore[undefined-name] the helper is ours
+
+- name: neg(Tensor self) -> Tensor
+  self: grad * negative_one
+""",
+        at="1:1-36",
+        message="the suppression stands neither on the line of a key or entry nor directly above one",
+        also=("undefined-name",),
+    ),
+    Invalid(
+        """\
+- name: neg(Tensor self) -> Tensor
+  self: grad * negative_one
+# derivlint: ignore[undefined-name]
+""",
+        at="3:1-36",
+        message="the suppression stands neither on the line of a key or entry nor directly above one",
+        also=("undefined-name",),
+    ),
+    Invalid(
+        """\
+- name: neg(Tensor self) -> Tensor
+  self: grad * negative_one # derivlint: ignore-file[undefined-name]
+""",
+        at="2:29-69",
+        message='"ignore-file" must stand on a line of its own, without indentation',
+        help='put it at the beginning of the file, or write "ignore" for this line only',
+        also=("undefined-name",),
+    ),
+)
+
+
+def check(suppressions: SuppressionsInUse) -> Iterator[Finding]:
+    """Look for suppressions without a scope."""
+    for placed in suppressions.placed:
+        suppression = placed.suppression
+        # around items that are no YAML, places cannot be judged
+        if placed.scope is not None or suppression.malformed is not None or suppressions.model.document.problems:
+            continue
+        if suppression.kind == IGNORE_FILE:
+            message = f"{quoted(IGNORE_FILE)} must stand on a line of its own, without indentation"
+            help_text = 'put it at the beginning of the file, or write "ignore" for this line only'
+        else:
+            message = "the suppression stands neither on the line of a key or entry nor directly above one"
+            help_text = "put it there, without a blank line between"
+        yield Finding(suppression.head, message, help=help_text)

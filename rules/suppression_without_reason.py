@@ -1,0 +1,78 @@
+"""A suppression gives no reason.
+
+## What it detects
+
+``# derivlint: ignore[rule]`` or ``# derivlint: ignore-file[rule]`` with nothing behind the bracket. The rule is off;
+``require-ignore-reason = true`` in the configuration switches it on.
+
+## Why it is bad
+
+Whoever reads the formula later cannot tell whether the finding was wrong, or the formula is and nobody had the time.
+
+## Example
+
+    - name: neg(Tensor self) -> Tensor
+      self: grad * negative_one # derivlint: ignore[undefined-name]
+
+## Instead
+
+    - name: neg(Tensor self) -> Tensor
+      self: grad * negative_one # derivlint: ignore[undefined-name] declared in our own header
+
+## Sources
+
+None: the comments are derivlint's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.suppression import SuppressionsInUse
+
+META = RuleMeta(severity=Severity.WARNING, status="preview")
+
+VALID = (
+    """\
+- name: neg(Tensor self) -> Tensor
+  self: grad * negative_one # derivlint: ignore[undefined-name] declared in our own header
+""",
+    """\
+# derivlint: ignore-file[undefined-name] our header declares them
+- name: neg(Tensor self) -> Tensor
+  self: grad * negative_one
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: neg(Tensor self) -> Tensor
+  self: grad * negative_one # derivlint: ignore[undefined-name]
+""",
+        at="2:29-64",
+        message="the suppression gives no reason",
+        help='write it behind the "]"',
+        also=("undefined-name",),
+    ),
+    Invalid(
+        """\
+# derivlint: ignore-file[undefined-name]
+- name: neg(Tensor self) -> Tensor
+  self: grad * negative_one
+""",
+        at="1:1-41",
+        message="the suppression gives no reason",
+        also=("undefined-name",),
+    ),
+)
+
+
+def check(suppressions: SuppressionsInUse) -> Iterator[Finding]:
+    """Look behind the brackets."""
+    for placed in suppressions.placed:
+        suppression = placed.suppression
+        if suppression.malformed is None and not suppression.reason:
+            message = "the suppression gives no reason"
+            yield Finding(suppression.head, message, help='write it behind the "]"', at=placed.entry)

@@ -1,0 +1,93 @@
+"""A suppression names a rule that does not exist.
+
+## What it detects
+
+A name in ``# derivlint: ignore[...]`` or ``# derivlint: ignore-file[...]`` that no rule has.
+
+## Why it is bad
+
+It silences nothing: the name is misspelt, or the rule is from another version of derivlint.
+
+## Example
+
+    - name: neg(Tensor self) -> Tensor
+      self: grad * negative_one # derivlint: ignore[undefind-name] the helper is ours
+
+## Instead
+
+    - name: neg(Tensor self) -> Tensor
+      self: grad * negative_one # derivlint: ignore[undefined-name] the helper is ours
+
+## Fix safety
+
+The fix is unsafe: it is a guess which rule was meant.
+
+## Sources
+
+None: the names are derivlint's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
+from derivlint.lint.suppression import NEVER_SILENCED, SuppressionsInUse
+from derivlint.lint.wording import closest, quoted
+
+META = RuleMeta(severity=Severity.WARNING)
+
+VALID = (
+    """\
+- name: neg(Tensor self) -> Tensor
+  self: grad * negative_one # derivlint: ignore[undefined-name, undefined-function]
+""",
+    """\
+# derivlint: ignore-file[undefined-name]
+- name: neg(Tensor self) -> Tensor
+  self: grad.neg()
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: neg(Tensor self) -> Tensor
+  self: grad * negative_one # derivlint: ignore[undefined-function, undefind-name] the helper is ours
+""",
+        at="2:69-82",
+        message='no rule is called "undefind-name"',
+        help='did you mean "undefined-name"?',
+        fixed="""\
+- name: neg(Tensor self) -> Tensor
+  self: grad * negative_one # derivlint: ignore[undefined-function, undefined-name] the helper is ours
+""",
+        also=("undefined-name",),
+    ),
+    Invalid(
+        """\
+# derivlint: ignore-file[E501]
+- name: neg(Tensor self) -> Tensor
+  self: grad.neg()
+""",
+        at="1:26-30",
+        message='no rule is called "E501"',
+        help='"derivlint rules" lists them',
+    ),
+)
+
+
+def check(suppressions: SuppressionsInUse) -> Iterator[Finding]:
+    """Look up every name."""
+    for placed in suppressions.placed:
+        if placed.suppression.malformed is not None:
+            continue
+        for name in placed.suppression.names:
+            if suppressions.is_known(name.text):
+                continue
+            near = closest(name.text, suppressions.names.known - NEVER_SILENCED)
+            fix = None
+            if near is not None:
+                fix = Fix(f"write {quoted(near)}", (TextEdit(name.span, near),), safe=False)
+            help_text = f"did you mean {quoted(near)}?" if near is not None else '"derivlint rules" lists them'
+            yield Finding(name.span, f"no rule is called {quoted(name.text)}", help=help_text, fix=fix, at=placed.entry)

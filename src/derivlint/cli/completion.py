@@ -1,0 +1,31 @@
+"""``derivlint completion``."""
+
+from __future__ import annotations
+
+import click
+from click.shell_completion import get_completion_class
+
+from derivlint.cli.terminal import write
+
+SHELLS = ("bash", "zsh", "fish")
+PROGRAM = "derivlint"
+#: How click is asked for completions; the name follows from that of the program.
+VARIABLE = f"_{PROGRAM.upper()}_COMPLETE"
+
+
+@click.command(short_help="Print the script that makes a shell complete derivlint.")
+@click.argument("shell", type=click.Choice(SHELLS))
+def completion(shell: str) -> None:
+    r"""Print the script that makes SHELL complete commands, options and their values.
+
+    \b
+    bash: derivlint completion bash > ~/.local/share/bash-completion/completions/derivlint
+    zsh:  derivlint completion zsh > a folder of $fpath, as _derivlint
+    fish: derivlint completion fish > ~/.config/fish/completions/derivlint.fish
+    """
+    found = get_completion_class(shell)
+    assert found is not None
+    command = click.get_current_context().find_root().command
+    complete = found(command, {}, PROGRAM, VARIABLE)
+    # the method for this asks the installed bash for its version, and prints what it thinks of it
+    write((complete.source_template % complete.source_vars()).strip() + "\n")

@@ -1,0 +1,109 @@
+"""The generated blocks of handwritten pages: tables, and the output of commands that are run.
+
+A block stands between ``<!-- generated: WHAT -->`` and ``<!-- end of generated -->``. WHAT is the name of a table, or a
+command line of derivlint, which is run in the repository.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from derivlint.cli.doc_tables import commands, findings_keys, formats, options_of_rules, settings
+from derivlint.project.errors import InputError
+
+BEGIN = "<!-- generated: "
+END = "<!-- end of generated -->"
+#: The tables by their names.
+TABLES: dict[str, Callable[[], str]] = {
+    "commands": commands,
+    "findings": findings_keys,
+    "formats": formats,
+    "rule-options": options_of_rules,
+    "settings": settings,
+}
+#: Longer lines of output are cut.
+MAX_LINE = 140
+#: What is shown instead of the folder that the pages were made in.
+SOMEWHERE = "/path/to/repository"
+#: Variables that change what a command prints.
+_CHANGING = (
+    "CI",
+    "CI_PROJECT_DIR",
+    "DERIVLINT_DEBUG",
+    "DERIVLINT_OUTPUT_FORMAT",
+    "FORCE_COLOR",
+    "GITHUB_WORKSPACE",
+)
+
+
+def fill(text: str, path: Path, root: Path) -> str:
+    """A page with its blocks made anew.
+
+    Args:
+        text: the page.
+        path: its file, for messages.
+        root: the repository.
+
+    Raises:
+        InputError: a block has no end, names no table, or its command cannot be run.
+    """
+    lines = iter(text.splitlines(keepends=True))
+    result = []
+    for line in lines:
+        result.append(line)
+        if not line.startswith(BEGIN):
+            continue
+        what = line.removeprefix(BEGIN).strip().removesuffix("-->").strip()
+        for inner in lines:
+            if inner.strip() == END:
+                break
+        else:
+            raise InputError(f'"{path}": the block "{what}" has no end')
+        result += ["\n", block(what, path, root), "\n", f"{END}\n"]
+    return "".join(result)
+
+
+def block(what: str, path: Path, root: Path) -> str:
+    """The text of one block.
+
+    Raises:
+        InputError: there is no such table, or the command cannot be run.
+    """
+    table = TABLES.get(what)
+    if table is not None:
+        return table()
+    arguments = shlex.split(what)
+    if arguments[:1] != ["derivlint"]:
+        raise InputError(f'"{path}": no table is called "{what}"')
+    return f"```console\n$ {what}\n{output(arguments[1:], path, root)}```\n"
+
+
+def output(arguments: list[str], path: Path, root: Path) -> str:
+    """What a command of derivlint prints, in a process of its own that stands in the repository.
+
+    Raises:
+        InputError: it does not work.
+    """
+    environment = {name: value for name, value in os.environ.items() if name not in _CHANGING}
+    process = subprocess.run(
+        [sys.executable, "-m", "derivlint", *arguments],
+        cwd=root,
+        env={**environment, "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8"},
+        capture_output=True,
+        check=False,
+    )
+    if process.returncode not in (0, 1):
+        said = process.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
+        raise InputError(f'"{path}": "derivlint {shlex.join(arguments)}" fails: {said}')
+    text = process.stdout.decode("utf-8").replace(str(root.resolve()), SOMEWHERE)
+    return "".join(f"{_cut(line)}\n" for line in text.split("\n")[:-1])
+
+
+def _cut(line: str) -> str:
+    line = line.rstrip()
+    return line if len(line) <= MAX_LINE else f"{line[: MAX_LINE - 1]}…"

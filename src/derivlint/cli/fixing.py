@@ -1,0 +1,184 @@
+"""``derivlint check --fix``: writing what fixes make of files, or showing it."""
+
+from __future__ import annotations
+
+import difflib
+import io
+import os
+import stat
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import redirect_stdout
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from derivlint.cli.exits import CLEAN, FINDINGS, tell
+from derivlint.cli.fix_options import FixOptions
+from derivlint.cli.terminal import write
+from derivlint.formats import Report
+from derivlint.lint import Diagnostic, Rule
+from derivlint.lint.fixing import fixable
+from derivlint.lint.wording import counted
+from derivlint.project.check import CheckedFile, check_source
+from derivlint.project.errors import InputError
+from derivlint.project.files import STDIN
+from derivlint.project.fixing import FixedFile, fix_source
+from derivlint.project.narrowing import Narrowing
+from derivlint.project.settings import Settings
+from derivlint.rules import load_rules
+from derivlint.schema import NativeFunctions
+from derivlint.source import SourceError, SourceFile, replace_file
+
+#: How many of the fixes that would do harm are told.
+MAX_TOLD = 10
+
+
+class Mending:
+    """The files mended so far.
+
+    Attributes:
+        only: whether what is left is not reported.
+        summary: what was fixed, what is left, and what other fixes there are, once that is known.
+        fixed: how many findings were fixed.
+        changed: how many files changed, or would.
+    """
+
+    def __init__(self, options: FixOptions) -> None:
+        self._options = options
+        self._on_stdin = False
+        self.only = options.only
+        self._output: list[str] = []
+        self.summary = ""
+        self.fixed = 0
+        self.changed = 0
+
+    def mend(
+        self,
+        path: str,
+        source: SourceFile,
+        natives: NativeFunctions,
+        settings: Settings,
+        rules: tuple[Rule, ...],
+        narrowing: Narrowing | None = None,
+    ) -> SourceFile:
+        """Mend a file, and write it, or keep it for the output.
+
+        Args:
+            path: the file, or ``-``.
+            source: its text.
+            natives: the operators.
+            settings: the settings for it.
+            rules: the rules whose fixes are wanted; none may make an error of any rule.
+            narrowing: what is left of the findings; the rest is not fixed.
+
+        Returns:
+            the file as it is then.
+
+        Raises:
+            InputError: it cannot be written.
+        """
+        wanted = {rule.name for rule in rules}
+        others = tuple(rule for rule in load_rules() if rule.meta.status == "stable" and rule.name not in wanted)
+        unwanted = {rule.name for rule in others}
+        if narrowing is not None:
+            narrowing = replace(narrowing, updates_baseline=False)
+
+        def check(text: SourceFile) -> CheckedFile:
+            checked = check_source(text, natives, settings, (*rules, *others), narrowing=narrowing)
+            return replace(checked, shown=tuple(item for item in checked.shown if item.rule not in unwanted))
+
+        fixed = fix_source(source, check, unsafe=self._options.unsafe)
+        if fixed.changed and not self._options.diff and path != STDIN:
+            _write(path, fixed)
+        self._tell(fixed)
+        self.fixed += len(fixed.fixed)
+        self.changed += fixed.changed
+        if self._options.diff:
+            self._output += unified_diff(source.path, source.text, fixed.text)
+        elif path == STDIN:
+            self._on_stdin = True
+            self._output.append(fixed.text)
+        return fixed.result
+
+    def _tell(self, fixed: FixedFile) -> None:
+        path = fixed.source.path
+        if not fixed.readable:
+            tell(f'"{path}" is no valid YAML, so nothing is fixed in it')
+        for item in fixed.dropped[:MAX_TOLD]:
+            line, column = fixed.source.position(item.span.start)
+            tell(f"{path}:{line}:{column}: not fixed, since that makes another error: {item.message} [{item.rule}]")
+        if len(fixed.dropped) > MAX_TOLD:
+            tell(f"{len(fixed.dropped) - MAX_TOLD:,} more fixes would make errors")
+
+    def conclude(self, report: Report, status: Callable[[bool], int], exit_zero: bool) -> Report:
+        """Print the texts or differences.
+
+        While a text is on standard output, what the command prints goes to standard error. With ``--diff`` the command
+        ends here.
+
+        Args:
+            report: what there is to say of the files as they are now.
+            status: the exit status, given whether findings count for nothing.
+            exit_zero: whether they do.
+
+        Returns:
+            what is left to say.
+        """
+        context = click.get_current_context()
+        if isinstance(sys.stdout, io.TextIOWrapper) and self._output:
+            # line ends are those of the files
+            sys.stdout.reconfigure(newline="")
+        write("".join(self._output), utf8=True)
+        self.summary = self._summary(report.diagnostics)
+        if self._options.diff:
+            tell(self.summary)
+            context.exit(status(True) or (FINDINGS if self.changed and not exit_zero else CLEAN))
+        if self._on_stdin:
+            context.with_resource(redirect_stdout(sys.stderr))
+        return replace(report, diagnostics=() if self.only else report.diagnostics, fixed=self.fixed)
+
+    def _summary(self, left: tuple[Diagnostic, ...]) -> str:
+        if self._options.diff:
+            if not self.changed:
+                return "nothing would be fixed" + self._more(left)
+            return f"would fix {counted(self.fixed, 'finding')} in {counted(self.changed, 'file')}{self._more(left)}"
+        return f"{self.fixed:,} fixed, {len(left):,} left{self._more(left)}"
+
+    def _more(self, left: tuple[Diagnostic, ...]) -> str:
+        unsafe = 0 if self._options.unsafe else sum(fixable(item, unsafe=True) for item in left)
+        return f"; {unsafe:,} more with --unsafe-fixes" if unsafe else ""
+
+
+def _write(path: str, fixed: FixedFile) -> None:
+    """Replace a file, through links to it, unless somebody forbids or changes that.
+
+    Raises:
+        InputError: it cannot be written, or is no longer what was read.
+    """
+    target = Path(path).resolve()
+    shown = fixed.source.path
+    try:
+        mode = stat.S_IMODE(target.stat().st_mode)
+        # moving a new file into its place would work all the same: it is the folder that is written then
+        if not mode & 0o222 or not os.access(target, os.W_OK):
+            raise InputError(f'cannot write "{shown}": it is read-only')
+        if SourceFile.read(target, shown).text != fixed.source.text:
+            raise InputError(f'cannot write "{shown}": it has changed since it was read')
+        replace_file(target, fixed.text.encode("utf-8"), mode=mode)
+    except SourceError as error:
+        raise InputError(str(error)) from error
+    except OSError as error:
+        raise InputError(f'cannot write "{shown}": {error.strerror or error}') from error
+
+
+def unified_diff(path: str, before: str, after: str) -> Iterator[str]:
+    """The lines of a unified difference, with their ends; none where the texts are equal."""
+    for line in difflib.unified_diff(_lines(before), _lines(after), path, path):
+        yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+
+
+def _lines(text: str) -> list[str]:
+    r"""The lines with their ends; a lone ``\r`` or U+2028 ends none, as ``patch`` sees it."""
+    return io.StringIO(text, newline="\n").readlines()

@@ -1,0 +1,179 @@
+"""What ``derivlint check`` says and where: its options for formats, and writing the report."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import wraps
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from derivlint.cli.exits import CLEAN, tell
+from derivlint.cli.terminal import terminal_width, text_of, wants_color, write, write_lines
+from derivlint.formats import Report
+from derivlint.formats.places import repository_root
+from derivlint.formats.registry import FORMATS
+from derivlint.project.errors import InputError
+from derivlint.source import replace_file
+
+#: The format that is wanted where the command line names none.
+FORMAT_VARIABLE = "DERIVLINT_OUTPUT_FORMAT"
+LINTRUNNER = "lintrunner"
+#: The formats that can show counts.
+WITH_STATISTICS = ("text", "concise", "json")
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What the options for output say.
+
+    Attributes:
+        format: the name of the format.
+        file: where the report goes instead of standard output.
+        color: ``auto``, ``always`` or ``never``.
+        quiet: whether the summary is left out.
+        verbose: whether it is told what is read, and how long it takes.
+        statistics: whether counts for each rule are wanted.
+    """
+
+    format: str
+    file: Path | None
+    color: str
+    quiet: bool
+    verbose: bool
+    statistics: bool
+
+    def show(self, report: Report, *, quiet: bool = False) -> None:
+        """Write the report to where it is wanted.
+
+        Args:
+            report: the report.
+            quiet: whether to leave out the summary whatever the options say.
+
+        Raises:
+            InputError: it cannot be written.
+        """
+        report = replace(report, root=repository_root(Path.cwd()), statistics=self.statistics)
+        chosen = FORMATS[self.format]
+        if not chosen.styled:
+            text = chosen.render(report)
+        else:
+            # where no file could be read, "no findings" would be a lie
+            summary = bool(report.sources) and not quiet and not self.quiet
+            lines = chosen.lines(report, terminal_width() if self.file is None else 120, summary)
+            if self.file is None:
+                write_lines(lines, wants_color(self.color))
+                return
+            text = text_of(lines, self.color == "always")
+        if self.file is None:
+            write(text, utf8=True)
+        else:
+            write_report(self.file, text)
+
+    def say(self, message: str) -> None:
+        """Tell what is being done, where that is wanted."""
+        if self.verbose:
+            tell(message)
+
+    def status(self, status: int) -> int:
+        """The exit status: the same in every format but that of lintrunner, which takes others for a crash."""
+        return CLEAN if self.format == LINTRUNNER else status
+
+
+def output_options(function: Command) -> Command:
+    """The options for output; the command gets them as one argument, ``output``."""
+
+    @wraps(function)
+    def command(*args: Any, **given: Any) -> Any:
+        names = {"format": "output_format", "file": "output_file"}
+        values = {name: given.pop(names.get(name, name)) for name in Output.__dataclass_fields__}
+        output = Output(**values)
+        if output.statistics and output.format not in WITH_STATISTICS:
+            raise InputError(f'--statistics is for the formats {", ".join(WITH_STATISTICS)}, not for "{output.format}"')
+        if output.file is not None and not output.file.absolute().parent.is_dir():
+            raise InputError(f'cannot write "{output.file}": there is no folder "{output.file.parent}"')
+        return function(*args, output=output, **given)
+
+    options = [
+        click.option(
+            "--output-format",
+            type=click.Choice(list(FORMATS)),
+            default="text",
+            show_default=True,
+            envvar=FORMAT_VARIABLE,
+            show_envvar=True,
+            help="Who is to read the findings.",
+        ),
+        click.option(
+            "--output-file",
+            "-o",
+            type=click.Path(dir_okay=False, path_type=Path),
+            metavar="PATH",
+            help="Write the findings there instead of to standard output.",
+        ),
+        click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True),
+        click.option("--quiet", "-q", is_flag=True, help="In text, leave out the summary: print findings only."),
+        click.option(
+            "--verbose",
+            "-v",
+            is_flag=True,
+            help="Tell on standard error what is read, from where, and how long it takes.",
+        ),
+        click.option("--statistics", is_flag=True, help="Show how many findings each rule has; in json, as well."),
+    ]
+    wrapped: Any = command
+    for option in reversed(options):
+        wrapped = option(wrapped)
+    result: Command = wrapped
+    return result
+
+
+class CheckCommand(click.Command):
+    """A command whose errors lintrunner can read, where its format is asked for."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; for lintrunner, what the user can mend is a message and not an exit status."""
+        if ctx.params.get("output_format") != LINTRUNNER:
+            return super().invoke(ctx)
+        try:
+            return super().invoke(ctx)
+        except InputError as error:
+            from derivlint.formats.json_text import json_line
+            from derivlint.formats.lintrunner import problem_message
+
+            text = f"{json_line(problem_message(str(error)))}\n"
+            file = ctx.params.get("output_file")
+            if file is not None and file.absolute().parent.is_dir():
+                write_report(file, text)
+            else:
+                write(text, utf8=True)
+            ctx.exit(CLEAN)
+
+
+def write_report(path: Path, text: str) -> None:
+    """Write a report into a file: as a whole or not at all, unless it is a pipe or a device.
+
+    Raises:
+        InputError: it cannot be written.
+    """
+    data = text.encode("utf-8", "backslashreplace")
+    try:
+        try:
+            mode = path.stat().st_mode
+        except FileNotFoundError:
+            mask = os.umask(0)
+            os.umask(mask)
+            mode = stat.S_IFREG | (0o666 & ~mask)
+        if stat.S_ISREG(mode):
+            # a link stays one: its target is replaced
+            replace_file(Path(os.path.realpath(path)), data, mode=stat.S_IMODE(mode))
+        else:
+            path.write_bytes(data)
+    except OSError as error:
+        raise InputError(f'cannot write "{path}": {error.strerror or error}') from error

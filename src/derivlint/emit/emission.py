@@ -1,0 +1,154 @@
+"""What a model becomes: all files of an emission, for an installed PyTorch or for a build of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+
+from derivlint.emit.extension import build_files, extension_files
+from derivlint.emit.files import MANIFEST, FilesError
+from derivlint.emit.in_tree import in_tree_files
+from derivlint.emit.kernels import Kernel, kernels
+from derivlint.emit.kernels.subject import AUTOGRAD
+from derivlint.emit.nodes import node_classes
+from derivlint.emit.release import release_of
+from derivlint.emit.template import yaml_name
+from derivlint.model import Model
+
+#: Names the form of the manifest.
+FORMAT = 1
+#: Where the user's own helpers stand, so that their header is found before that of the installed PyTorch.
+MANUAL = "helpers/torch/csrc/autograd/FunctionsManual"
+
+
+class Mode(Enum):
+    """What the files are for."""
+
+    EXTENSION = "extension"
+    IN_TREE = "in-tree"
+
+
+@dataclass(frozen=True, slots=True)
+class Helpers:
+    """The user's own FunctionsManual: its source, and its header where one stands beside it."""
+
+    source: str
+    header: str | None
+
+    @classmethod
+    def read(cls, path: Path) -> Helpers:
+        """The helpers of a FunctionsManual.cpp.
+
+        Raises:
+            FilesError: it cannot be read.
+        """
+        beside = path.with_suffix(".h")
+        try:
+            return cls(
+                path.read_text(encoding="utf-8"), beside.read_text(encoding="utf-8") if beside.exists() else None
+            )
+        except (OSError, UnicodeDecodeError) as error:
+            raise FilesError(f'cannot read the helpers "{path}": {error}') from error
+
+
+@dataclass(frozen=True, slots=True)
+class Emission:
+    """The files of a model.
+
+    Attributes:
+        files: their texts, by their paths in the folder.
+        operators: the operators that get a kernel, with the class of its node, None where it makes none.
+        nodes: the number of node classes.
+        left_out: operators that get none, with the reason.
+    """
+
+    files: Mapping[str, str]
+    operators: Mapping[str, str | None]
+    nodes: int
+    left_out: Mapping[str, str] = field(default_factory=dict)
+
+
+def emission(
+    model: Model,
+    operators: Collection[str] | None,
+    namespace: str,
+    *,
+    mode: Mode = Mode.EXTENSION,
+    shards: int | None = None,
+    helpers: Helpers | None = None,
+    left_out: Mapping[str, str] | None = None,
+    python_bindings: bool = True,
+) -> Emission:
+    """The files for the chosen operators of a model.
+
+    Args:
+        model: a model without errors.
+        operators: names as :func:`derivlint.emit.selection.is_selected` takes them; None for all.
+        namespace: the namespace of the node classes.
+        mode: what the files are for.
+        shards: into how many files kernels and nodes are divided each.
+        helpers: the user's own helpers.
+        left_out: operators that are not to be overridden, by full name, with the reason.
+        python_bindings: whether Python is given the classes of nodes with what they save, ``grad_fn._saved_self``.
+
+    Raises:
+        UnsupportedRelease: the operators are those of a release that code cannot be emitted for.
+    """
+    without = left_out or {}
+    found = [kernel for kernel in kernels(model, operators) if _is_wanted(kernel, mode)]
+    chosen = [kernel for kernel in found if str(kernel.function.name) not in without]
+    wanted = {kernel.node for kernel in chosen if kernel.node is not None}
+    # in a build of PyTorch the header stands for the whole file, whatever kernels are chosen
+    is_whole = mode is Mode.IN_TREE and operators is None
+    classes = [each for each in node_classes(model) if is_whole or each.name in wanted]
+    if mode is Mode.IN_TREE:
+        files = in_tree_files(model, operators, classes, chosen, namespace, shards, python_bindings)
+    else:
+        files = extension_files(
+            classes, chosen, namespace, shards, yaml_name(model.source.path) if python_bindings else None
+        )
+        files |= {} if helpers is None else _helper_files(helpers)
+        files |= build_files(files, namespace, release_of(model.natives.version))
+    names = _nodes_by_operator(chosen)
+    absent = {str(kernel.function.name) for kernel in found} & without.keys()
+    emitted = Emission(files, names, len(classes), {name: without[name] for name in sorted(absent)})
+    files[MANIFEST] = _manifest(emitted, namespace, mode, model)
+    return emitted
+
+
+def _nodes_by_operator(chosen: Iterable[Kernel]) -> dict[str, str | None]:
+    """For each operator the node of its kernel; where it has kernels under several keys, that of ``Autograd``."""
+    found: dict[str, str | None] = {}
+    for kernel in chosen:
+        name = str(kernel.function.name)
+        if name not in found or kernel.dispatch_key == AUTOGRAD:
+            found[name] = kernel.node
+    return found
+
+
+def _helper_files(helpers: Helpers) -> dict[str, str]:
+    files = {f"{MANUAL}.cpp": helpers.source}
+    if helpers.header is not None:
+        files[f"{MANUAL}.h"] = helpers.header
+    return files
+
+
+def _is_wanted(kernel: Kernel, mode: Mode) -> bool:
+    """Whether a kernel is emitted: one that no entry of the file speaks of is the same in PyTorch already."""
+    return mode is Mode.IN_TREE or (kernel.line is not None and not kernel.is_generic)
+
+
+def _manifest(emitted: Emission, namespace: str, mode: Mode, model: Model) -> str:
+    content = {
+        "format": FORMAT,
+        "mode": mode.value,
+        "namespace": namespace,
+        "torch": model.natives.version,
+        "files": sorted(emitted.files),
+        "operators": dict(sorted(emitted.operators.items())),
+        "left_out": dict(emitted.left_out),
+    }
+    return json.dumps(content, indent=1, ensure_ascii=False) + "\n"

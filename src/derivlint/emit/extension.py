@@ -1,0 +1,69 @@
+"""The files of an extension: a library of its own that overrides kernels of an installed PyTorch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from derivlint.emit import python_bindings as python
+from derivlint.emit.kernels import Kernel, kernels_source
+from derivlint.emit.nodes import NodeClass, nodes_header, nodes_source
+from derivlint.emit.release import Release
+from derivlint.emit.shards import parts
+from derivlint.emit.template import fill, load
+
+#: As many kernels and nodes are compiled as one unit by default: they take about as long as PyTorch's headers.
+KERNELS_PER_SHARD = 120
+NODES_PER_SHARD = 240
+BINDINGS_PER_SHARD = 800
+HEADER = "nodes.h"
+
+
+def extension_files(
+    classes: Sequence[NodeClass],
+    kernels: Sequence[Kernel],
+    namespace: str,
+    shards: int | None = None,
+    bindings_of: str | None = None,
+) -> dict[str, str]:
+    """Nodes, kernels and, where they are wanted, what Python sees of the nodes.
+
+    Args:
+        classes: the node classes.
+        kernels: the kernels.
+        namespace: the namespace of the node classes.
+        shards: into how many files kernels and nodes are divided each.
+        bindings_of: the name of the YAML file, for bindings of Python; None without them.
+    """
+    files = {HEADER: nodes_header(classes, namespace)}
+    for index, part in enumerate(parts(classes, shards or -(-len(classes) // NODES_PER_SHARD))):
+        name = f"nodes_{index}.cpp"
+        files[name] = nodes_source(part, namespace, name=name, header=HEADER)
+    for index, group in enumerate(parts(kernels, shards or -(-len(kernels) // KERNELS_PER_SHARD))):
+        name = f"kernels_{index}.cpp"
+        files[name] = kernels_source(group, namespace, nodes_header=HEADER, file_name=name)
+    if bindings_of is not None and classes:
+        for index, part in enumerate(parts(classes, -(-len(classes) // BINDINGS_PER_SHARD))):
+            name = f"{python.EXTENSION_STEM}_{index}.cpp"
+            source = python.nodes_source(part, namespace, file=bindings_of, header=HEADER)
+            files[name] = classes[0].release.spelled(source)
+    return files
+
+
+def build_files(files: Mapping[str, str], namespace: str, release: Release) -> dict[str, str]:
+    """What builds and loads the sources among the files."""
+    project = target_name(namespace)
+    sources = sorted(name for name in files if name.endswith(".cpp"))
+    bindings = "\n".join(name for name in sources if python.is_binding(name))
+    listing = fill(
+        load("CMakeLists.txt") + "\n",
+        project=project,
+        standard=release.standard.removeprefix("c++"),
+        sources="\n".join(name for name in sources if not python.is_binding(name)),
+        python_bindings=python.cmake_targets(project, bindings) if bindings else "",
+    )
+    return {"loader.cpp": load("loader.cpp") + "\n", "CMakeLists.txt": listing.rstrip("\n") + "\n"}
+
+
+def target_name(namespace: str) -> str:
+    """The name of the library that an extension becomes."""
+    return namespace.strip(":").replace("::", "_")

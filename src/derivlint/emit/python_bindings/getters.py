@@ -1,0 +1,78 @@
+"""The properties of a node in Python: ``_saved_self`` for a value, ``_raw_saved_self`` for what holds a tensor.
+
+Follows torchgen/packaged/autograd/gen_autograd_functions.py (``save_var``): which members have properties is what
+PyTorch has, types that Python could be given and is not (``at::ScalarType``) included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from derivlint.emit.nodes.members import OWNING, Member, MemberKind
+
+#: The types of values that Python sees, by their names without qualification; the others have no property.
+SHOWN = frozenset(
+    {
+        "bool",
+        "double",
+        "int64_t",
+        "string",
+        "Scalar",
+        "SymInt",
+        "optional<double>",
+        "optional<int64_t>",
+        "optional<string>",
+        "optional<Scalar>",
+        "optional<SymInt>",
+        "vector<int64_t>",
+        "vector<SymInt>",
+        "OptionalArray<double>",
+        "OptionalArray<int64_t>",
+        "OptionalArray<SymInt>",
+    }
+)
+_NAMESPACES = ("std::", "c10::", "at::")
+
+
+@dataclass(frozen=True, slots=True)
+class Getter:
+    """A property of a node.
+
+    Attributes:
+        name: its name in Python.
+        member: what it reads.
+        is_raw: whether it gives what holds a tensor instead of the tensor.
+        released: the flag that says that the member was given back; empty where there is none.
+    """
+
+    name: str
+    member: Member
+    is_raw: bool
+    released: str = ""
+
+
+def getters(members: Sequence[Member]) -> tuple[Getter, ...]:
+    """The properties of a node with these members, in their order."""
+    found: list[Getter] = []
+    for member in members:
+        if not is_shown(member):
+            continue
+        released = "" if member.kind in (MemberKind.VALUE, MemberKind.TENSOR) else member.released
+        found.append(Getter(f"_saved_{member.variable}", member, False, released))
+        if member.kind in OWNING and member.kind is not MemberKind.SCALAR_LIST:
+            found.append(Getter(f"_raw_saved_{member.variable}", member, True, released))
+    return tuple(found)
+
+
+def is_shown(member: Member) -> bool:
+    """Whether Python sees a member."""
+    return member.kind in OWNING or (member.kind is MemberKind.VALUE and _unqualified(member.type) in SHOWN)
+
+
+def _unqualified(type_: str) -> str:
+    """A type without the namespaces of its names: ``::std::optional<at::Scalar>`` is ``optional<Scalar>``."""
+    bare = type_.replace(" ", "").replace("<::", "<").removeprefix("::")
+    for namespace in _NAMESPACES:
+        bare = bare.replace(namespace, "")
+    return bare

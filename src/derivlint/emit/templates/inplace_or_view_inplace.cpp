@@ -1,0 +1,6 @@
+{
+  at::AutoDispatchBelowADInplaceOrView guard;
+  ${call};
+}
+${versions}
+${result}

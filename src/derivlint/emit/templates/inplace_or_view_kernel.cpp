@@ -1,0 +1,4 @@
+// ${origin}
+${return_type} ${name}(${formals}) {
+  ${body}
+}

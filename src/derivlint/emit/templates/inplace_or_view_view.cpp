@@ -1,0 +1,6 @@
+auto _view = [&] {
+  at::AutoDispatchBelowADInplaceOrView guard;
+  return ${call};
+}();
+${replay}
+return as_view(${arguments});

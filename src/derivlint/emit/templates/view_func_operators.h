@@ -1,0 +1,5 @@
+#ifdef AT_PER_OPERATOR_HEADERS
+${includes}
+#else
+#include <ATen/Operators.h>
+#endif

@@ -1,0 +1,15 @@
+"""Where the documentation is on the web: the one place that says so."""
+
+from __future__ import annotations
+
+#: The page of the project.
+HOME = "https://github.com/derivlint/derivlint"
+#: Where the pages of the rules are; a page keeps its address as long as the rule has its name.
+RULE_PAGES = f"{HOME}/blob/main/docs/rules"
+#: Findings that come from no rule: from derivlint itself, and from the compiler.
+WITHOUT_PAGE = frozenset({"internal-error", "compiler-error"})
+
+
+def rule_url(name: str) -> str:
+    """The page of a rule; of a finding that comes from no rule, the page of the project."""
+    return HOME if name in WITHOUT_PAGE else f"{RULE_PAGES}/{name}.md"

@@ -1,0 +1,71 @@
+"""The formats of ``derivlint check``: their names, what they are for, and what renders them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, cast
+
+from derivlint.formats.report import Report
+
+if TYPE_CHECKING:
+    from derivlint.formats.styles import Line
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A format; its module is imported when it is used.
+
+    Attributes:
+        name: what ``--output-format`` calls it.
+        description: who reads it.
+        renderer: the function that renders it, as ``module:function``.
+        styled: whether it is for people: lines with styles instead of one text.
+    """
+
+    name: str
+    description: str
+    renderer: str
+    styled: bool = False
+
+    def render(self, report: Report) -> str:
+        """The report as text, never with styles."""
+        if self.styled:
+            from derivlint.formats.styles import plain
+
+            return "".join(f"{plain(line)}\n" for line in self.lines(report))
+        return cast(Callable[[Report], str], self._function())(report)
+
+    def lines(self, report: Report, width: int = 120, with_summary: bool = True) -> Iterator[Line]:
+        """The report as lines with styles, for a format that has them.
+
+        Args:
+            report: what to show.
+            width: the columns of the terminal.
+            with_summary: whether the last line says what was found in how much.
+        """
+        function = cast("Callable[[Report, int, bool], Iterator[Line]]", self._function())
+        return function(report, width, with_summary)
+
+    def _function(self) -> object:
+        module, _, name = self.renderer.partition(":")
+        return cast(object, getattr(import_module(f"derivlint.formats.{module}"), name))
+
+
+FORMATS: dict[str, Format] = {
+    item.name: item
+    for item in (
+        Format("text", "people: the source line with the place underlined", "text:render_text", styled=True),
+        Format("concise", "people and editors: one line for each finding", "text:render_concise", styled=True),
+        Format("json", "scripts: one document, whose shape is stable", "json_format:render_json"),
+        Format("json-lines", "scripts: a document for each finding, one a line", "json_format:render_json_lines"),
+        Format("github", "annotations of GitHub Actions", "github:render_github"),
+        Format("sarif", "SARIF 2.1.0, for code scanning", "sarif:render_sarif"),
+        Format("gitlab", "code quality reports of GitLab", "gitlab:render_gitlab"),
+        Format("junit", "test reports: JUnit XML", "junit:render_junit"),
+        Format("rdjson", "reviewdog: one document", "rdjson:render_rdjson"),
+        Format("rdjsonl", "reviewdog: a document for each finding, one a line", "rdjson:render_rdjsonl"),
+        Format("lintrunner", "lintrunner, as PyTorch uses it; always exits with 0", "lintrunner:render_lintrunner"),
+    )
+}

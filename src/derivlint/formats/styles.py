@@ -1,0 +1,31 @@
+"""Lines of text with the styles that a terminal shows them in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from derivlint.lint import Severity
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A run of text.
+
+    Attributes:
+        text: the text.
+        style: the style that a terminal shows it in; empty for plain.
+        link: the page that a terminal opens from it; empty for none.
+    """
+
+    text: str
+    style: str = ""
+    link: str = ""
+
+
+Line = list[Piece]
+STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.INFO: "bold cyan"}
+
+
+def plain(line: Line) -> str:
+    """A line without styles."""
+    return "".join(piece.text for piece in line)

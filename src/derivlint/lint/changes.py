@@ -1,0 +1,101 @@
+"""What differs between two versions of a file, entry by entry.
+
+Entries are compared as YAML values, so that moving, folding or quoting them differently changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable
+from collections.abc import Sequence as Items
+from difflib import SequenceMatcher
+
+from derivlint.lint.ownership import EntryFinder
+from derivlint.lint.suppression_comments import read_suppressions
+from derivlint.model import Entry, Model
+from derivlint.model.read import read_entries
+from derivlint.source import SourceFile
+from derivlint.yaml_reader import Document, Mapping, Node, Scalar, Sequence, read_yaml
+
+
+def changed_entries(model: Model, old: SourceFile) -> tuple[Entry, ...]:
+    """The entries of a file that are not the same in an old version of it."""
+    if old.text == model.source.text:
+        return ()
+    document = read_yaml(old)
+    before = Counter(_contents(document, tuple(read_entries(document.root, model.layout))))
+    changed = []
+    for entry, content in zip(model.all_entries, _contents(model.document, model.all_entries), strict=True):
+        before[content] -= 1
+        if before[content] < 0:
+            changed.append(entry)
+    return tuple(changed)
+
+
+def changed_functions(old: SourceFile, new: SourceFile) -> frozenset[str]:
+    """The names of the functions in a file of native functions that are new, different or gone."""
+    if old.text == new.text:
+        return frozenset()
+    before, after = _functions(old), _functions(new)
+    return frozenset(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
+
+
+def changed_lines(old: SourceFile, new: SourceFile) -> frozenset[int]:
+    """The numbers of the lines that are new or different."""
+    before, after = old.text.splitlines(), new.text.splitlines()
+    first = 0
+    while first < min(len(before), len(after)) and before[first] == after[first]:
+        first += 1
+    last = 0
+    while last < min(len(before), len(after)) - first and before[-1 - last] == after[-1 - last]:
+        last += 1
+    # only what lies between is compared, since comparing takes long
+    matcher = SequenceMatcher(
+        None, before[first : len(before) - last], after[first : len(after) - last], autojunk=False
+    )
+    changed: set[int] = set()
+    for tag, _, _, start, end in matcher.get_opcodes():
+        if tag != "equal":
+            changed.update(range(first + start + 1, first + end + 1))
+    return frozenset(changed)
+
+
+def _contents(document: Document, entries: Items[Entry]) -> list[Hashable]:
+    """What each entry says, with the suppressions in it: taking one away shows findings that it is to blame for."""
+    contents: list[Hashable] = [said(entry.node) for entry in entries]
+    suppressions = read_suppressions(document)
+    if suppressions:
+        finder = EntryFinder(entries)
+        places = {id(entry): index for index, entry in enumerate(entries)}
+        for suppression in suppressions:
+            start = suppression.comment.span.start
+            behind = len(document.source.text[:start].rstrip()) - 1
+            entry = finder.at(start) or finder.behind(start) if suppression.comment.own_line else finder.at(behind)
+            if entry is not None:
+                index = places[id(entry)]
+                contents[index] = (contents[index], tuple(name.text for name in suppression.names))
+    return contents
+
+
+def said(node: Node) -> Hashable:
+    """What a YAML node says, without its layout: blanks in texts count once."""
+    if isinstance(node, Scalar):
+        return (node.kind, " ".join(node.value.split()))
+    if isinstance(node, Sequence):
+        return tuple(map(said, node.items))
+    assert isinstance(node, Mapping)
+    return ("mapping", *((said(pair.key), said(pair.value)) for pair in node.pairs))
+
+
+def _functions(source: SourceFile) -> dict[str, Hashable]:
+    """What a file of native functions says of each function, by its name with the overload."""
+    found: dict[str, Hashable] = {}
+    root = read_yaml(source).root
+    # back ends list functions under several keys
+    lists = [pair.value for pair in root.pairs] if isinstance(root, Mapping) else [root]
+    for items in lists:
+        for item in items.items if isinstance(items, Sequence) else ():
+            func = item.get("func") if isinstance(item, Mapping) else None
+            if isinstance(func, Scalar):
+                found[func.value.partition("(")[0].strip()] = said(item)
+    return found

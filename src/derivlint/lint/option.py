@@ -1,0 +1,86 @@
+"""Options of rules: what a configuration may say to a rule, beyond whether it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+#: What an option can hold; names are those of functions, arguments, ..., or patterns of them.
+OptionValue = bool | int | str | tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One option of a rule.
+
+    Attributes:
+        name: its key in the configuration, in kebab case.
+        default: its value where nothing is said; its type is the type of the option.
+        doc: what it does, as a phrase.
+        minimum: the least number that it takes.
+        choices: the only texts that it takes; empty for any.
+    """
+
+    name: str
+    default: OptionValue
+    doc: str
+    minimum: int = 0
+    choices: tuple[str, ...] = ()
+
+
+class Options:
+    """The values of a rule's options; asking for one that the rule does not declare is a ``KeyError``."""
+
+    __slots__ = ("_values",)
+
+    def __init__(self, values: Mapping[str, OptionValue] | None = None) -> None:
+        self._values = dict(values or {})
+
+    @classmethod
+    def of(cls, options: tuple[Option, ...]) -> Options:
+        """The defaults of options."""
+        return cls({option.name: option.default for option in options})
+
+    def changed(self, values: Mapping[str, OptionValue]) -> Options:
+        """These options with other values for some."""
+        return Options({**self._values, **values})
+
+    def __getitem__(self, name: str) -> OptionValue:
+        return self._values[name]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Options) and self._values == other._values
+
+    def __hash__(self) -> int:
+        return hash(tuple(sorted(self._values)))
+
+    def __repr__(self) -> str:
+        return f"Options({self._values!r})"
+
+    def flag(self, name: str) -> bool:
+        """The value of an option that is on or off."""
+        value = self._values[name]
+        assert isinstance(value, bool)
+        return value
+
+    def number(self, name: str) -> int:
+        """The value of an option that is a number."""
+        value = self._values[name]
+        assert isinstance(value, int)
+        return value
+
+    def names(self, name: str) -> tuple[str, ...]:
+        """The value of an option that is a list of names."""
+        value = self._values[name]
+        assert isinstance(value, tuple)
+        return value
+
+    def lists(self, name: str, word: str) -> bool:
+        """Whether a list of names or patterns, such as ``my_*``, holds a word."""
+        names = self.names(name)
+        if not names:
+            return False
+        # most runs configure nothing; fnmatch is imported for those that do
+        from fnmatch import fnmatchcase
+
+        return any(fnmatchcase(word, pattern) for pattern in names)

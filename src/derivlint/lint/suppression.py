@@ -1,0 +1,298 @@
+"""What comments silence: where they stand decides what they cover.
+
+* on the line of a key, or on a line of its own directly above it: what belongs to that key, for ``name`` and for the
+  ``- `` of an entry the whole entry, for a dispatch key all its formulas;
+* behind the last line of a value, or behind the ``|`` or ``>`` of a block: the same, since the key's line has no room;
+* anything else that is found on the same line;
+* ``ignore-file`` on a line of its own that is not indented: the whole file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from derivlint.lint.diagnostic import Diagnostic
+from derivlint.lint.ownership import EntryFinder
+from derivlint.lint.suppression_comments import IGNORE_FILE, Suppression, read_suppressions
+from derivlint.model import Entry, Model
+from derivlint.source import Span
+from derivlint.source.file import BOM
+from derivlint.yaml_reader import Mapping as YamlMapping
+from derivlint.yaml_reader import Pair
+
+#: The rules that judge suppressions; a suppression of one of them would be a lie about itself.
+ABOUT_SUPPRESSIONS = (
+    "malformed-suppression",
+    "misplaced-suppression",
+    "suppression-without-reason",
+    "unknown-suppression",
+    "unused-suppression",
+)
+#: What no comment silences.
+NEVER_SILENCED = frozenset((*ABOUT_SUPPRESSIONS, "internal-error"))
+
+
+@dataclass(frozen=True, slots=True)
+class RuleNames:
+    """The names that suppressions may use.
+
+    Attributes:
+        known: everything that has a name, also what is not found by rules.
+        renamed: former names with the present ones.
+    """
+
+    known: frozenset[str]
+    renamed: Mapping[str, str] = field(default_factory=dict)
+
+    def present(self, name: str) -> str:
+        """What a rule is called now."""
+        return self.renamed.get(name, name)
+
+
+#: Where no names are known: all are taken as they are.
+NO_NAMES = RuleNames(frozenset())
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What a suppression covers.
+
+    Attributes:
+        line: the line that it stands on or above, None for the whole file.
+        entry: the entry; None where the line belongs to none.
+        place: the range of the pair of key and value; None for the whole entry.
+        dispatch: the dispatch key of the pair, if it holds formulas.
+        key: the key of the formula, if it is one.
+    """
+
+    line: Span | None
+    entry: Entry | None = None
+    place: Span | None = None
+    dispatch: str | None = None
+    key: str | None = None
+
+    def covers(self, diagnostic: Diagnostic, owner: Entry | None) -> bool:
+        """Whether a diagnostic, which is about the entry ``owner``, is in it."""
+        line, place, start = self.line, self.place, diagnostic.span.start
+        if line is None or line.start <= start < line.end:
+            return True
+        if self.entry is None or owner is not self.entry:
+            return False
+        if place is None or place.start <= start < place.end:
+            return True
+        if self.dispatch is None or diagnostic.dispatch != self.dispatch:
+            return False
+        return self.key is None or diagnostic.key == self.key
+
+    @property
+    def part(self) -> tuple[Entry | None, Span | None] | None:
+        """The part of the file that it covers, apart from what else is on its line; None for the whole file."""
+        return None if self.line is None else (self.entry, self.place)
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedSuppression:
+    """A suppression and what it covers, None where it stands at no place for it."""
+
+    suppression: Suppression
+    scope: Scope | None
+
+    @property
+    def entry(self) -> Entry | None:
+        """The entry that it is about."""
+        return self.scope.entry if self.scope is not None else None
+
+
+class Suppressions:
+    """The suppressions of a file.
+
+    Attributes:
+        model: the file.
+        placed: each with what it covers, in file order.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.placed: tuple[PlacedSuppression, ...] = tuple(
+            PlacedSuppression(suppression, self._scope(suppression))
+            for suppression in read_suppressions(model.document)
+        )
+
+    @cached_property
+    def finder(self) -> EntryFinder:
+        """The entries by place and by name."""
+        return EntryFinder(self.model.all_entries)
+
+    def matches(
+        self, diagnostics: Iterable[Diagnostic], names: RuleNames = NO_NAMES
+    ) -> dict[Diagnostic, tuple[int, ...]]:
+        """The diagnostics that are silenced, each with the indices of the suppressions that do it."""
+        # a scope is looked for by what it can cover: the file, an entry, a line
+        scopes: dict[tuple[str, object], list[tuple[int, Scope]]] = {}
+        for index, placed in enumerate(self.placed):
+            scope = placed.scope
+            if scope is not None and placed.suppression.malformed is None:
+                parts = {None} if scope.line is None else {scope.line.start, scope.entry}
+                for name in {names.present(name.text) for name in placed.suppression.names} - NEVER_SILENCED:
+                    for part in parts:
+                        scopes.setdefault((name, part), []).append((index, scope))
+        rules = {rule for rule, _ in scopes}
+        found: dict[Diagnostic, tuple[int, ...]] = {}
+        for diagnostic in diagnostics:
+            if diagnostic.rule in rules:
+                by = self._covering(diagnostic, scopes)
+                if by:
+                    found[diagnostic] = by
+        return found
+
+    def _covering(
+        self, diagnostic: Diagnostic, scopes: dict[tuple[str, object], list[tuple[int, Scope]]]
+    ) -> tuple[int, ...]:
+        """The indices of the suppressions that cover a diagnostic."""
+        source = self.model.source
+        owner = self.finder.owner(diagnostic)
+        line = source.line_starts[source.position(diagnostic.span.start).line - 1]
+        parts: tuple[object, ...] = (None, line) if owner is None else (None, line, owner)
+        near = (item for part in parts for item in scopes.get((diagnostic.rule, part), ()))
+        return tuple(sorted({index for index, scope in near if scope.covers(diagnostic, owner)}))
+
+    def _scope(self, suppression: Suppression) -> Scope | None:
+        comment = suppression.comment
+        source = self.model.source
+        if suppression.kind == IGNORE_FILE:
+            in_margin = source.text[: comment.span.start][-1:] in ("", "\n", "\r", BOM)
+            return Scope(None) if comment.own_line and in_margin else None
+        probe = self._below(comment.span.start) if comment.own_line else self._before(comment.span.start)
+        return self.scope_at(probe) if probe is not None else None
+
+    def _before(self, offset: int) -> int | None:
+        """The last character before a comment on its line."""
+        return len(self.model.source.text[:offset].rstrip()) - 1
+
+    def _below(self, offset: int) -> int | None:
+        """The first character of the line that a comment stands above; None where a blank line comes between."""
+        source = self.model.source
+        number = source.position(offset).line + 1
+        while number <= len(source.line_starts):
+            text = source.line(number)
+            stripped = text.strip()
+            if not stripped or stripped == "---":
+                return None
+            if not stripped.startswith("#"):
+                return source.line_starts[number - 1] + len(text) - len(text.lstrip())
+            number += 1
+        return None
+
+    def scope_at(self, probe: int) -> Scope | None:
+        """What a comment behind or above a character covers."""
+        source = self.model.source
+        number = source.position(probe).line
+        starts = source.line_starts
+        line = Span(starts[number - 1], starts[number] if number < len(starts) else len(source.text) + 1)
+        entry = self.finder.at(probe)
+        if entry is None:
+            following = self.finder.behind(probe)
+            # only the "- " of the item, and what may stand behind it, is between
+            if (
+                following is not None
+                and source.text[probe] == "-"
+                and _is_gap(source.text[probe : following.span.start])
+            ):
+                return Scope(line, following)
+            # an item that is no YAML has no entry, but what is wrong with it can be silenced on its line
+            return Scope(line) if self.model.document.problems else None
+        mapping = entry.mapping
+        pair = _pair_at(mapping, probe) if mapping is not None else None
+        if pair is None or pair.value is entry.name or pair.key is entry.misnamed:
+            return Scope(line, entry)
+        dispatch, key = _formulas_of(entry, pair)
+        place = pair.span
+        return Scope(line, entry, Span(place.start, max(place.end, place.start + 1)), dispatch, key)
+
+
+def _is_gap(text: str) -> bool:
+    return all(not line.partition("#")[0].strip(" \t-") for line in text.splitlines())
+
+
+def _pair_at(mapping: YamlMapping, offset: int) -> Pair | None:
+    """The innermost pair that a character belongs to."""
+    found = None
+    while True:
+        inner: Pair | None = None
+        for pair in mapping.pairs:
+            span = pair.span
+            # in block style the pair ends with its line: an alias or nothing may be its value
+            if span.start <= offset and (offset < span.end or not mapping.flow):
+                inner = pair
+        if inner is None:
+            return found
+        found = inner
+        value = inner.value
+        if not (isinstance(value, YamlMapping) and value.start >= inner.key.end and value.start <= offset < value.end):
+            return found
+        mapping = value
+
+
+def _formulas_of(entry: Entry, pair: Pair) -> tuple[str | None, str | None]:
+    """The dispatch key and the key that a pair stands for."""
+    for body in entry.bodies:
+        if body.key_node is pair.key:
+            return body.key, None
+        for line in body.lines:
+            if line.key is pair.key:
+                return body.key, line.key_text
+    return None, None
+
+
+def suppressions_of(model: Model) -> Suppressions:
+    """The suppressions of a file, read once."""
+    return model.once(Suppressions, lambda: Suppressions(model))
+
+
+class SuppressionsInUse:
+    """Suppressions with what came of them in a run: what the rules about suppressions are asked about.
+
+    Attributes:
+        model: the file.
+        placed: the suppressions.
+        names: the names of all rules that there are.
+        ran: the names of the rules that ran to their end.
+        used: for each suppression the rules of which it silenced something.
+    """
+
+    def __init__(self, model: Model, diagnostics: Iterable[Diagnostic], names: RuleNames, ran: frozenset[str]) -> None:
+        suppressions = suppressions_of(model)
+        self.model = model
+        self.placed = suppressions.placed
+        self.names = names
+        self.ran = ran
+        self.used: tuple[set[str], ...] = tuple(set() for _ in self.placed)
+        for diagnostic, by in suppressions.matches(diagnostics, names).items():
+            for index in by:
+                self.used[index].add(diagnostic.rule)
+
+    def is_known(self, name: str) -> bool:
+        """Whether a rule is called so, or was once."""
+        return name in self.names.known or name in self.names.renamed or name in NEVER_SILENCED
+
+    def unused_names(self, index: int) -> tuple[int, ...]:
+        """The positions of the names that silence nothing, or are there twice, though their rules ran."""
+        placed = self.placed[index]
+        if placed.scope is None or placed.suppression.malformed is not None:
+            return ()
+        names = [self.names.present(name.text) for name in placed.suppression.names]
+        return tuple(
+            position
+            for position, name in enumerate(names)
+            if name in names[:position] or (name in self.ran - NEVER_SILENCED and name not in self.used[index])
+        )
+
+
+def unsuppressed(
+    model: Model, diagnostics: tuple[Diagnostic, ...], names: RuleNames = NO_NAMES
+) -> tuple[Diagnostic, ...]:
+    """The diagnostics that no comment of the file silences."""
+    silenced = suppressions_of(model).matches(diagnostics, names)
+    return tuple(item for item in diagnostics if item not in silenced) if silenced else diagnostics

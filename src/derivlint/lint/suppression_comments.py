@@ -1,0 +1,239 @@
+"""Comments that silence findings: finding them in a file, and reading them.
+
+``# derivlint: ignore[rule, rule] reason`` and ``# derivlint: ignore-file[rule] reason``. What they cover is
+:mod:`derivlint.lint.suppression`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from derivlint.lint.wording import closest, quoted
+from derivlint.source import Span
+from derivlint.source.file import BOM
+from derivlint.yaml_reader import Document, Mapping, Node, Scalar, Sequence
+from derivlint.yaml_reader.decode import BREAKS
+
+IGNORE = "ignore"
+IGNORE_FILE = "ignore-file"
+#: What other linters call it.
+_FOREIGN = ("disable", "noqa", "nolint", "suppress", "allow")
+_FORM = 'write "# derivlint: ignore[rule, rule] reason"'
+
+
+@lru_cache(maxsize=1)
+def _head() -> re.Pattern[str]:
+    """What begins a suppression: the number sign, the name, the colon and the word behind it."""
+    return re.compile(r"(?<![^\s\ufeff])#[ \t]*(derivlint)\b([ \t]*:)?[ \t]*([^\s\[\],:#]*)", re.IGNORECASE)
+
+
+@lru_cache(maxsize=1)
+def _comment_start() -> re.Pattern[str]:
+    return re.compile(r"(?<![^\s\ufeff])#")
+
+
+@lru_cache(maxsize=1)
+def _comment_end() -> re.Pattern[str]:
+    return re.compile(rf"[{BREAKS}]|\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Comment:
+    """A comment of a YAML file.
+
+    Attributes:
+        span: from the number sign to the end of the line.
+        own_line: whether nothing else stands on its line.
+    """
+
+    span: Span
+    own_line: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SuppressedName:
+    """The name of a rule in a suppression, with its place."""
+
+    text: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Malformed:
+    """What keeps a comment from being a suppression.
+
+    Attributes:
+        message: the fact.
+        help: the cure.
+        span: the place.
+        instead: what the comment should begin with, to stand in the place of ``Suppression.head``; None if not known.
+    """
+
+    message: str
+    help: str
+    span: Span
+    instead: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Suppression:
+    """A comment, or a part of one, that silences findings or is meant to.
+
+    Attributes:
+        comment: the comment.
+        span: from the number sign to the end of the reason.
+        head: from the number sign to the closing bracket.
+        kind: ``ignore`` or ``ignore-file``; empty for anything else.
+        names: the rules; empty where it is malformed.
+        inside: the text between the brackets; an empty range where there are none.
+        reason: what stands behind the brackets.
+        malformed: what is wrong with it; then it silences nothing.
+    """
+
+    comment: Comment
+    span: Span
+    head: Span
+    kind: str
+    names: tuple[SuppressedName, ...]
+    inside: Span
+    reason: str
+    malformed: Malformed | None = None
+
+
+def read_suppressions(document: Document) -> tuple[Suppression, ...]:
+    """The suppressions of a file, in order, malformed ones as well."""
+    text = document.source.text
+    if "derivlint" not in text.lower():
+        return ()
+    found: list[Suppression] = []
+    lines = dict.fromkeys(document.source.position(match.start()).line for match in _head().finditer(text))
+    for line in lines:
+        comment = comment_on_line(document, line)
+        if comment is not None:
+            found.extend(_suppressions(text, comment))
+    return tuple(found)
+
+
+def comment_on_line(document: Document, number: int) -> Comment | None:
+    """The comment on a line (from 1), None where there is none."""
+    text = document.source.text
+    line = document.source.line_starts[number - 1]
+    end = line + len(document.source.line(number))
+    for match in _comment_start().finditer(text, line, end):
+        start = match.start()
+        if not _in_scalar(document.root, text, start):
+            stop = _comment_end().search(text, start)
+            assert stop is not None
+            before = text[line:start].removeprefix(BOM if line == 0 else "")
+            return Comment(Span(start, stop.start()), not before.strip())
+    return None
+
+
+def _in_scalar(root: Node | None, text: str, offset: int) -> bool:
+    """Whether a character belongs to a scalar; the header of a block has comments, its text has none."""
+    todo = [root] if root is not None else []
+    while todo:
+        node = todo.pop()
+        if not node.start <= offset < node.end:
+            continue
+        if isinstance(node, Scalar):
+            is_block = node.style in ("literal", "folded")
+            return not is_block or any(char in BREAKS for char in text[node.start : offset])
+        if isinstance(node, Sequence):
+            todo.extend(node.items)
+        elif isinstance(node, Mapping):
+            todo.extend(part for pair in node.pairs for part in pair)
+    return False
+
+
+def _suppressions(text: str, comment: Comment) -> Iterator[Suppression]:
+    start, end = comment.span
+    heads = list(_head().finditer(text, start, end))
+    for head, behind in zip(heads, [*(match.start() for match in heads[1:]), end], strict=True):
+        suppression = _read(text, comment, head, behind)
+        if suppression is not None:
+            yield suppression
+
+
+def _read(text: str, comment: Comment, match: re.Match[str], end: int) -> Suppression | None:
+    """What a comment that begins with ``# derivlint`` says; None where that is prose."""
+    end = match.end() + len(text[match.end() : end].rstrip())
+    word, after = match.group(3), match.end()
+    opening = after + len(text[after:end]) - len(text[after:end].lstrip(" \t"))
+    has_bracket = text[opening : opening + 1] == "[" and opening < end
+    if match.group(2) is None and not (has_bracket and word.lower() in (IGNORE, IGNORE_FILE)):
+        return None
+    start = match.start()
+    word_span = Span(match.start(3), after) if word else Span(start, after)
+    kind = word.lower() if word.lower() in (IGNORE, IGNORE_FILE) else ""
+    nowhere = Span(after, after)
+    if not kind:
+        near = IGNORE if word.lower() in _FOREIGN else closest(word, (IGNORE, IGNORE_FILE)) if word else None
+        help_text = f"did you mean {quoted(near)}?" if near is not None else _FORM
+        message = f"{quoted(word)} is nothing that a comment can ask for" if word else "the comment asks for nothing"
+        problem = Malformed(message, help_text, word_span, f"# derivlint: {near}" if near and has_bracket else None)
+        head = Span(start, after)
+        return Suppression(comment, Span(start, end), head, "", (), nowhere, "", problem)
+    closing = text.find("]", opening, end) if has_bracket else -1
+    if not has_bracket:
+        problem = Malformed(f"{quoted(kind)} names no rule", f'write "{kind}[rule, rule] reason"', word_span)
+        return Suppression(comment, Span(start, end), Span(start, after), kind, (), nowhere, "", problem)
+    if closing < 0:
+        return _unclosed(text, comment, Span(start, end), opening, kind)
+    inside = Span(opening + 1, closing)
+    names = tuple(_names(text, inside))
+    reason = text[closing + 1 : end].strip()
+    head = Span(start, closing + 1)
+    problem_or_none = _slip(text, match, opening, closing, end, kind, names)
+    return Suppression(comment, Span(start, end), head, kind, names, inside, reason, problem_or_none)
+
+
+def _unclosed(text: str, comment: Comment, span: Span, opening: int, kind: str) -> Suppression:
+    written = re.compile(r"[ \t]*[a-z0-9-]+(?:[ \t]*,[ \t]*[a-z0-9-]+)*").match(text, opening + 1, span.end)
+    stop = written.end() if written is not None else opening + 1
+    instead = f"# derivlint: {kind}[{text[opening + 1 : stop].strip()}]" if written is not None else None
+    problem = Malformed('the "[" is never closed', 'close it with "]"', Span(opening, opening + 1), instead)
+    return Suppression(comment, span, Span(span.start, stop), kind, (), Span(stop, stop), "", problem)
+
+
+def _slip(
+    text: str,
+    match: re.Match[str],
+    opening: int,
+    closing: int,
+    end: int,
+    kind: str,
+    names: tuple[SuppressedName, ...],
+) -> Malformed | None:
+    """What is wrong with a comment that says all there is to say."""
+    written = [name.text for name in names if name.text]
+    instead = f"# derivlint: {kind}[{', '.join(written)}]" if written else None
+    whole = Span(match.start(), closing + 1)
+    if not written:
+        return Malformed(f"{quoted(kind)} names no rule", f'write "{kind}[rule, rule] reason"', whole)
+    for name in names:
+        if name.text in ("*", "all"):
+            return Malformed(f"{quoted(name.text)} is no rule", "name each rule", name.span)
+        if not name.text:
+            return Malformed("a name is missing beside a comma", "delete the comma", whole, instead)
+    if match.group(2) is None:
+        return Malformed('the ":" behind "derivlint" is missing', "add it", whole, instead)
+    if match.group(1) != "derivlint" or match.group(3) != kind:
+        return Malformed(f"suppressions are written small, {quoted('derivlint: ' + kind)}", _FORM, whole, instead)
+    if opening > match.end():
+        return Malformed(f'blanks stand between {quoted(kind)} and "["', "delete them", whole, instead)
+    if closing + 1 < end and text[closing + 1] not in " \t":
+        return Malformed('a blank is missing behind "]"', "add it", whole, f"{instead} ")
+    return None
+
+
+def _names(text: str, inside: Span) -> Iterator[SuppressedName]:
+    start = inside.start
+    for piece in text[inside.start : inside.end].split(","):
+        name = piece.strip()
+        begin = start + len(piece) - len(piece.lstrip()) if name else start
+        yield SuppressedName(name, Span(begin, begin + len(name)))
+        start += len(piece) + 1

@@ -1,0 +1,157 @@
+"""Baselines as files: reading, judging whether they are stale, and writing."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator
+from pathlib import Path
+
+from derivlint.lint import Diagnostic
+from derivlint.lint.baseline import (
+    NEVER_KNOWN,
+    Baseline,
+    BaselineError,
+    entry_of,
+    read_baseline,
+    render_baseline,
+)
+from derivlint.lint.fingerprint import Identity
+from derivlint.lint.wording import counted, quoted
+from derivlint.project.errors import InputError
+from derivlint.source import SourceFile, replace_file
+
+#: How many stale findings are told one by one.
+MAX_TOLD = 5
+
+
+class BaselineFile:
+    """A baseline and what the files of a run have to do with it.
+
+    Attributes:
+        path: the file.
+        baseline: what it holds.
+    """
+
+    def __init__(self, path: Path, baseline: Baseline) -> None:
+        self.path = path
+        self.baseline = baseline
+        self._ran: dict[str, frozenset[str]] = {}
+        self._wanted: dict[str, Counter[Identity]] = {}
+
+    @classmethod
+    def read(cls, path: Path, *, may_be_missing: bool = False) -> BaselineFile:
+        """Read a baseline.
+
+        Args:
+            path: the file.
+            may_be_missing: whether a missing file is an empty baseline.
+
+        Raises:
+            InputError: it cannot be read, or is no baseline.
+        """
+        try:
+            text = path.read_text(encoding="utf-8")
+        except FileNotFoundError as error:
+            if may_be_missing:
+                return cls(path, Baseline())
+            raise InputError(f'there is no baseline "{path}"; --update-baseline writes one') from error
+        except (OSError, ValueError) as error:
+            raise InputError(f'cannot read "{path}": {getattr(error, "strerror", None) or error}') from error
+        try:
+            return cls(path, read_baseline(text))
+        except BaselineError as error:
+            raise InputError(f'"{path}" is no baseline that can be read: {error}') from error
+
+    def name_of(self, source: SourceFile) -> str:
+        """The name of a checked file in the baseline: relative to the baseline, with slashes."""
+        folder = os.path.realpath(self.path.parent)
+        try:
+            name = os.path.relpath(os.path.realpath(source.path), folder)
+        except ValueError:
+            # on another drive
+            name = os.path.realpath(source.path)
+        return name.replace(os.sep, "/")
+
+    def unknown(
+        self, diagnostics: tuple[Diagnostic, ...], source: SourceFile, ran: Collection[str]
+    ) -> tuple[Diagnostic, ...]:
+        """The diagnostics of a file that the baseline does not know.
+
+        Args:
+            diagnostics: what was found, sorted.
+            source: the file.
+            ran: the rules that ran; findings of others are not missed.
+        """
+        name = self.name_of(source)
+        self._ran[name] = frozenset(ran)
+        return self.baseline.unknown(diagnostics, source, name)
+
+    def want(
+        self, diagnostics: tuple[Diagnostic, ...], source: SourceFile, shows: Callable[[Diagnostic], bool]
+    ) -> tuple[Diagnostic, ...]:
+        """Remember the findings of a file that an update is to write.
+
+        Args:
+            diagnostics: what was found.
+            source: the file.
+            shows: whether a finding is shown at all; what nobody sees does not become known.
+
+        Returns:
+            those that are not written.
+        """
+        name = self.name_of(source)
+        wanted = {item for item in diagnostics if item.rule not in NEVER_KNOWN and shows(item)}
+        self._wanted[name] = Counter(entry_of(item, source, name) for item in wanted)
+        return tuple(item for item in diagnostics if item not in wanted)
+
+    @property
+    def stale(self) -> Counter[Identity]:
+        """What does not occur any more."""
+        return self.baseline.stale(self._ran, self._ran, lambda name: (self.path.parent / name).exists())
+
+    def stale_lines(self) -> Iterator[str]:
+        """What to tell of stale findings; nothing where there are none."""
+        stale = self.stale
+        if not stale:
+            return
+        number = sum(stale.values())
+        verb = "occurs" if number == 1 else "occur"
+        fact = f'{counted(number, "finding")} of the baseline "{self.path}" {verb} no more'
+        yield f"{fact}; --prune-baseline removes {'it' if number == 1 else 'them'}"
+        for key, _ in sorted(stale.items())[:MAX_TOLD]:
+            of = f" of {quoted(key.entry)}" if key.entry else ""
+            where = f", {quoted(key.key)}" if key.key else ""
+            yield f"  {key.path}: {key.rule}{of}{where}: {key.text}"
+        if len(stale) > MAX_TOLD:
+            yield f"  and {len(stale) - MAX_TOLD:,} more"
+
+    def prune(self) -> int:
+        """Write the baseline without what is stale; how many findings that were.
+
+        Raises:
+            InputError: it cannot be written.
+        """
+        stale = self.stale
+        if stale:
+            self._write(Baseline(self.baseline.known - stale))
+        return sum(stale.values())
+
+    def update(self) -> int:
+        """Write the baseline with what was found; how many findings it has then.
+
+        Raises:
+            InputError: it cannot be written.
+        """
+        found: Counter[Identity] = Counter()
+        for wanted in self._wanted.values():
+            found += wanted
+        updated = self.baseline.updated(found, self.stale)
+        self._write(updated)
+        return sum(updated.known.values())
+
+    def _write(self, baseline: Baseline) -> None:
+        try:
+            replace_file(self.path, render_baseline(baseline).encode("utf-8", "backslashreplace"))
+        except OSError as error:
+            raise InputError(f'cannot write "{self.path}": {error.strerror or error}') from error

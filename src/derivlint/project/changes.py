@@ -1,0 +1,81 @@
+"""What changed since a revision: findings of the rest are none of a reviewer's business.
+
+An entry has changed where it says something else, and where one of its functions does in a file of native functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from pathlib import Path
+
+from derivlint.lint import Diagnostic
+from derivlint.lint.changes import changed_entries, changed_functions, changed_lines
+from derivlint.lint.ownership import EntryFinder
+from derivlint.model import Entry, Model
+from derivlint.project.errors import InputError
+from derivlint.project.git import Revision
+from derivlint.source import SourceFile
+
+
+class Changes:
+    """Tells which findings of a file are about something that changed."""
+
+    def __init__(self, name: str) -> None:
+        """Compare with a revision; whether there is one shows when a file is asked about."""
+        self._find: Callable[[Path], Revision] = cache(lambda folder: Revision(name, folder))
+        self._changed_functions: Callable[[Path], frozenset[str]] = cache(self._functions_of)
+
+    def about_changes(
+        self, model: Model, diagnostics: Sequence[Diagnostic], path: Path, native_functions: Iterable[Path] = ()
+    ) -> tuple[Diagnostic, ...]:
+        """The findings in entries that changed; those that belong to no entry, where their first line changed.
+
+        Args:
+            model: the file as it is.
+            diagnostics: what was found in it.
+            path: the file.
+            native_functions: the files of native functions that it is judged against.
+
+        Raises:
+            InputError: there is no git, no repository, or no such revision.
+        """
+        before = self._find(path.resolve().parent).text_of(path)
+        if before is None:
+            return tuple(diagnostics)
+        old = SourceFile.from_bytes(model.source.path, before)
+        changed = set(map(id, changed_entries(model, old)))
+        functions = frozenset[str]().union(*map(self._changed_functions, native_functions))
+        finder = EntryFinder(model.all_entries)
+        lines: frozenset[int] | None = None
+        found = []
+        for diagnostic in diagnostics:
+            owner = finder.owner(diagnostic)
+            if owner is not None:
+                if id(owner) in changed or (functions and _serves(model, owner, functions)):
+                    found.append(diagnostic)
+                continue
+            if lines is None:
+                lines = changed_lines(old, model.source)
+            if model.source.position(diagnostic.span.start).line in lines:
+                found.append(diagnostic)
+        return tuple(found)
+
+    def _functions_of(self, path: Path) -> frozenset[str]:
+        """The functions of a file that changed; none for a file that the repository did not have.
+
+        An installed file of native functions, for example, belongs to no revision.
+        """
+        try:
+            before = self._find(path.resolve().parent).text_of(path)
+        except InputError:
+            return frozenset()
+        if before is None:
+            return frozenset()
+        return changed_functions(SourceFile.from_bytes(str(path), before), SourceFile.read(path))
+
+
+def _serves(model: Model, entry: Entry, functions: frozenset[str]) -> bool:
+    if entry.operator in functions:
+        return True
+    return any(str(match.function.schema.name) in functions for match in model.functions_of(entry))

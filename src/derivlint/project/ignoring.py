@@ -1,0 +1,74 @@
+"""Adding suppressions to a file for everything that is found in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from derivlint.lint import Diagnostic
+from derivlint.lint.suppression import NEVER_SILENCED
+from derivlint.lint.suppression_edits import ignore_edits
+from derivlint.project.check import CheckedFile
+from derivlint.project.errors import InputError
+from derivlint.source import SourceFile
+
+#: Checks a text.
+Checker = Callable[[SourceFile], CheckedFile]
+
+
+@dataclass(frozen=True, slots=True)
+class IgnoredFile:
+    """A file with suppressions for what was found in it.
+
+    Attributes:
+        source: the file as it is then.
+        checked: the check of it.
+        silenced: what the suppressions are for.
+    """
+
+    source: SourceFile
+    checked: CheckedFile
+    silenced: tuple[Diagnostic, ...]
+
+
+def add_ignores(checked: CheckedFile, check: Checker, reason: str = "") -> IgnoredFile:
+    """Add a suppression for every finding that is shown, as far as it can be suppressed.
+
+    Only comments are added; that the text says the same, and that the findings are gone, is checked.
+
+    Args:
+        checked: the check of the file.
+        check: checks a text in the same way.
+        reason: the text behind the names, one line.
+
+    Raises:
+        InputError: the file is no YAML, or a comment cannot silence what was found.
+    """
+    model = checked.model
+    path = model.source.path
+    if model.document.problems:
+        raise InputError(f'"{path}" is no valid YAML, so no comments are added to it')
+    wanted = tuple(item for item in checked.shown if item.rule not in NEVER_SILENCED)
+    if not wanted:
+        return IgnoredFile(model.source, checked, ())
+    text = model.source.text
+    for edit in reversed(ignore_edits(model, wanted, reason)):
+        text = text[: edit.span.start] + edit.text + text[edit.span.end :]
+    source = SourceFile(path, text)
+    after = check(source)
+    left = [item for item in after.shown if item.rule not in NEVER_SILENCED]
+    if left or not says_the_same(checked, after):
+        where = left[0] if left else wanted[0]
+        line, _ = (after if left else checked).model.source.position(where.span.start)
+        raise InputError(f'no comment can silence "{where.rule}" in line {line} of "{path}"; nothing was written')
+    return IgnoredFile(source, after, wanted)
+
+
+def says_the_same(before: CheckedFile, after: CheckedFile) -> bool:
+    """Whether two texts have the same YAML values."""
+    from derivlint.lint.changes import said
+
+    first, second = before.model.document, after.model.document
+    if first.root is None or second.root is None or second.problems:
+        return first.root is second.root
+    return said(first.root) == said(second.root)

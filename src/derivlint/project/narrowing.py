@@ -1,0 +1,86 @@
+"""What of the findings of a file is left: without what comments silence, what is known, and what did not change."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from derivlint.lint import Diagnostic
+from derivlint.lint.suppression import RuleNames, unsuppressed
+from derivlint.model import Model
+from derivlint.project.settings import Settings
+from derivlint.rules import BESIDES, NAMES, RENAMED
+
+if TYPE_CHECKING:
+    # few runs have a baseline or ask git
+    from derivlint.project.baselines import BaselineFile
+    from derivlint.project.changes import Changes
+
+
+@dataclass(frozen=True, slots=True)
+class Narrowed:
+    """What is left of the findings of a file.
+
+    Attributes:
+        kept: the findings that are left.
+        suppressed: how many that would be shown comments silence.
+        baselined: how many of the others are in the baseline.
+        unchanged: how many of the rest are in entries that did not change.
+    """
+
+    kept: tuple[Diagnostic, ...]
+    suppressed: int = 0
+    baselined: int = 0
+    unchanged: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Narrowing:
+    """How findings are narrowed down.
+
+    Attributes:
+        comments: whether comments silence findings.
+        baseline: the findings that are known.
+        updates_baseline: whether what is found becomes known.
+        changes: where only findings about changes are wanted, what tells them from others.
+        native_functions: the files whose changes count.
+    """
+
+    comments: bool = True
+    baseline: BaselineFile | None = None
+    updates_baseline: bool = False
+    changes: Changes | None = None
+    native_functions: tuple[Path, ...] = ()
+
+    def apply(self, model: Model, found: tuple[Diagnostic, ...], settings: Settings, ran: Collection[str]) -> Narrowed:
+        """What is left of the findings of a file.
+
+        Args:
+            model: the file.
+            found: the findings, sorted.
+            settings: what is shown at all; the rest does not become known.
+            ran: the rules that ran.
+
+        Raises:
+            InputError: changes are asked for and cannot be found out.
+        """
+        uncommented = unsuppressed(model, found, rule_names(ran)) if self.comments else found
+        unknown = uncommented
+        if self.baseline is not None:
+            unknown = self.baseline.unknown(uncommented, model.source, ran)
+            if self.updates_baseline:
+                unwritten = set(self.baseline.want(uncommented, model.source, settings.shows))
+                unknown = tuple(item for item in unknown if item in unwritten)
+        kept = unknown
+        if self.changes is not None:
+            kept = self.changes.about_changes(model, unknown, Path(model.source.path), self.native_functions)
+        # what nobody would see in any case is not counted
+        shown = [sum(map(settings.shows, items)) for items in (found, uncommented, unknown, kept)]
+        return Narrowed(kept, shown[0] - shown[1], shown[1] - shown[2], shown[2] - shown[3])
+
+
+def rule_names(ran: Collection[str] = ()) -> RuleNames:
+    """The names that suppressions may use: those of all rules, and of those that ran."""
+    return RuleNames(frozenset((*NAMES, *BESIDES, *ran)), RENAMED)

@@ -1,0 +1,26 @@
+"""Conventions that the derivatives files of a project follow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from derivlint.model import LAYOUTS, Layout
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """What holds for all derivatives files of a project.
+
+    Attributes:
+        layout: how they hold their entries.
+        native_functions: the names of the files of native functions that may stand beside them, and that say which
+            kernels the project has beside PyTorch's operators.
+    """
+
+    layout: Layout
+    native_functions: tuple[str, ...] = ()
+
+
+PRESETS = {
+    "torch_npu": Preset(LAYOUTS["torch_npu"], ("op_plugin_functions.yaml", "npu_native_functions.yaml")),
+}

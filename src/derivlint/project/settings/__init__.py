@@ -1,0 +1,18 @@
+"""Configuration: what ``[tool.derivlint]`` says, and what the command line says instead."""
+
+from derivlint.project.settings.document import ConfigurationError, Mistake
+from derivlint.project.settings.lookup import SettingsOfFiles, find_settings
+from derivlint.project.settings.reading import OWN_FILE, PYPROJECT
+from derivlint.project.settings.selection import unknown_rule
+from derivlint.project.settings.settings import Settings
+
+__all__ = [
+    "OWN_FILE",
+    "PYPROJECT",
+    "ConfigurationError",
+    "Mistake",
+    "Settings",
+    "SettingsOfFiles",
+    "find_settings",
+    "unknown_rule",
+]

@@ -1,0 +1,195 @@
+"""A configuration as a document: its values with their places, and the mistakes that are found in them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from derivlint.project.errors import InputError
+from derivlint.project.settings.positions import Place, Way, places
+from derivlint.source import SourceFile, Span
+from derivlint.source.file import BOM
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """Something in a configuration that cannot be.
+
+    Attributes:
+        document: the name of the document that holds it; empty for options of the command line.
+        line: the line, counted from 1.
+        column: the column in code points, counted from 1.
+        message: what is wrong.
+    """
+
+    document: str
+    line: int
+    column: int
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.document}:{self.line}:{self.column}: {self.message}" if self.document else self.message
+
+
+class ConfigurationError(InputError):
+    """A configuration with mistakes, all of which are told.
+
+    Attributes:
+        mistakes: the mistakes.
+    """
+
+    def __init__(self, mistakes: Iterable[Mistake]) -> None:
+        self.mistakes = tuple(dict.fromkeys(mistakes))
+        super().__init__(*map(str, self.mistakes))
+
+
+def load_toml(text: str) -> dict[str, Any]:
+    """Parse TOML.
+
+    Raises:
+        ValueError: it is no TOML.
+        RecursionError: it is nested too deep.
+    """
+    toml = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
+    parsed: dict[str, Any] = toml.loads(text)
+    return parsed
+
+
+@dataclass(slots=True, eq=False)
+class Notes:
+    """What there is to say of documents beside their values.
+
+    Attributes:
+        mistakes: what makes the run fail.
+        warnings: what still works, but is not as it should be.
+    """
+
+    mistakes: list[Mistake] = field(default_factory=list)
+    warnings: list[Mistake] = field(default_factory=list)
+
+    def check(self) -> None:
+        """Raise what is wrong.
+
+        Raises:
+            ConfigurationError: there are mistakes.
+        """
+        if self.mistakes:
+            raise ConfigurationError(self.mistakes)
+
+
+class Document:
+    """The text of a configuration, parsed.
+
+    Attributes:
+        name: what messages call it.
+        folder: what its paths are relative to.
+        data: the whole document.
+        path: the file, None for a document that is none.
+        notes: where its mistakes and warnings go.
+    """
+
+    def __init__(self, name: str, text: str, folder: Path, notes: Notes, path: Path | None = None) -> None:
+        """Parse a text; where it is no TOML, that is noted and the document is empty."""
+        self.name = name
+        self.folder = folder
+        self.notes = notes
+        self.path = path
+        # the parser refuses the byte order mark that some editors write
+        self._source = SourceFile(name, text.removeprefix(BOM))
+        self.data: dict[str, Any] = {}
+        try:
+            self.data = load_toml(self._source.text)
+        except ValueError as error:
+            notes.mistakes.append(self._syntax_error(str(error)))
+        except RecursionError:
+            notes.mistakes.append(Mistake(name, 1, 1, "is nested too deep"))
+
+    def _syntax_error(self, message: str) -> Mistake:
+        """The parser's message, which ends with ``(at line 1, column 2)`` or ``(at end of document)``."""
+        fact, _, where = message.rpartition(" (at ")
+        words = where.rstrip(")").replace(",", "").split()
+        if len(words) == 4 and words[1].isdigit() and words[3].isdigit():
+            return Mistake(self.name, int(words[1]), int(words[3]), f"no valid TOML: {_lower(fact)}")
+        end = self._source.position(len(self._source.text))
+        return Mistake(self.name, end.line, end.column, f"no valid TOML: {_lower(fact or message)}")
+
+    @cached_property
+    def places(self) -> dict[Way, Place]:
+        """The places of all keys and values; made only when something is to be said of one."""
+        try:
+            return places(self._source.text, load_toml)
+        except RecursionError:
+            return {}
+
+    def place(self, way: Way, *, key: bool) -> tuple[int, int]:
+        """Line and column of a key or of a value."""
+        place = self.places.get(way)
+        span = Span(0, 0) if place is None else place.key if key and place.key is not None else place.value
+        position = self._source.position(span.start)
+        return position.line, position.column
+
+    def value(self, *way: str) -> Value | None:
+        """The value that tables lead to, None where there is none."""
+        data: object = self.data
+        for key in way:
+            if not isinstance(data, dict) or key not in data:
+                return None
+            data = data[key]
+        return Value(self, way, data)
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A value in a document.
+
+    Attributes:
+        document: the document.
+        way: the keys and indexes that lead to it.
+        data: what the parser made of it.
+    """
+
+    document: Document
+    way: Way
+    data: Any
+
+    @property
+    def key(self) -> str:
+        """The key that the value, or the array around it, has."""
+        return next((part for part in reversed(self.way) if isinstance(part, str)), "")
+
+    @property
+    def folder(self) -> Path:
+        """What paths are relative to."""
+        return self.document.folder
+
+    @property
+    def where(self) -> str:
+        """The place as ``pyproject.toml:3:1``."""
+        return str(self._note("", key=True)).removesuffix(": ")
+
+    def items(self) -> Iterator[Value]:
+        """The elements of an array, or the values of a table."""
+        pairs = self.data.items() if isinstance(self.data, dict) else enumerate(self.data)
+        for key, data in pairs:
+            yield Value(self.document, (*self.way, key), data)
+
+    def wrong(self, message: str, *, key: bool = False) -> None:
+        """Note a mistake in the value, or in its key."""
+        self.document.notes.mistakes.append(self._note(message, key=key))
+
+    def warn(self, message: str, *, key: bool = False) -> None:
+        """Note a warning about the value, or about its key."""
+        self.document.notes.warnings.append(self._note(message, key=key))
+
+    def _note(self, message: str, *, key: bool) -> Mistake:
+        line, column = self.document.place(self.way, key=key)
+        return Mistake(self.document.name, line, column, message)
+
+
+def _lower(text: str) -> str:
+    return text[:1].lower() + text[1:]

@@ -1,0 +1,82 @@
+"""The keys of ``[tool.derivlint]``: one line each, from which the reader and the JSON schema are made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from derivlint.lint import Confidence, Severity
+from derivlint.project.presets import PRESETS
+from derivlint.project.settings.kinds import (
+    FLAG,
+    GLOBS,
+    OPERATOR_IGNORES,
+    OPTIONS,
+    PATH,
+    PATH_IGNORES,
+    PATHS,
+    SELECTORS,
+    SEVERITIES,
+    TEXT,
+    TEXTS,
+    Kind,
+    enum,
+    one_of,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A key of the configuration.
+
+    Attributes:
+        name: the key; the field of ``Settings`` is called the same, with underscores.
+        kind: what values it takes.
+        doc: what it does, one sentence.
+    """
+
+    name: str
+    kind: Kind
+    doc: str
+
+    @property
+    def field(self) -> str:
+        """The field of ``Settings`` that it fills."""
+        return self.name.replace("-", "_")
+
+
+_VERSION = Kind('a version, or "installed"', TEXT.convert, TEXT.schema)
+
+KEYS: dict[str, Key] = {
+    key.name: key
+    for key in (
+        Key("paths", PATHS, "The derivatives files, folders or patterns to check where the command names none."),
+        Key("exclude", GLOBS, "Files that are not checked when they are found in a folder or by a pattern."),
+        Key("force-exclude", FLAG, "Whether excluded files are not checked even if the command names them."),
+        Key("native-functions", PATHS, "Files of native functions; later ones win."),
+        Key("tags", PATH, "The file of tags."),
+        Key("headers", PATHS, "C++ headers with functions that formulas call."),
+        Key("torch", _VERSION, "The PyTorch release whose bundled operators count, or the installed one."),
+        Key("preset", one_of(sorted(PRESETS)), "The conventions that a project's derivatives files follow."),
+        Key("entries-key", TEXT, "The top-level key below which the entries stand, where the file is no plain list."),
+        Key("versions-key", TEXT, "The top-level key with the list of all versions that the file serves."),
+        Key("version-key", TEXT, "The key of an entry that says for which of these versions it holds."),
+        Key("ignored-keys", TEXTS, "More keys of entries that say nothing of derivatives."),
+        Key("overrides", FLAG, "Whether entries take the place of PyTorch's own ones for the same operators."),
+        Key("version", TEXT, "The one version that is checked of a file that serves several; all of them by default."),
+        Key("select", SELECTORS, "The only rules to run: names, patterns, or ALL."),
+        Key("ignore", SELECTORS, "Rules not to run."),
+        Key("extend-select", SELECTORS, "Rules to run besides."),
+        Key("preview", FLAG, "Whether rules in preview run as well."),
+        Key("severity", SEVERITIES, "How bad findings of a rule are; off turns it off."),
+        Key("options", OPTIONS, "Options of rules."),
+        Key("per-file-ignores", PATH_IGNORES, "Rules whose findings in some files do not count."),
+        Key(
+            "per-operator-ignores", OPERATOR_IGNORES, "Rules whose findings in entries of some operators do not count."
+        ),
+        Key("require-ignore-reason", FLAG, "Whether comments that silence findings must give a reason."),
+        Key("baseline", PATH, "A file of findings that are known and not reported."),
+        Key("min-severity", enum(Severity), "The lowest severity that is shown."),
+        Key("min-confidence", enum(Confidence), "The lowest confidence that is shown."),
+        Key("fail-level", enum(Severity), "The lowest severity that makes the command fail."),
+    )
+}

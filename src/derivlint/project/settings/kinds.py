@@ -1,0 +1,254 @@
+"""The kinds of values that keys of a configuration take: how each is read, and what the JSON schema says of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+import derivlint.rules
+from derivlint.lint import Option, OptionValue, Severity
+from derivlint.lint.wording import did_you_mean, quoted, quoted_list
+from derivlint.project.globs import PathGlob
+from derivlint.project.settings.document import Value
+from derivlint.project.settings.selection import resolve
+
+#: Turns off a rule, where severities are given.
+OFF = "off"
+
+#: The part of a JSON schema that describes a value.
+Schema = dict[str, Any]
+
+
+class WrongValueError(Exception):
+    """A value is not what its key takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of values.
+
+    Attributes:
+        expected: what a value must be, as a phrase.
+        convert: makes a setting of a value and notes mistakes in parts of it; raises ``WrongValueError`` where the
+            whole is something else.
+        schema: the JSON schema, of a value as the parser gives it.
+    """
+
+    expected: str
+    convert: Callable[[Value], Any]
+    schema: Schema
+
+    def read(self, value: Value) -> Any:
+        """Make a setting of a value; what is wrong is noted, and gives None."""
+        try:
+            return self.convert(value)
+        except WrongValueError:
+            value.wrong(f"{quoted(value.key)} must be {self.expected}")
+            return None
+
+
+def _text(value: Value) -> str:
+    if not isinstance(value.data, str):
+        raise WrongValueError
+    return value.data
+
+
+def _path(value: Value) -> Path:
+    text = _text(value)
+    if "\0" in text:
+        raise WrongValueError
+    return value.folder / text
+
+
+def _flag(value: Value) -> bool:
+    if not isinstance(value.data, bool):
+        raise WrongValueError
+    return value.data
+
+
+def _choice(values: Sequence[str], value: Value) -> str:
+    text = _text(value)
+    if text not in values:
+        raise WrongValueError
+    return text
+
+
+def _elements(element: Kind, value: Value) -> tuple[Any, ...]:
+    if not isinstance(value.data, list):
+        raise WrongValueError
+    return tuple(element.read(item) for item in value.items())
+
+
+def list_of(element: Kind, expected: str) -> Kind:
+    """A list; each element that is wrong is told where it stands."""
+    # what an element must be is said of the whole list: 'must be a list of paths'
+    said = Kind(expected, element.convert, element.schema)
+    return Kind(expected, lambda value: _elements(said, value), {"type": "array", "items": element.schema})
+
+
+def one_of(words: Sequence[str]) -> Kind:
+    """One of some words."""
+    start = "one of " if len(words) > 1 else ""
+    expected = start + ", ".join(map(quoted, words))
+    return Kind(expected, lambda value: _choice(words, value), {"enum": list(words)})
+
+
+def enum(values: type[Enum]) -> Kind:
+    """One of the values of an enumeration, which are texts."""
+    kind = one_of([str(item.value) for item in reversed(values)])
+    return Kind(kind.expected, lambda value: values(kind.convert(value)), kind.schema)
+
+
+TEXT = Kind("a text", _text, {"type": "string"})
+TEXTS = list_of(TEXT, "a list of texts")
+FLAG = Kind("true or false", _flag, {"type": "boolean"})
+PATH = Kind("a path", _path, {"type": "string"})
+PATHS = list_of(PATH, "a list of paths")
+GLOB = Kind("a pattern", lambda value: PathGlob(_text(value), value.folder), {"type": "string"})
+GLOBS = list_of(GLOB, "a list of patterns")
+
+
+def _selector(value: Value) -> str | None:
+    found = resolve(_text(value))
+    if found.mistake is not None:
+        value.wrong(found.mistake)
+    elif found.warning is not None:
+        value.warn(found.warning)
+    return found.selector
+
+
+#: The JSON schema of a selector stands once, in its definitions.
+SELECTOR = Kind("the name of a rule", _selector, {"$ref": "#/definitions/selector"})
+SELECTORS = list_of(SELECTOR, "a list of rule names")
+
+
+def _table(value: Value) -> list[Value]:
+    if not isinstance(value.data, dict):
+        raise WrongValueError
+    return list(value.items())
+
+
+def _rule_of_key(value: Value, *, patterns: bool) -> str | None:
+    """The rule that a key of a table names."""
+    found = resolve(value.key, patterns=patterns)
+    if found.mistake is not None:
+        value.wrong(found.mistake, key=True)
+        return None
+    if found.warning is not None:
+        value.warn(found.warning, key=True)
+    return found.selector
+
+
+def _severity(value: Value) -> Severity | None:
+    word = _choice([*_SEVERITIES, OFF], value)
+    return None if word == OFF else Severity(word)
+
+
+_SEVERITIES = [severity.value for severity in reversed(Severity)]
+_SEVERITY = Kind(f"one of {', '.join(map(quoted, [*_SEVERITIES, OFF]))}", _severity, {"enum": [*_SEVERITIES, OFF]})
+
+
+def _severities(value: Value) -> dict[str, Severity | None]:
+    result = {}
+    for item in _table(value):
+        selector = _rule_of_key(item, patterns=True)
+        severity = _SEVERITY.read(item)
+        if selector is not None:
+            result[selector] = severity
+    return result
+
+
+SEVERITIES = Kind(
+    "a table of rule names and severities",
+    _severities,
+    {
+        "type": "object",
+        "propertyNames": {"$ref": "#/definitions/selector"},
+        "additionalProperties": _SEVERITY.schema,
+    },
+)
+
+
+def _path_ignores(value: Value) -> dict[PathGlob, tuple[str, ...]]:
+    return {PathGlob(item.key, item.folder): SELECTORS.read(item) for item in _table(value)}
+
+
+def _operator_ignores(value: Value) -> dict[str, tuple[str, ...]]:
+    return {item.key: SELECTORS.read(item) for item in _table(value)}
+
+
+_IGNORES: Schema = {"type": "object", "additionalProperties": SELECTORS.schema}
+PATH_IGNORES = Kind("a table of path patterns and lists of rule names", _path_ignores, _IGNORES)
+OPERATOR_IGNORES = Kind("a table of operators and lists of rule names", _operator_ignores, _IGNORES)
+
+
+def option_kind(option: Option) -> Kind:
+    """What an option of a rule takes; its default tells."""
+    default = option.default
+    if isinstance(default, bool):
+        return FLAG
+    if isinstance(default, int):
+        minimum = option.minimum
+
+        def number(value: Value) -> int:
+            if not isinstance(value.data, int) or isinstance(value.data, bool) or value.data < minimum:
+                raise WrongValueError
+            return value.data
+
+        return Kind(f"a whole number from {minimum:,} on", number, {"type": "integer", "minimum": minimum})
+    if isinstance(default, str):
+        return one_of(option.choices) if option.choices else TEXT
+    return list_of(TEXT, "a list of texts")
+
+
+def _options(value: Value) -> dict[str, dict[str, OptionValue]]:
+    result = {}
+    for table in _table(value):
+        rule = _rule_of_key(table, patterns=False)
+        if rule is not None:
+            result[rule] = _options_of_rule(rule, table)
+    return result
+
+
+def _options_of_rule(rule: str, table: Value) -> dict[str, OptionValue]:
+    kinds = {option.name: option_kind(option) for option in options_of(rule)}
+    if not isinstance(table.data, dict):
+        table.wrong(f"the options of {quoted(rule)} must be a table")
+        return {}
+    values = {}
+    for item in table.items():
+        kind = kinds.get(item.key)
+        if kind is not None:
+            values[item.key] = kind.read(item)
+        elif not kinds:
+            item.wrong(f"{quoted(rule)} has no options", key=True)
+        else:
+            question = did_you_mean(item.key, kinds)
+            item.wrong(
+                f"{quoted(rule)} has no option {quoted(item.key)}; "
+                + (question or f"its options are {quoted_list(sorted(kinds))}"),
+                key=True,
+            )
+    return values
+
+
+def options_of(rule: str) -> tuple[Option, ...]:
+    """The options that a rule declares."""
+    return derivlint.rules.load_rule(rule).meta.options if rule in derivlint.rules.NAMES else ()
+
+
+#: The JSON schema of the options is that of the rules that have some.
+OPTIONS = Kind("a table of rule names and tables of options", _options, {"$ref": "#/definitions/options"})
+
+
+def merged(lower: Mapping[Any, Any], upper: Mapping[Any, Any]) -> dict[Any, Any]:
+    """Two tables as one: of what both have, tables are merged in their turn, and the upper one's values count."""
+    result = dict(lower)
+    for key, value in upper.items():
+        before = result.pop(key, None)
+        # what was said last comes last, so that of two patterns the more important one decides
+        result[key] = merged(before, value) if isinstance(before, dict) and isinstance(value, dict) else value
+    return result

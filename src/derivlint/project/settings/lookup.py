@@ -1,0 +1,129 @@
+"""The settings of each derivatives file: of the configuration nearest to it, with the command line's on top."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from derivlint.project.errors import InputError
+from derivlint.project.settings.document import ConfigurationError, Mistake, Notes, Value
+from derivlint.project.settings.reading import (
+    OPTION,
+    configuration_in,
+    pair,
+    read_document,
+    read_settings,
+    read_table,
+)
+from derivlint.project.settings.selection import resolve
+from derivlint.project.settings.settings import Settings
+
+
+class SettingsOfFiles:
+    """The settings of each derivatives file.
+
+    The command line comes before ``--config KEY=VALUE``, which comes before the configuration nearest to the file, or
+    before the one file that ``--config PATH`` names.
+    """
+
+    def __init__(self, no_config: bool, config: Sequence[str] = (), **given: Any) -> None:
+        """Take what the command line says.
+
+        Args:
+            no_config: whether no file is read.
+            config: what ``--config`` gives: the name of a file, or ``KEY=VALUE``.
+            given: the values of options by field; None and empty ones were not given.
+
+        Raises:
+            InputError: two files are named, or one although none is to be read.
+        """
+        files = [item for item in config if "=" not in item or Path(item).is_file()]
+        if len(files) > 1:
+            raise InputError(f"{OPTION} names {len(files)} files; there can be one")
+        if files and no_config:
+            raise InputError(f"{OPTION} names a file, and --isolated forbids to read one")
+        self._no_config = no_config
+        self._notes = Notes()
+        self._given = {name: self._resolved(name, value) for name, value in given.items()}
+        documents = [pair(item, self._notes) for item in config if item not in files]
+        self._pairs = [read_table(Value(document, (), document.data)) for document in documents]
+        self._named = self._read_named(Path(files[0])) if files else None
+        self._by_folder: dict[Path, tuple[Settings, Notes]] = {}
+
+    def _resolved(self, name: str, value: Any) -> Any:
+        """The value of an option; the names of rules are looked up."""
+        if name not in ("select", "ignore", "extend_select"):
+            return value
+        found = [resolve(text) for text in value or ()]
+        self._notes.mistakes += [Mistake("", 0, 0, item.mistake) for item in found if item.mistake is not None]
+        self._notes.warnings += [Mistake("", 0, 0, item.warning) for item in found if item.warning is not None]
+        return tuple(item.selector for item in found)
+
+    def _read_named(self, path: Path) -> tuple[Settings, Notes]:
+        notes = Notes()
+        document = read_document(path.absolute(), notes)
+        return (Settings() if document is None else read_settings(document)), notes
+
+    def _nearest(self, folder: Path) -> tuple[Settings, Notes]:
+        """What the configuration nearest to a folder says."""
+        found = self._by_folder.get(folder)
+        if found is None:
+            notes = Notes()
+            document = configuration_in(folder, notes)
+            if document is not None:
+                found = read_settings(document), notes
+            elif notes.mistakes or folder.parent == folder:
+                found = Settings(), notes
+            else:
+                found = self._nearest(folder.parent)
+            self._by_folder[folder] = found
+        return found
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What still works, but is not as it should be, in all that was read; each once."""
+        notes = [self._notes, *(notes for _, notes in self._by_folder.values())]
+        if self._named is not None:
+            notes.append(self._named[1])
+        return tuple(dict.fromkeys(str(item) for part in notes for item in part.warnings))
+
+    def of_folder(self, folder: Path) -> Settings:
+        """The settings of the files in a folder.
+
+        Raises:
+            ConfigurationError: a configuration cannot be read or has mistakes, or the command line has.
+        """
+        settings, notes = self._named or ((Settings(), Notes()) if self._no_config else self._nearest(folder.resolve()))
+        mistakes = [*self._notes.mistakes, *notes.mistakes]
+        if mistakes:
+            raise ConfigurationError(mistakes)
+        for values, origins in self._pairs:
+            settings = settings.with_layer(values, origins, OPTION)
+        return settings.overridden(**self._given)
+
+    def of_folders(self, folders: Iterable[Path]) -> list[Settings]:
+        """The settings of several folders.
+
+        Raises:
+            ConfigurationError: with the mistakes of all configurations.
+        """
+        found: list[Settings] = []
+        mistakes: list[Mistake] = []
+        for folder in folders:
+            try:
+                found.append(self.of_folder(folder))
+            except ConfigurationError as error:
+                mistakes += error.mistakes
+        if mistakes:
+            raise ConfigurationError(mistakes)
+        return found
+
+
+def find_settings(folder: Path) -> Settings:
+    """The settings of the configuration nearest to a folder.
+
+    Raises:
+        ConfigurationError: it cannot be read, or has mistakes.
+    """
+    return SettingsOfFiles(no_config=False).of_folder(folder)

@@ -1,0 +1,126 @@
+"""Reading configurations: which file it is, where its table stands, what its keys say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from derivlint.lint.wording import did_you_mean, quoted, quoted_list
+from derivlint.project.settings.document import Document, Mistake, Notes, Value, load_toml
+from derivlint.project.settings.keys import KEYS
+from derivlint.project.settings.settings import Settings
+
+PYPROJECT = "pyproject.toml"
+OWN_FILE = "derivlint.toml"
+#: The table of derivlint in a file that configures other tools as well.
+TABLE = ("tool", "derivlint")
+#: The option that gives a configuration, and the name of one that it gives as ``KEY=VALUE``.
+OPTION = "--config"
+
+
+def configuration_in(folder: Path, notes: Notes) -> Document | None:
+    """The configuration that stands in a folder, None where there is none.
+
+    That is ``derivlint.toml``, or a ``pyproject.toml`` with a table for derivlint.
+    """
+    own = folder / OWN_FILE
+    if own.exists():
+        return read_document(own, notes)
+    pyproject = folder / PYPROJECT
+    if not pyproject.is_file():
+        return None
+    # most projects configure other tools only; parsing their files to learn that would be a waste
+    document = read_document(pyproject, notes, if_it_mentions=b"derivlint")
+    return document if document is not None and document.value(*TABLE) is not None else None
+
+
+def read_document(path: Path, notes: Notes, if_it_mentions: bytes = b"") -> Document | None:
+    """Read a file; None where that cannot be, which is noted, or where it does not mention what it must."""
+    name = shown(path)
+    try:
+        data = path.read_bytes()
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        notes.mistakes.append(Mistake("", 0, 0, f"cannot read {quoted(name)}: {reason}"))
+        return None
+    if if_it_mentions not in data:
+        return None
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        before = data[: error.start].decode("utf-8")
+        line = before.count("\n") + 1
+        column = len(before) - (before.rfind("\n") + 1) + 1
+        message = f"is not UTF-8: byte 0x{data[error.start]:02x}"
+        notes.mistakes.append(Mistake(name, line, column, message))
+        return None
+    return Document(name, text, path.parent, notes, path)
+
+
+def shown(path: Path) -> str:
+    """A path as messages show it: relative where it lies below the working folder."""
+    here = Path.cwd()
+    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
+
+
+def table_of(document: Document) -> Value | None:
+    """The table of derivlint: that of ``[tool.derivlint]``, or the whole document in a file of derivlint's own.
+
+    None where a ``pyproject.toml`` that was asked for has none, which is noted.
+    """
+    name = Path(document.name).name
+    table = document.value(*TABLE) if name != OWN_FILE else None
+    if table is not None or name != PYPROJECT:
+        return table or Value(document, (), document.data)
+    if not document.notes.mistakes:
+        document.notes.mistakes.append(Mistake(document.name, 1, 1, f'has no table "[{".".join(TABLE)}]"'))
+    return None
+
+
+def pair(text: str, notes: Notes) -> Document:
+    """The configuration that ``KEY=VALUE`` is."""
+    key, _, value = text.partition("=")
+    value = value.strip()
+    if value and all(char.isalnum() or char in "-_./*" for char in value) and not _is_toml(f"x = {value}"):
+        # the slip that everybody makes in a shell
+        message = f"{quoted(value)} is no TOML value; write {OPTION} '{key.strip()}={quoted(value)}'"
+        notes.mistakes.append(Mistake(OPTION, 1, len(text) - len(value) + 1, message))
+        text = ""
+    return Document(OPTION, text, Path.cwd(), notes)
+
+
+def _is_toml(text: str) -> bool:
+    try:
+        load_toml(text)
+    except ValueError:
+        return False
+    return True
+
+
+def read_table(table: Value) -> tuple[dict[str, Any], dict[str, Value]]:
+    """The settings that a table holds and where they stand, by the fields of ``Settings``; mistakes are noted."""
+    values: dict[str, Any] = {}
+    origins: dict[str, Value] = {}
+    if not isinstance(table.data, dict):
+        table.wrong(f"{quoted(table.key)} must be a table")
+        return values, origins
+    for item in table.items():
+        key = KEYS.get(item.key)
+        if key is None:
+            allowed = did_you_mean(item.key, KEYS) or f"allowed are {quoted_list(sorted(KEYS))}"
+            item.wrong(f"unknown key {quoted(item.key)}; {allowed}", key=True)
+            continue
+        values[key.field] = key.kind.read(item)
+        origins[key.field] = item
+    return values, origins
+
+
+def read_settings(document: Document) -> Settings:
+    """The settings of a configuration file; mistakes are noted in the document's notes."""
+    table = table_of(document)
+    values, origins = read_table(table) if table is not None else ({}, {})
+    if document.notes.mistakes:
+        return Settings()
+    origin = document.path
+    settings = Settings(origin=origin, operators_from=str(origin))
+    return settings.with_layer(values, origins, str(origin))

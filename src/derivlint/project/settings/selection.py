@@ -1,0 +1,125 @@
+"""Which rules run: names, patterns of names and ``ALL``, from the least important source to the most important one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+import derivlint.rules
+from derivlint.lint import Rule
+from derivlint.lint.wording import did_you_mean
+
+ALL = "ALL"
+_WILD = frozenset("*?[")
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What one source of settings says of the rules that run.
+
+    Attributes:
+        select: the only ones to run; what less important sources say is forgotten. Empty for no change.
+        ignore: those that do not run.
+        extend_select: those that run besides.
+    """
+
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    extend_select: tuple[str, ...] = ()
+
+
+def selected(rules: Sequence[Rule], selections: Iterable[Selection], preview: bool) -> tuple[Rule, ...]:
+    """The rules that run.
+
+    Within one source the more specific selector wins, and ``ignore`` where two are equally specific: ``select =
+    ["ALL"]`` with ``ignore = ["missing-*"]`` and ``extend-select = ["missing-symint"]`` does what it looks like. A rule
+    in preview is selected by its full name, or by anything where ``preview`` is on.
+    """
+    offered = {rule.name for rule in rules if preview or rule.meta.status == "stable"}
+    chosen = set(offered)
+    for selection in selections:
+        if selection.select:
+            chosen.clear()
+        for rule in rules:
+            name = rule.name
+            wanted = _strength((*selection.select, *selection.extend_select), name, name not in offered)
+            unwanted = _strength(selection.ignore, name)
+            if unwanted is not None and (wanted is None or unwanted >= wanted):
+                chosen.discard(name)
+            elif wanted is not None:
+                chosen.add(name)
+    return tuple(rule for rule in rules if rule.name in chosen)
+
+
+def _strength(selectors: tuple[str, ...], name: str, exact_only: bool = False) -> tuple[int, int] | None:
+    """How specific the most specific selector is that matches a name; None where none does."""
+    return max(
+        (specificity(item) for item in selectors if (item == name if exact_only else matches(item, name))),
+        default=None,
+    )
+
+
+def specificity(selector: str) -> tuple[int, int]:
+    """The order of selectors: ``ALL`` before patterns, patterns with more letters later, names last."""
+    if selector == ALL:
+        return 0, 0
+    if _WILD.isdisjoint(selector):
+        return 2, 0
+    return 1, sum(char not in _WILD for char in selector)
+
+
+def matches(selector: str, name: str) -> bool:
+    """Whether a selector matches the name of a rule."""
+    return selector in (ALL, name) or (not _WILD.isdisjoint(selector) and fnmatchcase(name, selector))
+
+
+def any_matches(selectors: Iterable[str], name: str) -> bool:
+    """Whether one of several selectors matches the name of a rule."""
+    return any(matches(selector, name) for selector in selectors)
+
+
+def known_names() -> tuple[str, ...]:
+    """Everything that has a name which settings can speak of."""
+    return (*derivlint.rules.NAMES, *derivlint.rules.BESIDES)
+
+
+def unknown_rule(name: str, known: Iterable[str]) -> str:
+    """What to say of a rule that does not exist."""
+    question = did_you_mean(name, known)
+    return f'unknown rule "{name}"' + (f"; {question}" if question else '; "derivlint rules" lists them')
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """What a selector in a configuration stands for.
+
+    Attributes:
+        selector: the selector, with the present name where a rule was renamed.
+        warning: what to tell of it, where it still works.
+        mistake: what is wrong with it.
+    """
+
+    selector: str
+    warning: str | None = None
+    mistake: str | None = None
+
+
+def resolve(text: str, *, patterns: bool = True) -> Resolved:
+    """Look a selector up among the rules there are.
+
+    Args:
+        text: what a user wrote.
+        patterns: whether ``ALL`` and patterns are allowed, besides names.
+    """
+    known = known_names()
+    if text in known or (patterns and text == ALL):
+        return Resolved(text)
+    present = derivlint.rules.RENAMED.get(text)
+    if present is not None:
+        return Resolved(present, warning=f'rule "{text}" is now called "{present}"')
+    if patterns and not _WILD.isdisjoint(text):
+        if any(fnmatchcase(name, text) for name in known):
+            return Resolved(text)
+        return Resolved(text, mistake=f'no rule matches "{text}"')
+    return Resolved(text, mistake=unknown_rule(text, (*known, ALL) if patterns else known))

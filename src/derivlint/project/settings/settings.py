@@ -1,0 +1,211 @@
+"""The settings of a file: what its configuration says, and what the command line says instead."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+import derivlint.rules
+from derivlint.lint import Confidence, Diagnostic, OptionValue, Rule, Severity
+from derivlint.model import PLAIN, Layout
+from derivlint.project.globs import PathGlob
+from derivlint.project.presets import PRESETS
+from derivlint.project.settings.document import Value
+from derivlint.project.settings.kinds import merged
+from derivlint.project.settings.selection import Selection, any_matches, matches, selected, specificity
+
+COMMAND_LINE = "the command line"
+DEFAULT = "default"
+#: The fields that say together where operators come from.
+OPERATORS = ("torch", "native_functions", "tags")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a run checks, and what counts.
+
+    Attributes:
+        origin: the configuration file, None where there is none.
+        operators_from: who says where the operators come from: the configuration file or the command line.
+        origins: where each field that is not the default comes from.
+        paths: the derivatives files to check where the command names none.
+        exclude: files that are not checked when they are found in a folder or by a pattern.
+        force_exclude: whether excluded files are not checked even if the command names them.
+        native_functions: files of native functions.
+        tags: the file of tags.
+        headers: C++ headers with functions that formulas call.
+        torch: a version of the bundled index, or ``installed``.
+        preset: the conventions that the files follow.
+        entries_key: the top-level key of the entries, as :class:`derivlint.model.Layout` has it; the preset's by
+            default, like the next ones.
+        versions_key: the top-level key of all versions.
+        version_key: the key of an entry's versions.
+        ignored_keys: more keys of entries that say nothing of derivatives.
+        overrides: whether entries take the place of PyTorch's.
+        version: the one version that is checked of a file that serves several.
+        selections: which rules run, by everyone who says something, the least important one first.
+        preview: whether rules in preview run.
+        severity: how bad findings of rules are, by selector; None turns them off.
+        options: values of options, by rule and option.
+        per_file_ignores: rules whose findings in some files do not count.
+        per_operator_ignores: rules whose findings in entries of some operators do not count, by pattern.
+        require_ignore_reason: whether comments that silence findings must give a reason.
+        baseline: a file of findings that are known and not reported.
+        min_severity: the lowest severity shown.
+        min_confidence: the lowest confidence shown.
+        fail_level: the lowest severity that makes the command fail.
+    """
+
+    origin: Path | None = None
+    operators_from: str = ""
+    origins: Mapping[str, tuple[Value | str, ...]] = field(default_factory=dict, compare=False, repr=False)
+    paths: tuple[Path, ...] = ()
+    exclude: tuple[PathGlob, ...] = ()
+    force_exclude: bool = False
+    native_functions: tuple[Path, ...] = ()
+    tags: Path | None = None
+    headers: tuple[Path, ...] = ()
+    torch: str | None = None
+    preset: str | None = None
+    entries_key: str | None = None
+    versions_key: str | None = None
+    version_key: str | None = None
+    ignored_keys: tuple[str, ...] = ()
+    overrides: bool | None = None
+    version: str | None = None
+    selections: tuple[Selection, ...] = ()
+    preview: bool = False
+    severity: Mapping[str, Severity | None] = field(default_factory=dict)
+    options: Mapping[str, Mapping[str, OptionValue]] = field(default_factory=dict)
+    per_file_ignores: Mapping[PathGlob, tuple[str, ...]] = field(default_factory=dict)
+    per_operator_ignores: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    require_ignore_reason: bool = False
+    baseline: Path | None = None
+    min_severity: Severity = Severity.INFO
+    min_confidence: Confidence = Confidence.HIGH
+    fail_level: Severity = Severity.WARNING
+
+    def overridden(self, **given: Any) -> Settings:
+        """The settings with those of the command line that were given, which come before all others."""
+        values = {name: value for name, value in given.items() if value not in (None, ())}
+        return self.with_layer(values, dict.fromkeys(values, COMMAND_LINE), COMMAND_LINE)
+
+    def with_layer(self, values: Mapping[str, Any], origins: Mapping[str, Value | str], name: str) -> Settings:
+        """The settings with those of a more important source on top.
+
+        Args:
+            values: the values of that source by field, with ``select``, ``ignore`` and ``extend_select``.
+            origins: where each value stands.
+            name: what to call the source.
+        """
+        fields = dict(values)
+        all_origins = dict(self.origins)
+        if "torch" in fields or "native_functions" in fields:
+            # operators of two sources would mix badly
+            fields = {"torch": None, "native_functions": (), "tags": None, **fields, "operators_from": name}
+            for operators in OPERATORS:
+                all_origins.pop(operators, None)
+        off = [selector for selector, severity in fields.get("severity", {}).items() if severity is None]
+        selection = Selection(
+            fields.pop("select", ()), (*fields.pop("ignore", ()), *off), fields.pop("extend_select", ())
+        )
+        if selection != Selection():
+            fields["selections"] = (*self.selections, selection)
+        for key in ("severity", "options", "per_file_ignores", "per_operator_ignores"):
+            if key in fields:
+                fields[key] = merged(getattr(self, key), fields[key])
+        for key, origin in origins.items():
+            adds = key in _ADDING and key in all_origins
+            all_origins[key] = (*all_origins[key], origin) if adds else (origin,)
+        if selection.select:
+            for key in ("ignore", "extend_select"):
+                if key not in origins:
+                    all_origins.pop(key, None)
+        return replace(self, origins=all_origins, **fields)
+
+    @property
+    def layout(self) -> Layout | None:
+        """How the files hold their entries; None where that is to be seen from each file."""
+        given = {
+            "entries": self.entries_key,
+            "versions": self.versions_key,
+            "version": self.version_key,
+            "ignored": frozenset(self.ignored_keys) or None,
+            "overrides": self.overrides,
+        }
+        changes = {name: value for name, value in given.items() if value is not None}
+        if self.preset is None and not changes:
+            return None
+        layout = PRESETS[self.preset].layout if self.preset is not None else PLAIN
+        return replace(layout, **changes)
+
+    def origin_of(self, name: str) -> str:
+        """Where a field's value comes from: ``pyproject.toml:3:1``, ``the command line``, ..., or ``default``."""
+        origins = self.origins.get(name, ())
+        return ", ".join(item if isinstance(item, str) else item.where for item in origins) or DEFAULT
+
+    def shows(self, diagnostic: Diagnostic) -> bool:
+        """Whether a diagnostic is shown."""
+        return diagnostic.severity >= self.min_severity and diagnostic.confidence >= self.min_confidence
+
+    def selected(self, rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
+        """The rules that run, with their options."""
+        selections = self.selections
+        if self.require_ignore_reason:
+            selections = (Selection(extend_select=("suppression-without-reason",)), *selections)
+        chosen = selected(rules, selections, self.preview)
+        if not self.options:
+            return chosen
+        return tuple(rule.configured(self.options.get(rule.name, {})) for rule in chosen)
+
+    def judged(self, found: tuple[Diagnostic, ...], path: str) -> tuple[Diagnostic, ...]:
+        """What was found in a file with the severities that are configured, without what is ignored.
+
+        Args:
+            found: the diagnostics.
+            path: the file, for the patterns of ``per-file-ignores``.
+        """
+        if self.severity:
+            found = tuple(self._with_severity(item) for item in found)
+        ignored = self._ignored_in(path)
+        besides = derivlint.rules.BESIDES
+        return tuple(
+            item
+            for item in found
+            if not any_matches(ignored, item.rule)
+            and not (self.per_operator_ignores and item.entry is not None and self._ignored_of(item.rule, item.entry))
+            # what no rule finds cannot be left out beforehand
+            and not (item.rule in besides and any(any_matches(part.ignore, item.rule) for part in self.selections))
+        )
+
+    def _with_severity(self, diagnostic: Diagnostic) -> Diagnostic:
+        """The diagnostic with the severity of the most specific selector, of equal ones the last."""
+        if diagnostic.rule not in derivlint.rules.NAMES and diagnostic.rule not in derivlint.rules.BESIDES:
+            return diagnostic
+        found = [selector for selector in self.severity if matches(selector, diagnostic.rule)]
+        # sorting keeps the order of equal ones; a rule that is off runs only where the command line selects it
+        severity = self.severity[sorted(found, key=specificity)[-1]] if found else None
+        return diagnostic if severity is None else replace(diagnostic, severity=severity)
+
+    def _ignored_in(self, path: str) -> tuple[str, ...]:
+        if not self.per_file_ignores:
+            return ()
+        file = Path(path).resolve()
+        return tuple(name for glob, names in self.per_file_ignores.items() if glob.matches(file) for name in names)
+
+    def _ignored_of(self, rule: str, operator: str) -> bool:
+        return any(
+            fnmatchcase(operator, pattern) and any_matches(names, rule)
+            for pattern, names in self.per_operator_ignores.items()
+        )
+
+    def excludes(self, path: Path) -> bool:
+        """Whether a file, an absolute path, is excluded."""
+        return any(glob.matches(path) for glob in self.exclude)
+
+
+#: Keys of which a more important source says more, instead of saying something else.
+_ADDING = frozenset({"ignore", "extend_select", "severity", "options", "per_file_ignores", "per_operator_ignores"})

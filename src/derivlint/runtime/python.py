@@ -1,0 +1,51 @@
+"""What is needed to compile and link for the Python that runs: its headers, and PyTorch's library for it."""
+
+from __future__ import annotations
+
+import re
+import sys
+import sysconfig
+from dataclasses import dataclass
+from pathlib import Path
+
+#: The library that has PyTorch's own classes of Python.
+LIBRARY = "torch_python"
+#: How GNU ld, gold and lld name a function of Python that they do not find.
+_OF_PYTHON = re.compile(r"undefined (?:reference to|symbol:) [`']?_?Py\w*'?$")
+
+
+@dataclass(frozen=True, slots=True)
+class PythonHeaders:
+    """The headers of a Python.
+
+    Attributes:
+        includes: the directories.
+        version: what identifies the Python whose headers they are.
+        missing: why nothing can be compiled with them; empty where all is there.
+    """
+
+    includes: tuple[Path, ...]
+    version: str
+    missing: str = ""
+
+
+def python_headers() -> PythonHeaders:
+    """The headers of the Python that runs."""
+    version = f"{sys.implementation.cache_tag} {sys.version}"
+    found = {sysconfig.get_path(name) for name in ("include", "platinclude")} - {None}
+    includes = tuple(Path(name) for name in sorted(found))
+    if not any((directory / "Python.h").is_file() for directory in includes):
+        where = f' in "{includes[0]}"' if includes else ""
+        return PythonHeaders((), version, f'no "Python.h"{where}')
+    return PythonHeaders(includes, version)
+
+
+def library_file(folder: Path) -> Path:
+    """PyTorch's library for Python in a folder of libraries."""
+    return folder / f"lib{LIBRARY}.so"
+
+
+def undefined_in(messages: str) -> list[str]:
+    """What a linker says of names that are defined nowhere, but for those of Python itself."""
+    found = [line.strip() for line in messages.splitlines() if "undefined " in line]
+    return [line for line in found if _OF_PYTHON.search(line) is None]

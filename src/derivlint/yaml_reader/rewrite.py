@@ -1,0 +1,122 @@
+"""Edits of YAML that change one thing: a part of a scalar's value, or a pair of a mapping.
+
+Nothing is written anew: an edit replaces the characters that a decode map names, and new text is escaped as the style
+of the scalar wants it. The outcome is decoded once more; where it is not exactly what was wanted there is no edit.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from derivlint.source import Span
+from derivlint.yaml_reader.decode import BREAKS, break_end
+from derivlint.yaml_reader.kinds import resolve_kind
+from derivlint.yaml_reader.nodes import Mapping, Pair, Scalar
+
+#: A plain scalar cannot begin with these, and with the last three only before another character.
+_INDICATORS = ",[]{}#&*!|>'\"%@`"
+_BEFORE_TEXT = "-?:"
+
+
+def rewrite(scalar: Scalar, start: int, end: int, text: str, *, in_flow: bool = False) -> tuple[Span, str] | None:
+    """The edit of the file that makes ``value[start:end]`` of a scalar another text, and nothing else.
+
+    Args:
+        scalar: the scalar.
+        start: the first decoded character to replace.
+        end: the one after the last.
+        text: the decoded text that is wanted there.
+        in_flow: whether the scalar stands inside ``[]`` or ``{}``, where a plain scalar may hold less.
+
+    Returns:
+        the range of the file and its new characters; None where the scalar has no exact places, or where its style
+        cannot express the text.
+    """
+    escaped = _escaped(scalar, text)
+    if not scalar.exact or escaped is None:
+        return None
+    wanted = scalar.value[:start] + text + scalar.value[end:]
+    spans = [scalar.span_of(start, end)]
+    if start == end and start > 0:
+        # what goes in before a folded line end may not stand behind the blanks that end the line
+        behind = scalar.span_of(start - 1, start).end
+        spans.append(Span(behind, behind))
+    for span in spans:
+        if _decodes_to(scalar, span, escaped, wanted, in_flow):
+            return span, escaped
+    return None
+
+
+def _escaped(scalar: Scalar, text: str) -> str | None:
+    """The characters that stand for a text in a scalar's style; None where it has none for them."""
+    if any("\ud800" <= char <= "\udfff" for char in text):
+        return None
+    if scalar.style == "double":
+        return "".join(_double(char) for char in text)
+    if not text.isprintable():
+        return None
+    return text.replace("'", "''") if scalar.style == "single" else text
+
+
+def _double(char: str) -> str:
+    if char in '"\\':
+        return "\\" + char
+    if char.isprintable():
+        return char
+    code = ord(char)
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def _decodes_to(scalar: Scalar, span: Span, escaped: str, wanted: str, in_flow: bool) -> bool:
+    start, end = span
+    old = scalar.text
+    new = old[:start] + escaped + old[end:]
+    stop = scalar.end + len(escaped) - (end - start)
+    if scalar.style == "plain" and not _can_be_plain(new[scalar.start : stop], wanted, scalar.tag is None, in_flow):
+        return False
+    return Scalar(new, scalar.start, stop, wanted, scalar.style, scalar.tag, True).exact
+
+
+def _can_be_plain(written: str, value: str, untagged: bool, in_flow: bool) -> bool:
+    """Whether characters are one plain scalar, and a text as before."""
+    if not value or value != value.strip() or (untagged and resolve_kind(value) != "str"):
+        return False
+    first, second = written[0], written[1:2]
+    if first in _INDICATORS or (first in _BEFORE_TEXT and (not second or second in " \t" + BREAKS)):
+        return False
+    # "---" and "..." end documents at the beginning of a line
+    return _ends_plain(in_flow).search(written) is None and not re.search(r"(?:^|[\r\n])(?:---|\.\.\.)", written)
+
+
+@lru_cache(maxsize=2)
+def _ends_plain(in_flow: bool) -> re.Pattern[str]:
+    colon = r":(?=[\s,\[\]{}]|$)|[,\[\]{}?]" if in_flow else r":(?=\s|$)"
+    return re.compile(rf"{colon}|\s#")
+
+
+def removal(mapping: Mapping, pair: Pair) -> Span | None:
+    """The lines that hold one pair of a block mapping and nothing else; None where there are none such.
+
+    Args:
+        mapping: the mapping.
+        pair: the pair.
+    """
+    key, value = pair
+    if mapping.flow or len(mapping.pairs) < 2 or not isinstance(key, Scalar) or value.start < key.end:
+        return None
+    text = key.text
+    start, end = key.start, max(key.end, value.end)
+    while start > 0 and text[start - 1] in " \t":
+        start -= 1
+    while end < len(text) and text[end] in " \t":
+        end += 1
+    begins = start == 0 or text[start - 1] in BREAKS
+    if not begins or (end < len(text) and text[end] not in BREAKS):
+        return None
+    if end < len(text):
+        return Span(start, break_end(text, end))
+    # the last line of a file without a final line end: the one before it becomes the last
+    while start > 0 and text[start - 1] in BREAKS:
+        start -= 1
+    return Span(start, end)

@@ -1,0 +1,1 @@
+"""Snippets whose behaviour is compared, and what describes it."""

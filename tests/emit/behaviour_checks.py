@@ -1,0 +1,61 @@
+"""What PyTorch's users see beside derivatives, told by snippets: a script, run with an extension and without.
+
+Arguments: where extensions were emitted, each with the folder where it is built; none for PyTorch's own kernels. One
+JSON object is printed: for each snippet what it returned or the error that it ended with, and the nodes of the
+extensions that it met. Whoever runs the script twice compares the two.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+# importing them registers the snippets
+from tests.emit.behaviour import composed, dtypes, engine, forward, gradients, in_place, modes  # noqa: F401
+from tests.emit.behaviour.telling import SHOWN, SNIPPETS, attempt
+
+#: Operators beside those of ``extension_checks``: without a formula in one direction, or with kernels of their own.
+MORE_OPERATORS = (
+    *("igamma", "polygamma", "log_sigmoid_forward", "trace", "_cdist_forward", "_cdist_backward", "relu"),
+    *("native_dropout", "resize_", "set_", "eq", "floor", "cummax", "index_put", "put", "linalg_eig", "isnan"),
+    *("pixel_shuffle", "segment_reduce", "nonzero", "random"),
+)
+
+
+def results(nodes: dict[str, frozenset[str]]) -> Iterator[tuple[str, Any, list[str]]]:
+    """What each snippet came to, and the nodes that it met of those by namespace."""
+    import torch
+
+    for name, function in SNIPPETS.items():
+        SHOWN.clear()
+        torch.manual_seed(1)
+        found = attempt(function, torch)
+        names = {
+            node.name()
+            for node in SHOWN
+            for namespace, known in nodes.items()
+            if node.name() in known and type(node).__module__ == namespace
+        }
+        yield name, found, sorted(names)
+
+
+def main(*places: str) -> None:
+    """Load extensions and print what the snippets say."""
+    warnings.simplefilter("ignore")
+    import torch
+
+    torch.set_num_threads(1)
+    nodes: dict[str, frozenset[str]] = {}
+    for folder, build_folder in zip(places[::2], places[1::2], strict=True):
+        from derivlint.runtime import load
+
+        extension = load(folder, build_folder=build_folder)
+        nodes[extension.namespace] = frozenset(filter(None, extension.operators.values()))
+    print(json.dumps({name: [found, ours] for name, found, ours in results(nodes)}))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

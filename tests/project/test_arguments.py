@@ -1,0 +1,86 @@
+"""Arguments that stand for other files: lists of paths, and files of native functions."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from derivlint.project.arguments import with_lists
+from derivlint.project.errors import InputError
+from derivlint.project.files import derivatives_files
+from derivlint.project.settings import Settings
+
+NATIVE = Path("aten/src/ATen/native/native_functions.yaml")
+DERIVATIVES = Path("tools/autograd/derivatives.yaml")
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def touch(path: Path) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch()
+    return path
+
+
+def test_a_list_stands_for_its_lines(here: Path) -> None:
+    (here / "list").write_bytes(b"\xef\xbb\xbfa b.yaml\r\n\n  \n@c.yaml\n\xff.yaml\n x\xc2\x85y")
+    assert list(with_lists(["first", "@list", "-", "@"])) == [
+        "first",
+        "a b.yaml",
+        "@c.yaml",
+        os.fsdecode(b"\xff.yaml"),
+        " x\u0085y",
+        "-",
+        "@",
+    ]
+
+
+def test_an_empty_list_names_nothing_to_check(here: Path) -> None:
+    touch(here / "derivatives.yaml")
+    touch(here / "list")
+    assert derivatives_files(["@list"], Settings()) == []
+
+
+def test_a_list_that_cannot_be_read_is_told(here: Path) -> None:
+    with pytest.raises(InputError, match=r'cannot read the list of paths "none": No such file'):
+        list(with_lists(["@none"]))
+    with pytest.raises(InputError, match=r'cannot read the list of paths ".": Is a directory'):
+        list(with_lists(["@."]))
+
+
+def test_native_functions_stand_for_the_derivatives_of_their_checkout(here: Path) -> None:
+    touch(here / "torch" / NATIVE)
+    touch(here / "torch" / DERIVATIVES)
+    expected = [str(Path("torch") / DERIVATIVES)]
+    assert derivatives_files([str(Path("torch") / NATIVE)], Settings()) == expected
+    assert derivatives_files([str(Path("torch") / NATIVE), *expected], Settings()) == expected
+    assert derivatives_files([str(here / "torch" / NATIVE)], Settings()) == expected
+    assert derivatives_files(["torch/**/*.yaml"], Settings()) == expected
+
+
+def test_native_functions_stand_for_the_derivatives_of_the_configuration(here: Path) -> None:
+    native = touch(here / "a b" / "native_functions.yaml")
+    mine = touch(here / "@mine" / "derivatives.yaml")
+    settings = Settings(paths=(native, mine))
+    assert derivatives_files(["a b/native_functions.yaml"], settings) == ["./@mine/derivatives.yaml"]
+    assert derivatives_files([], settings) == ["./@mine/derivatives.yaml"]
+
+
+def test_native_functions_without_derivatives_are_told(here: Path) -> None:
+    touch(here / "native_functions.yaml")
+    with pytest.raises(InputError) as caught:
+        derivatives_files(["native_functions.yaml"], Settings())
+    assert str(caught.value) == (
+        'no derivatives file belongs to "native_functions.yaml": '
+        'no tools/autograd/derivatives.yaml in its checkout, no "paths" configured'
+    )
+
+
+def test_a_missing_file_of_that_name_is_left_to_the_reader(here: Path) -> None:
+    assert derivatives_files(["native_functions.yaml"], Settings()) == ["native_functions.yaml"]

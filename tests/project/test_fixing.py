@@ -1,0 +1,232 @@
+"""Mending a file: passes, fixes that do harm, and what becomes of PyTorch's own file when it is damaged."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from difflib import SequenceMatcher
+from pathlib import Path
+from random import Random
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from derivlint.lint import Finding, Fix, Rule, RuleMeta, Severity, TextEdit
+from derivlint.model import KeyedFormula, Model
+from derivlint.project.check import CheckedFile, check_source
+from derivlint.project.fixing import FixedFile, fix_source
+from derivlint.project.settings import Settings
+from derivlint.rules import load_rules
+from derivlint.schema import NativeFunctions
+from derivlint.source import SourceFile
+
+RULES = tuple(rule for rule in load_rules() if rule.meta.status == "stable")
+ABS = "- name: abs(Tensor self) -> Tensor\n  self: {}\n"
+
+
+def checker(natives: NativeFunctions, rules: tuple[Rule, ...] = RULES) -> Callable[[SourceFile], CheckedFile]:
+    return lambda source: check_source(source, natives, Settings(), rules)
+
+
+def rule(name: str, severity: Severity, *replacements: tuple[str, str], safe: bool = True) -> Rule:
+    """A rule that finds words in formulas and replaces them."""
+
+    def check(line: KeyedFormula) -> Iterator[Finding]:
+        for old, new in replacements:
+            for found in re.finditer(rf"\b{old}\b", line.text or ""):
+                where = line.range(*found.span())
+                yield Finding(where, f'"{old}" is used', fix=Fix("mend it", (TextEdit(where, new),), safe=safe))
+
+    return Rule(name, "finds words", "finds words\n", RuleMeta(severity=severity), "line", check, (), ())
+
+
+def finder(name: str, word: str) -> Rule:
+    """A rule that finds a word and has no fix for it."""
+
+    def check(line: KeyedFormula) -> Iterator[Finding]:
+        if word in (line.text or ""):
+            yield Finding(line.value.span, f'"{word}" is used')
+
+    return Rule(name, "finds a word", "finds a word\n", RuleMeta(severity=Severity.ERROR), "line", check, (), ())
+
+
+def fixed(formula: str, natives: NativeFunctions, *rules: Rule, unsafe: bool = False) -> FixedFile:
+    return fix_source(SourceFile("d.yaml", ABS.format(formula)), checker(natives, rules), unsafe=unsafe)
+
+
+def formula_of(outcome: FixedFile) -> str:
+    return outcome.text.removeprefix(ABS.format("").rstrip("\n")).rstrip("\n")
+
+
+def test_a_fix_may_make_room_for_another(bundled_natives: NativeFunctions) -> None:
+    outcome = fixed("one", bundled_natives, rule("a", Severity.WARNING, ("one", "two"), ("two", "three")))
+    assert formula_of(outcome) == "three"
+    assert [item.message for item in outcome.fixed] == ['"one" is used', '"two" is used']
+
+
+def test_fixes_that_undo_each_other_end(bundled_natives: NativeFunctions) -> None:
+    outcome = fixed("one", bundled_natives, rule("a", Severity.WARNING, ("one", "two"), ("two", "one")))
+    assert formula_of(outcome) == "two"
+
+
+def test_a_text_that_grows_for_ever_is_mended_a_bounded_number_of_times(bundled_natives: NativeFunctions) -> None:
+    outcome = fixed("one", bundled_natives, rule("a", Severity.WARNING, ("one", "more + one")))
+    assert formula_of(outcome) == "more + " * 10 + "one"
+
+
+def test_the_fix_that_makes_an_error_is_left_out_and_the_others_are_kept(bundled_natives: NativeFunctions) -> None:
+    harmful = rule("a", Severity.WARNING, ("two", "boom"))
+    good = rule("b", Severity.WARNING, *((word, word.upper()) for word in ("one", "three", "four", "five")))
+    outcome = fixed("one + two + three + four + five", bundled_natives, harmful, good, finder("c", "boom"))
+    assert formula_of(outcome) == "ONE + two + THREE + FOUR + FIVE"
+    assert [item.message for item in outcome.dropped] == ['"two" is used']
+    assert len(outcome.fixed) == 4
+
+
+def test_fixes_that_are_harmful_only_together_lose_one_of_them(bundled_natives: NativeFunctions) -> None:
+    words = rule("a", Severity.WARNING, ("one", "x"), ("two", "y"))
+    outcome = fixed("one + two", bundled_natives, words, finder("c", "x + y"))
+    assert formula_of(outcome) == "x + two"
+    assert [item.message for item in outcome.dropped] == ['"two" is used']
+
+
+def test_an_error_that_was_there_before_does_not_count(bundled_natives: NativeFunctions) -> None:
+    """Not where its place moves, and not where its words change with what is fixed before it."""
+
+    def check(model: Model) -> Iterator[Finding]:
+        line = model.entries[0].bodies[0].lines[0]
+        yield Finding(line.value.span, f'"{line.text}" is bad')
+        yield Finding(line.key.span, f"the formula has {len(line.text or '')} characters")
+
+    bad = Rule("bad", "is bad", "is bad\n", RuleMeta(severity=Severity.ERROR), "model", check, (), ())
+    outcome = fixed("one", bundled_natives, rule("a", Severity.WARNING, ("one", "eleven")), bad)
+    assert formula_of(outcome) == "eleven"
+
+
+def test_a_fix_that_breaks_the_yaml_is_left_out(bundled_natives: NativeFunctions) -> None:
+    outcome = fixed("one + two", bundled_natives, rule("a", Severity.ERROR, ("one", "'"), ("two", "2")))
+    assert formula_of(outcome) == "one + 2"
+    assert [item.message for item in outcome.dropped] == ['"one" is used']
+
+
+def test_unsafe_fixes_have_to_be_asked_for(bundled_natives: NativeFunctions) -> None:
+    unsafe = rule("a", Severity.ERROR, ("one", "two"), safe=False)
+    assert not fixed("one", bundled_natives, unsafe).changed
+    assert formula_of(fixed("one", bundled_natives, unsafe, unsafe=True)) == "two"
+
+
+@pytest.mark.parametrize(
+    "data", [b"- name: abs(Tensor self) -> Tensor\n  self: 'grad;\n", b"- name: \xff\n  self: x;\n"]
+)
+def test_what_cannot_be_read_is_left_alone(data: bytes, bundled_natives: NativeFunctions) -> None:
+    source = SourceFile.from_bytes("d.yaml", data)
+    outcome = fix_source(source, checker(bundled_natives))
+    assert (outcome.changed, outcome.readable, outcome.fixed) == (False, False, ())
+
+
+# --- PyTorch's own file, damaged -------------------------------------------------------------------------------------
+
+ENTRY = re.compile(r"^- name: .*?(?=^- name: |\Z)", re.MULTILINE | re.DOTALL)
+SLOW = settings(max_examples=12, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+VARIANTS = ("plain", "crlf", "bom", "no final line end", "comments", "all")
+
+
+def varied(text: str, variant: str) -> str:
+    """The text in another form, which means the same."""
+    text = text.rstrip("\n") + "\n"
+    if variant in ("comments", "all"):
+        text = re.sub(r"(?m)^- name", "# é 😀 ; grads[0].sizes()\n- name", text)
+    if variant in ("no final line end", "all"):
+        text = text.rstrip("\n")
+    if variant in ("crlf", "all"):
+        text = text.replace("\n", "\r\n")
+    return "\ufeff" + text if variant in ("bom", "all") else text
+
+
+@pytest.fixture(scope="module")
+def mended(derivatives_path: Path, installed_natives: NativeFunctions) -> FixedFile:
+    """PyTorch's file with everything fixed that can be."""
+    return fix_source(SourceFile.read(derivatives_path), checker(installed_natives), unsafe=True)
+
+
+@pytest.fixture(scope="module")
+def real_entries(mended: FixedFile) -> list[str]:
+    """The entries of PyTorch's file, with the comments and blank lines behind them; none has anything to fix."""
+    return ENTRY.findall(mended.text)
+
+
+def errors_of(text: str, natives: NativeFunctions) -> set[tuple[str, str]]:
+    found = checker(natives)(SourceFile("d.yaml", text)).found
+    return {(item.rule, item.message) for item in found if item.severity is Severity.ERROR}
+
+
+#: Slips whose mending has one outcome: the text before.
+SAFE_SLIPS = (
+    (r"(?m)^(  \w+: (?!auto_|non_diff)[^\n\"']*\))$", r"\1;"),
+    (r"(?m)^(  (?!result)\w+: .*)\.sym_sizes\(\)", r"\1.sizes()"),
+)
+
+
+@SLOW
+@given(seed=st.integers(0, 2**32), variant=st.sampled_from(VARIANTS))
+def test_safe_slips_are_mended_to_the_very_text_before(
+    seed: int, variant: str, real_entries: list[str], bundled_natives: NativeFunctions
+) -> None:
+    """Of damaged entries of PyTorch's file every byte is as it was, in all forms; a second run changes nothing."""
+    random = Random(seed)
+    entries = random.sample(real_entries, random.randint(3, 12))
+    right = varied("".join(entries), variant)
+    wrong = []
+    for entry in entries:
+        pattern, replacement = random.choice(SAFE_SLIPS)
+        wrong.append(re.sub(pattern, replacement, entry, count=1))
+    source = SourceFile("d.yaml", varied("".join(wrong), variant))
+    outcome = fix_source(source, checker(bundled_natives))
+    assert outcome.text == right
+    assert outcome.dropped == ()
+    again = fix_source(outcome.result, checker(bundled_natives))
+    assert not again.changed
+
+
+WORD = re.compile(r"(?<=\W)[A-Za-z_]{3,}(?=\W)")
+
+
+@SLOW
+@given(seed=st.integers(0, 2**32), variant=st.sampled_from(VARIANTS))
+def test_fixes_of_random_slips_touch_damaged_entries_only(
+    seed: int, variant: str, real_entries: list[str], bundled_natives: NativeFunctions
+) -> None:
+    """Whatever is misspelt: YAML stays YAML, no error is added, other entries stay as they are, and once is enough."""
+    random = Random(seed)
+    entries = random.sample(real_entries, random.randint(2, 6))
+    damaged = random.sample(range(len(entries)), random.randint(1, len(entries)))
+    for number in damaged:
+        text = entries[number]
+        word = random.choice(list(WORD.finditer(text)))
+        place = random.randrange(word.start(), word.end() - 1)
+        first, second = text[place], text[place + 1]
+        slip, end = random.choice([("", place + 1), (second + first, place + 2), (first * 2, place + 1)])
+        entries[number] = text[:place] + slip + text[end:]
+    before = varied("".join(entries), variant)
+    outcome = fix_source(SourceFile("d.yaml", before), checker(bundled_natives), unsafe=True)
+    after = outcome.text
+    assert checker(bundled_natives)(outcome.result).model.document.problems == () or not outcome.changed
+    old, new = (re.split(r"(?m)^(?=- )", text.removeprefix("\ufeff")) for text in (before, after))
+    assert len(old) == len(new)
+    untouched = [number for number in range(len(entries)) if number not in damaged]
+    # the piece before the first entry comes first
+    assert [old[number + 1] for number in untouched] == [new[number + 1] for number in untouched]
+    assert len(errors_of(after, bundled_natives)) <= len(errors_of(before, bundled_natives))
+    again = fix_source(outcome.result, checker(bundled_natives), unsafe=True)
+    assert not again.changed
+
+
+def test_the_real_file_is_mended_line_by_line(mended: FixedFile, installed_natives: NativeFunctions) -> None:
+    """Few fixes apply to it, each within one line; then nothing is left to fix."""
+    old, new = mended.source.text.split("\n"), mended.text.split("\n")
+    matcher = SequenceMatcher(None, old, new, autojunk=False)
+    changed = [end - start for kind, start, end, _, _ in matcher.get_opcodes() if kind != "equal"]
+    assert len(changed) <= len(mended.fixed) <= 20
+    assert set(changed) == {1}
+    assert not fix_source(mended.result, checker(installed_natives), unsafe=True).changed

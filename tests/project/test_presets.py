@@ -1,0 +1,94 @@
+"""Files of back ends: below a key, for several versions, with native functions of their own."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+
+DERIVATIVES = """\
+all_version: [v2.1, v2.2, v2.3]
+backward:
+- name: npu_scale(Tensor self, Scalar by) -> Tensor
+  self: grad * by
+  version: [v2.1, v2.2]
+
+- name: npu_scale(Tensor self, Scalar by) -> Tensor
+  self: grad * byy
+  version: v2.3
+
+- name: inverse(Tensor self) -> Tensor
+  self: -at::matmul(result.mH(), at::matmul(grad, result.mH()))
+  version: all_version
+"""
+FUNCTIONS = """\
+all_version: [v2.1, v2.2, v2.3]
+official:
+  - func: inverse(Tensor self) -> Tensor
+    acl_op: all_version
+  - func: inverse.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+    acl_op: all_version
+custom:
+  - func: npu_scale(Tensor self, Scalar by) -> Tensor
+    op_api: all_version
+"""
+
+
+@pytest.fixture
+def backend(here: Path) -> Path:
+    (here / "derivatives.yaml").write_text(DERIVATIVES)
+    (here / "op_plugin_functions.yaml").write_text(FUNCTIONS)
+    (here / "derivlint.toml").write_text('preset = "torch_npu"\n')
+    return here
+
+
+def found(run: Run, *arguments: str) -> list[tuple[str, str, int]]:
+    diagnostics = json.loads(run("check", "--output-format", "json", *arguments).out)["diagnostics"]
+    return [(item["rule"], item["entry"], item["start"]["line"]) for item in diagnostics]
+
+
+def test_a_preset_brings_layout_and_operators(run: Run, backend: Path) -> None:
+    """The operator is the back end's own, and a composite of PyTorch has a kernel there."""
+    assert found(run) == [("undefined-name", "npu_scale", 8)]
+    assert 'the preset "torch_npu"' in run("check", "--show-settings").out
+
+
+def test_one_version_can_be_checked(run: Run, backend: Path) -> None:
+    assert found(run, "--config", 'version="v2.2"') == []
+    assert found(run, "--config", 'version="v2.3"') == [("undefined-name", "npu_scale", 8)]
+
+
+def test_a_version_that_the_file_lacks_is_2(run: Run, backend: Path) -> None:
+    outcome = run("check", "--config", 'version="v22"')
+    assert outcome.status == 2
+    assert outcome.err == 'derivlint: "derivatives.yaml" has no version "v22"; did you mean "v2.2"?\n'
+
+
+def test_entries_of_one_version_are_no_duplicates_of_those_of_another(run: Run, backend: Path) -> None:
+    text = DERIVATIVES.replace("version: v2.3", "version: [v2.2, newest]").replace("byy", "by")
+    (backend / "derivatives.yaml").write_text(text)
+    outcome = json.loads(run("check", "--output-format", "json").out)
+    assert [item["message"] for item in outcome["diagnostics"]] == [
+        '"npu_scale" already has an entry, which this one for v2.2 replaces'
+    ]
+    assert outcome["summary"]["entries"] == 3
+
+
+def test_a_layout_of_ones_own(run: Run, backend: Path) -> None:
+    """Any project can say what its files look like."""
+    (backend / "derivlint.toml").write_text(
+        'entries-key = "derivatives"\nignored-keys = ["owner"]\nnative-functions = ["native.yaml"]\ntorch = "2.13.0"\n'
+    )
+    (backend / "native.yaml").write_text("- func: mine(Tensor self) -> Tensor\n  dispatch:\n    CPU: mine\n")
+    (backend / "derivatives.yaml").write_text(
+        "about: our operators\nderivatives:\n- name: mine(Tensor self) -> Tensor\n  self: grad\n  owner: me\n"
+    )
+    assert found(run) == []
+
+
+def test_the_model_of_a_version(run: Run, backend: Path) -> None:
+    model = json.loads(run("model", "--config", 'version="v2.1"').out)
+    assert [info["name"] for info in model["infos"]] == ["npu_scale", "inverse"]
