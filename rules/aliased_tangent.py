@@ -23,6 +23,11 @@ the tangent of the input, whose value it leaves alone, and later derivatives are
       self: grad
       result: self_t.clone()
 
+## Fix safety
+
+Adding ``.clone()`` is unsafe: it is right for an operator that returns a new tensor, and wrong where the operator
+should have been declared as a view.
+
 ## What it cannot see
 
 Tangents that a helper of FunctionsManual.h returns as they are.

@@ -20,6 +20,10 @@ a rebuild.
     - name: complex(Tensor real, Tensor imag) -> Tensor
       result: at::complex(real_t, imag_t)
 
+## Fix safety
+
+Adding ``at::`` is unsafe: it takes the function, and the type may have been meant.
+
 ## Sources
 
 torch/csrc/autograd/FunctionsManual.h; ATen/core/TensorBody.h; native_functions.yaml; torchgen/api/cpp.py.

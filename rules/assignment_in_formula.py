@@ -19,6 +19,10 @@ evaluated. C++ takes it.
     - name: maximum(Tensor self, Tensor other) -> Tensor
       self: at::where(self == other, grad / 2, grad).masked_fill_(self < other, 0)
 
+## Fix safety
+
+Writing ``==`` is unsafe: the formula compiles before and after, and computes something else.
+
 ## What it cannot see
 
 Assignments in helpers and in lambdas of several statements.

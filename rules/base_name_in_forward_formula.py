@@ -123,8 +123,11 @@ def check(line: KeyedFormula) -> Iterator[Finding]:
     # a formula with gradients is a backward formula in the wrong place
     if info is None or any(name.reason is NotDeclared.GRADIENT_IN_FORWARD for name in undeclared_names(line)):
         return
+    uses_of_names = tuple(base_name_uses(line))
+    if not uses_of_names:
+        return
     misspelt = {name.text for each in line.body.lines if near_keyword(each) is not None for name in each.names}
-    for binding, uses in base_name_uses(line):
+    for binding, uses in uses_of_names:
         name = binding.name
         if name in misspelt or name in info.non_differentiable_arg_names:
             continue

@@ -12,6 +12,8 @@ The C++ compiler stops in code that nobody wrote, for a function that the entry 
 ## Example
 
     - name: add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
+      self: grad
+      other: maybe_multiply(grad, alpha.conj())
       result: Tensor() + maybe_multiply(other_t, alpha)
 
 ## Instead
@@ -19,6 +21,8 @@ The C++ compiler stops in code that nobody wrote, for a function that the entry 
 A forward formula that an in-place function reuses depends on the tangent of ``self``:
 
     - name: add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
+      self: grad
+      other: maybe_multiply(grad, alpha.conj())
       result: self_t + maybe_multiply(other_t, alpha)
 
 ## Sources

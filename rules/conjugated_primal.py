@@ -24,6 +24,10 @@ was copied from the backward formula. Real numbers are right, complex ones silen
       other: mul_tensor_backward(grad, self, other.scalar_type())
       result: other_t * self_p + self_t * other_p
 
+## Fix safety
+
+Removing ``.conj()`` is unsafe: it changes the tangent of complex tensors.
+
 ## What it cannot see
 
 Factors in helpers. Formulas in which the tangent is conjugated as well are left alone: operators that are not

@@ -21,6 +21,10 @@ view must be the same view of the tangent. PyTorch checks that when it runs, and
       self: grad.t()
       result: auto_linear
 
+## Fix safety
+
+Writing ``auto_linear`` is unsafe: it replaces the whole formula.
+
 ## What it cannot see
 
 Helpers, and operators of which it is not known whether they return a view.

@@ -11,7 +11,7 @@ It will be removed, and its replacement has been there for a while.
 ## Example
 
     - name: exp(Tensor self) -> Tensor
-      self: grad.is_variable() ? grad * result : grad
+      self: "grad.is_variable() ? grad * result : grad"
 
 ## Instead
 

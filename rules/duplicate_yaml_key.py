@@ -22,6 +22,11 @@ say where. A second ``name`` mostly means that the "- " which starts an entry is
       self: mul_tensor_backward(grad, other, self.scalar_type())
       other: mul_tensor_backward(grad, self, other.scalar_type())
 
+## Fix safety
+
+Removing a key with the same value as another is safe. Where the values differ, nobody knows which one counts, and there
+is no fix.
+
 ## Sources
 
 torchgen/yaml_utils.py, ``YamlLoader.construct_mapping``.

@@ -11,13 +11,15 @@ behind it receive the gradients of their neighbours.
 
 ## Example
 
-    - name: _prelu_kernel_backward(Tensor grad_output, Tensor self, Tensor weight) -> (Tensor, Tensor)
-      grad_output, weight: f(grads, grad_output, self, weight)
+    - name: linear_backward(Tensor self, Tensor grad_output, Tensor weight, bool[3] output_mask)
+        -> (Tensor, Tensor, Tensor)
+      self, weight: linear_double_backward(grads, self, grad_output, weight)
 
 ## Instead
 
-    - name: _prelu_kernel_backward(Tensor grad_output, Tensor self, Tensor weight) -> (Tensor, Tensor)
-      grad_output, self, weight: f(grads, grad_output, self, weight)
+    - name: linear_backward(Tensor self, Tensor grad_output, Tensor weight, bool[3] output_mask)
+        -> (Tensor, Tensor, Tensor)
+      self, grad_output, weight: linear_double_backward(grads, self, grad_output, weight)
 
 ## What it cannot see
 

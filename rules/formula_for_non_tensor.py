@@ -20,6 +20,10 @@ Gradients flow to tensors only. PyTorch's generator refuses the key with "Missin
       self: handle_r_to_c(self.scalar_type(), grad)
       other: handle_r_to_c(other.scalar_type(), maybe_multiply(grad, alpha.conj()))
 
+## Fix safety
+
+Removing a formula is unsafe: it may have been written for another argument.
+
 ## Sources
 
 torchgen/packaged/autograd/gen_variable_type.py, ``gen_differentiable_input`` and ``find_args_with_derivatives``.

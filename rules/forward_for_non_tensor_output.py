@@ -19,6 +19,10 @@ output type for forward derivative".
     - name: _scaled_dot_product_flash_attention(...) -> (Tensor output, ..., SymInt max_q, ...)
       output: flash_attention_jvp(query_t, query_p)
 
+## Fix safety
+
+Removing a formula is unsafe: it may have been written for another output.
+
 ## Sources
 
 torchgen/packaged/autograd/gen_variable_type.py, ``emit_fw_derivatives``.

@@ -21,6 +21,11 @@ PyTorch's generator copies the name, and the C++ compiler finds it undeclared.
       self: grad * self.sgn()
       result: self_t * self_p.sgn()
 
+## Fix safety
+
+Using the tangent instead of ``grad`` is unsafe: the formula may be a copy of the backward formula, which is no forward
+formula with other names.
+
 ## Sources
 
 torchgen/packaged/autograd/gen_variable_type.py, ``emit_fw_derivatives``.

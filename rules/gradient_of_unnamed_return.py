@@ -13,17 +13,18 @@ error.
 
 ## Example
 
-    - name: _amp_update_scale(...) -> (Tensor, Tensor growth_tracker_out)
-      growth_tracker: grad_growth_tracker_out
+    - name: halve(Tensor self) -> (Tensor, Tensor rest)
+      self: grad_rest.neg()
 
 ## Instead
 
-    - name: _amp_update_scale(...) -> (Tensor, Tensor growth_tracker_out)
-      growth_tracker: grads[1]
+    - name: halve(Tensor self) -> (Tensor, Tensor rest)
+      self: grads[1].neg()
 
 ## Fix safety
 
 The fix replaces every named gradient of the formulas by ``grads[i]`` with the right index, as the two cannot be mixed.
+It is unsafe: the name may have been meant, and then the index is another.
 
 ## Sources
 

@@ -21,6 +21,10 @@ two that are swapped. No formula of PyTorch passes them in another order.
 (Tensor, Tensor)
       self: var_mean_backward(grads[0], grads[1], self, dim, correction, keepdim)
 
+## Fix safety
+
+Swapping the two is unsafe: it changes the gradient.
+
 ## What it cannot see
 
 Gradients that are not passed as they are, and named gradients. A helper that really takes them in another order gets

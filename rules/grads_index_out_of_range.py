@@ -20,6 +20,10 @@ outputs; an index beyond the differentiable ones compiles, and reading it is und
     - name: abs(Tensor self) -> Tensor
       self: grad * self.sgn()
 
+## Fix safety
+
+Writing ``grad`` where the operator has one output is unsafe: the number of outputs may be what is wrong.
+
 ## Sources
 
 torchgen/packaged/autograd/load_derivatives.py, ``used_gradient_indices``; torchgen/api/autograd.py,

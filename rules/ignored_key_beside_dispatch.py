@@ -26,6 +26,10 @@ so the gradient is missing without a word.
         AutogradNestedTensor:
           self: grad * self.sgn()
 
+## Fix safety
+
+Replacing a misspelt key is unsafe: PyTorch has ignored it so far, and heeds it then.
+
 ## Sources
 
 torchgen/packaged/autograd/load_derivatives.py, ``load_derivatives``.

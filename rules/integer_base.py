@@ -19,6 +19,10 @@ Where the tensor holds integers, the result does, too, and ``pow(2, -1)`` is 0.
     - name: exp2(Tensor self) -> Tensor
       self: grad * pow(2.0, self) * M_LN2
 
+## Fix safety
+
+Adding ``.0`` is unsafe: it changes the result.
+
 ## Sources
 
 aten/src/ATen/native/Pow.cpp.

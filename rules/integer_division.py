@@ -19,6 +19,10 @@ integer part in C++.
     - name: exp(Tensor self) -> Tensor
       self: grad * result * 0.5
 
+## Fix safety
+
+Adding ``.0`` is unsafe: it changes the result.
+
 ## Sources
 
 The C++ standard, [expr.mul].

@@ -27,6 +27,10 @@ PyTorch's generator stops with "Invalid dispatch key".
         AutogradCUDA:
           self: grad * self.sgn()
 
+## Fix safety
+
+Replacing a key is unsafe: the formulas below it then hold for tensors of that key.
+
 ## Sources
 
 torchgen/packaged/autograd/load_derivatives.py, ``create_differentiability_info``; torchgen/model.py, ``AUTOGRAD_KEYS``.

@@ -18,6 +18,10 @@ The name says which operator the entry is about. Without it PyTorch's generator 
     - name: abs(Tensor self) -> Tensor
       self: grad * self.sgn()
 
+## Fix safety
+
+Replacing a misspelt ``name`` is safe: the entry cannot be read without it, and nothing else can have been meant.
+
 ## Sources
 
 torchgen/packaged/autograd/load_derivatives.py, ``load_derivatives``; torchgen/utils.py, ``split_name_params``.

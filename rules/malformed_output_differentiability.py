@@ -20,6 +20,10 @@ generator iterates over whatever it finds and stops with "Not supported" or a Ty
     - name: max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
       output_differentiability: [True, False]
 
+## Fix safety
+
+Adding brackets and removing quotes is safe: the values stay.
+
 ## Sources
 
 torchgen/packaged/autograd/load_derivatives.py, ``create_differentiability_info``; torchgen/api/autograd.py,

@@ -26,6 +26,10 @@ bug, found by users one after another.
       mat: maybe_multiply(grad.ger(vec.conj()), alpha.conj())
       vec: maybe_multiply(mat.t().conj().mv(grad), alpha.conj())
 
+## Fix safety
+
+Adding ``.conj()`` is unsafe: it changes the gradient of complex tensors. That of real ones stays.
+
 ## What it cannot see
 
 Factors in helpers, whose bodies are not read. Operators that are not holomorphic ("abs", "sgn", "vdot", "angle")

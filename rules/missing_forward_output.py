@@ -13,16 +13,15 @@ differ; where they happen to agree it sets tangents on the wrong output.
 
 ## Example
 
-    - name: std_mean.correction(...) -> (Tensor, Tensor)
-      self: std_mean_backward(grads[0], grads[1], self, result0, dim, correction, keepdim)
-      result0: std_backward(result0, self_p, result0, dim, correction, keepdim) * self_t
+    - name: linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)
+      A: linalg_qr_backward(grad_Q, grad_R, Q, R, mode)
+      Q: std::get<0>(linalg_qr_jvp(A_t, Q, R, mode))
 
 ## Instead
 
-    - name: std_mean.correction(...) -> (Tensor, Tensor)
-      self: std_mean_backward(grads[0], grads[1], self, result0, dim, correction, keepdim)
-      result0: std_backward(result0, self_p, result0, dim, correction, keepdim) * self_t
-      result1: mean(self_t, dim.value_or(IntArrayRef({})), keepdim)
+    - name: linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)
+      A: linalg_qr_backward(grad_Q, grad_R, Q, R, mode)
+      Q, R: linalg_qr_jvp(A_t, Q, R, mode)
 
 ## Sources
 

@@ -20,6 +20,10 @@ an AttributeError or a TypeError otherwise.
     - name: mul.Tensor(Tensor self, Tensor other) -> Tensor
       self, other: mul_backward(grad, self, other)
 
+## Fix safety
+
+Quoting a key and removing brackets around it are safe: the name stays, as it is written.
+
 ## Sources
 
 torchgen/packaged/autograd/load_derivatives.py, ``create_differentiability_info``; torchgen/yaml_utils.py,

@@ -20,6 +20,11 @@ differentiable.
     - name: max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
       output_differentiability: [True, False]
 
+## Fix safety
+
+Writing a value as the truth value that it counts as is safe. Putting a value in brackets that counted as not given is
+unsafe: it counts then.
+
 ## Sources
 
 torchgen/packaged/autograd/load_derivatives.py, ``load_derivatives``; torchgen/api/autograd.py,

@@ -19,6 +19,11 @@ a rebuild.
     - name: clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor
       self: where(self > min->toDouble(), grad, 0)
 
+## Fix safety
+
+Replacing ``.`` by ``->`` is unsafe: it compiles, and is undefined behaviour where the optional is empty. Test for that
+first.
+
 ## Sources
 
 torch/csrc/autograd/FunctionsManual.h; ATen/core/TensorBody.h; native_functions.yaml; torchgen/api/cpp.py.

@@ -23,6 +23,10 @@ flat; with the result in its place the gradient is wrong for values that the fun
     - name: hardsigmoid(Tensor self) -> Tensor
       self: hardsigmoid_backward(grad, self)
 
+## Fix safety
+
+Passing the argument of the parameter's name is unsafe: it changes what the formula computes.
+
 ## What it cannot see
 
 Functions whose parameters have other names, methods, and values that are no plain variables ("f(x + 1)"). A backward

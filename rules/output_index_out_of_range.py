@@ -10,13 +10,15 @@ Outputs are counted from 0. PyTorch's generator looks the output up and dies of 
 
 ## Example
 
-    - name: std_mean.correction(...) -> (Tensor, Tensor)
-      result2: mean(self_t, dim.value_or(IntArrayRef({})), keepdim)
+    - name: abs(Tensor self) -> Tensor
+      self: grad * self.sgn()
+      result1: handle_r_to_c(result.scalar_type(), self_t.conj() * self_p.sgn())
 
 ## Instead
 
-    - name: std_mean.correction(...) -> (Tensor, Tensor)
-      result1: mean(self_t, dim.value_or(IntArrayRef({})), keepdim)
+    - name: abs(Tensor self) -> Tensor
+      self: grad * self.sgn()
+      result: handle_r_to_c(result.scalar_type(), self_t.conj() * self_p.sgn())
 
 ## Sources
 

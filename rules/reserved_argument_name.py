@@ -11,8 +11,8 @@ refuses the entry, because an argument of that name would hide them.
 
 ## Example
 
-    - name: scaled_backward(Tensor grad, Tensor self, bool[2] grad_input_mask) -> (Tensor, Tensor)
-      grad: scaled_double_backward(grads[0], self)
+    - name: scaled_backward(Tensor grad_output, Tensor self, bool[2] grad_input_mask) -> (Tensor, Tensor)
+      grad_output, self: scaled_double_backward(grads[0], grads[1], self)
 
 ## Instead
 

@@ -12,15 +12,17 @@ Tensors have one C++ type, so that the compiler takes them in any order. The for
 
 ## Example
 
-    - name: norm.Scalar(Tensor self, Scalar p=2) -> Tensor
-      self: norm_backward(grad, self, p, result)
-      result: norm_jvp(self_t, self_p, p, result)
+    - name: gelu(Tensor self, *, str approximate='none') -> Tensor
+      self: gelu_backward(self, grad, approximate)
 
 ## Instead
 
-    - name: norm.Scalar(Tensor self, Scalar p=2) -> Tensor
-      self: norm_backward(grad, self, p, result)
-      result: norm_jvp(self_p, self_t, p, result)
+    - name: gelu(Tensor self, *, str approximate='none') -> Tensor
+      self: gelu_backward(grad, self, approximate)
+
+## Fix safety
+
+Swapping the two is unsafe: it changes what the formula computes.
 
 ## What it cannot see
 

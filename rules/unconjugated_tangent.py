@@ -22,6 +22,10 @@ A backward helper multiplies by the conjugate of the derivative. For a tangent t
       self: sigmoid_backward(grad, result)
       result: sigmoid_backward(self_t.conj(), result).conj()
 
+## Fix safety
+
+Conjugating the tangent and the result is unsafe: it changes the tangent of complex tensors.
+
 ## What it cannot see
 
 Helpers with other names, and helpers that do not depend on an input or an output. Whether the result of the call is

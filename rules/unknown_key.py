@@ -168,8 +168,7 @@ def _unknown(line: KeyedFormula, name: KeyName, function: EntryFunction) -> Find
             help='put it beside "dispatch"; it holds for all dispatch keys',
         )
     message = f'{quoted(name.text)} is no argument and no output of "{line.entry.operator}"'
-    taken = {other.text for each in line.body.lines for other in each.names}
-    candidates = {*function.tensor_arguments, *function.output_names} - taken
+    candidates = {*function.tensor_arguments, *function.output_names} - line.body.keys_with.keys()
     if len(line.names) == 1 and line.body.key_node is None:
         candidates.update(ENTRY_KEYS)
     found = closest(name.text, candidates)

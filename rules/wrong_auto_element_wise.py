@@ -13,15 +13,15 @@ conjugated before and after. That is right where the Jacobian is diagonal and th
 
 ## Example
 
-    - name: sum(Tensor self, *, ScalarType? dtype=None) -> Tensor
-      self: grad.expand_symint(self.sym_sizes())
+    - name: logcumsumexp(Tensor self, int dim) -> Tensor
+      self: logcumsumexp_backward(grad, self, result, dim)
       result: auto_element_wise
 
 ## Instead
 
-    - name: sum(Tensor self, *, ScalarType? dtype=None) -> Tensor
-      self: grad.expand_symint(self.sym_sizes())
-      result: auto_linear
+    - name: logcumsumexp(Tensor self, int dim) -> Tensor
+      self: logcumsumexp_backward(grad, self, result, dim)
+      result: logcumsumexp_jvp(self_p, self_t, dim)
 
 ## What it cannot see
 

@@ -13,7 +13,7 @@ C++ compiler stops there, at a line that stands in no formula.
 ## Example
 
     - name: clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor
-      self: clamp_backward(grad, self, min.scalar_type(), max)
+      self: clamp_backward(grad, self, min, max) * min.dim()
 
 ## Instead
 

@@ -71,21 +71,24 @@ def test_a_broken_header_is_no_error(run: Run, here: Path, text: str) -> None:
     assert run("check", "derivatives.yaml", "--headers", "mine.h").status == 0
 
 
-def test_declarations_are_cached_by_content(run: Run, here: Path) -> None:
+def test_declarations_are_cached_by_content(run: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DERIVLINT_CACHE_DIR", str(here / ".cache"))
     (here / "mine.h").write_text(HEADER)
     (here / "derivatives.yaml").write_text(MINE.format("self"))
     arguments = ("check", "derivatives.yaml", "--headers", "mine.h")
     without = run(*arguments, "--no-cache")
     assert not (here / ".cache").exists()
     first = run(*arguments)
-    (entry,) = (here / ".cache").iterdir()
+    (entry,) = (here / ".cache").glob("header-*")
     second = run(*arguments)
     assert without == first == second
     entry.write_text("no JSON")
+    for findings in (here / ".cache").glob("findings-*"):
+        findings.unlink()
     assert run(*arguments) == first
     (here / "mine.h").write_text(HEADER.replace(", int64_t n", ""))
     assert run(*arguments).status == 0
-    assert len(list((here / ".cache").iterdir())) == 2
+    assert len(list((here / ".cache").glob("header-*"))) == 2
 
 
 def test_a_cache_that_cannot_be_written_is_no_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

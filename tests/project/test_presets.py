@@ -56,6 +56,12 @@ def test_a_preset_brings_layout_and_operators(run: Run, backend: Path) -> None:
     assert 'the preset "torch_npu"' in run("check", "--show-settings").out
 
 
+def test_a_preset_and_a_release(run: Run, backend: Path) -> None:
+    """Which PyTorch counts does not change which operators the project has."""
+    (backend / "derivlint.toml").write_text('preset = "torch_npu"\ntorch = "2.13.0"\n')
+    assert found(run) == [("undefined-name", "npu_scale", 8)]
+
+
 def test_one_version_can_be_checked(run: Run, backend: Path) -> None:
     assert found(run, "--config", 'version="v2.2"') == []
     assert found(run, "--config", 'version="v2.3"') == [("undefined-name", "npu_scale", 8)]

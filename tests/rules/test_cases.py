@@ -114,8 +114,8 @@ def test_the_docstring_has_its_sections_in_order(rule: Rule) -> None:
 @pytest.mark.parametrize("rule", RULES, ids=identify)
 def test_a_rule_has_a_target_and_enough_cases(rule: Rule) -> None:
     assert rule.target in TARGETS
-    assert len(rule.valid) >= 2
-    assert len(rule.invalid) >= 2
+    assert len(rule.valid) >= 2, "write two VALID cases or more"
+    assert len(rule.invalid) >= 2, "write two INVALID cases or more"
     assert rule.meta.status in ("stable", "preview")
 
 

@@ -68,7 +68,6 @@ def check(
     from derivlint.cli.run import Run
     from derivlint.cli.suppressing import Suppressing
     from derivlint.cli.watch import remember
-    from derivlint.rules import load_rules
 
     asked = configured(SettingsOfFiles(no_config, config, **given), paths, stdin_filename)
     files, folders, settings = asked.files, asked.folders, asked.settings
@@ -76,9 +75,10 @@ def check(
     if show_files:
         write("".join(f"{path}\n" for path in files))
         return
-    rules = {path: settings[path].selected(load_rules()) for path in files}
     if show_settings:
-        names = {path: [rule.name for rule in rules[path]] for path in files}
+        from derivlint.rules import load_rules
+
+        names = {path: [rule.name for rule in settings[path].selected(load_rules())] for path in files}
         write("".join(f"{line}\n" for line in settings_lines(asked, names)))
         return
     mending = None
@@ -96,7 +96,7 @@ def check(
         say=output.say,
     )
     for path in with_progress(files):
-        run.check(path, folders[path], settings[path], rules[path])
+        run.check(path, folders[path], settings[path])
     report = run.report()
     if mending is not None:
         report = mending.conclude(report, run.status, exit_zero)

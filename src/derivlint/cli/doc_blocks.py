@@ -74,6 +74,8 @@ def block(what: str, path: Path, root: Path) -> str:
     Raises:
         InputError: there is no such table, or the command cannot be run.
     """
+    if what == "contents":
+        return contents(root / path, root)
     table = TABLES.get(what)
     if table is not None:
         return table()
@@ -81,6 +83,25 @@ def block(what: str, path: Path, root: Path) -> str:
     if arguments[:1] != ["derivlint"]:
         raise InputError(f'"{path}": no table is called "{what}"')
     return f"```console\n$ {what}\n{output(arguments[1:], path, root)}```\n"
+
+
+def pages(root: Path) -> list[Path]:
+    """The handwritten pages below ``docs``, the guides first."""
+    folder = root / "docs"
+    return [*sorted((folder / "guides").glob("*.md")), *sorted(folder.glob("*.md"))]
+
+
+def contents(path: Path, root: Path) -> str:
+    """The other pages, as links from one of them: the title and the first paragraph of each."""
+    lines = []
+    for page in (*pages(root), root / "docs" / "rules" / "README.md"):
+        if page == path:
+            continue
+        title, _, rest = page.read_text(encoding="utf-8").partition("\n\n")
+        about = " ".join(rest.partition("\n\n")[0].split())
+        about = "" if about.startswith(("|", "#")) else f": {about}"
+        lines.append(f"- [{title.removeprefix('# ')}]({page.relative_to(path.parent).as_posix()}){about}\n")
+    return "".join(lines)
 
 
 def output(arguments: list[str], path: Path, root: Path) -> str:

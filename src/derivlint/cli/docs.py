@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from derivlint.cli.doc_blocks import fill
+from derivlint.cli.doc_blocks import pages as handwritten
 from derivlint.cli.exits import CLEAN, FINDINGS, tell
 from derivlint.cli.index import write_atomically
 from derivlint.cli.terminal import write
@@ -56,7 +57,7 @@ def pages(root: Path) -> dict[Path, str]:
     result = {folder / f"{rule.name}.md": rule_page(rule) for rule in rules}
     result[folder / "README.md"] = f"# Rules\n\n{rule_table(rules, '')}"
     result.update(schemas(root))
-    for path in sorted({*(root / "docs").glob("*.md"), *(root / "docs" / "guides").glob("*.md")}):
+    for path in handwritten(root):
         result[path] = fill(path.read_text(encoding="utf-8"), path.relative_to(root), root)
     readme = root / "README.md"
     try:

@@ -21,12 +21,12 @@ from derivlint.cli.exits import (
 )
 from derivlint.cli.terminal import show_progress
 from derivlint.formats import Report
-from derivlint.lint import INTERNAL_ERROR, Confidence, Diagnostic, Rule, Severity
-from derivlint.model import Model
-from derivlint.project.check import Check, check_source
+from derivlint.lint import INTERNAL_ERROR, Confidence, Diagnostic, Severity
 from derivlint.project.errors import InputError
 from derivlint.project.files import read_source
+from derivlint.project.findings import Outcome, judge
 from derivlint.project.operators import LoadedOperators, load_operators, operators_for, problem_text
+from derivlint.project.result_cache import place_of, store_findings, stored_findings
 from derivlint.project.settings import Settings
 from derivlint.source import SourceError, SourceFile, Span
 
@@ -34,6 +34,10 @@ if TYPE_CHECKING:
     from derivlint.cli.fixing import Mending
     from derivlint.cli.suppressing import Suppressing
     from derivlint.compiler.gxx import Toolchain
+    from derivlint.model import Model
+    from derivlint.project.check import Check, CheckedFile
+    from derivlint.project.narrowing import Narrowing
+    from derivlint.project.operators import Operators
 
 #: How many problems of native_functions.yaml are told.
 MAX_PROBLEMS = 20
@@ -69,50 +73,32 @@ class Run:
         self._failing = self._crashed = self._unreadable = False
         self._told: dict[str, None] = {}
 
-    def check(self, path: str, folder: Path, settings: Settings, rules: tuple[Rule, ...]) -> None:
+    def check(self, path: str, folder: Path, settings: Settings) -> None:
         """Check one file; one that cannot be read is told at once, and the others go on.
 
         Args:
             path: the file, or ``-``.
             folder: where it stands.
             settings: the settings for it.
-            rules: the rules to run.
         """
         begin = perf_counter()
         try:
             source = read_source(path, self._stdin_filename)
             operators = operators_for(folder, settings)
-            loaded = self._load_operators(operators, self._use_cache)
         except (SourceError, InputError) as error:
             self._unreadable = True
             self._tell_once(str(error))
             return
-        self._sources[source.path] = source
         self._fail_levels[source.path] = settings.fail_level
-        self._say(f"{source.path}: configuration {settings.origin or 'none'}, {len(rules)} rules")
+        self._say(f"{source.path}: configuration {settings.origin or 'none'}")
         self._say(f"{source.path}: operators: {operators.describe()}")
-        self._tell_problems(loaded)
         try:
             suppressing = self._suppressing
             narrowing = suppressing.narrowing(settings, operators) if suppressing is not None else None
-            if self._mending is not None:
-                source = self._mending.mend(path, source, loaded.natives, settings, rules, narrowing)
-                self._sources[source.path] = source
-            check = partial(
-                check_source,
-                natives=loaded.natives,
-                settings=settings,
-                rules=rules,
-                besides=self._compiled_with(settings),
-                narrowing=narrowing,
-            )
-            checked = check(source)
-            if suppressing is not None:
-                checked = suppressing.add_ignores(path, checked, check)
-                self._sources[source.path] = checked.model.source
-        except InputError as error:
+            outcome = self._outcome(path, source, operators, settings, narrowing)
+        except (SourceError, InputError) as error:
             # it was not checked, so nothing is to be said of it
-            del self._sources[source.path]
+            self._sources.pop(source.path, None)
             self._unreadable = True
             self._tell_once(str(error))
             return
@@ -120,16 +106,78 @@ class Run:
             if debugging():
                 raise
             self._crashed = True
+            self._sources[source.path] = source
             self._shown.append(_crash(source, error))
             return
-        self._say(f"{source.path}: checked in {perf_counter() - begin:.2f} s")
-        self._entries += checked.model.n_entries
-        self._formulas += checked.model.n_formulas
-        self._crashed |= checked.crashes > 0
-        self._hidden += checked.hidden
-        self._left_out.update(suppressed=checked.suppressed, baselined=checked.baselined, unchanged=checked.unchanged)
-        self._failing |= checked.fails
-        self._shown += checked.shown
+        findings = outcome.findings
+        self._say(f"{source.path}: checked by {len(findings.ran)} rules in {perf_counter() - begin:.2f} s")
+        self._entries += findings.entries
+        self._formulas += findings.formulas
+        self._crashed |= findings.crashes > 0
+        self._hidden += outcome.hidden
+        self._left_out.update(suppressed=outcome.suppressed, baselined=outcome.baselined, unchanged=outcome.unchanged)
+        self._failing |= outcome.fails
+        self._shown += outcome.shown
+
+    def _outcome(
+        self, path: str, source: SourceFile, operators: Operators, settings: Settings, narrowing: Narrowing | None
+    ) -> Outcome | CheckedFile:
+        """Check a file, unless what is found in it is in the cache.
+
+        Raises:
+            InputError: it cannot be checked.
+        """
+        place = place_of(source, operators, settings) if self._may_reuse(narrowing) else None
+        findings = stored_findings(place, source.path) if place is not None else None
+        if place is not None and findings is not None:
+            self._sources[source.path] = source
+            self._others.update({file.path: file for file in place.sources})
+            self._say(f"{source.path}: found in the cache")
+            return judge(findings, source, settings, narrowing)
+        loaded = self._load_operators(operators, self._use_cache)
+        self._sources[source.path] = source
+        self._tell_problems(loaded)
+        checked = self._checked(path, source, loaded, settings, narrowing)
+        # files that changed while they were read belong to no place
+        if place is not None and not loaded.natives.problems and place_of(source, operators, settings) == place:
+            store_findings(place, source.path, checked.findings)
+        return checked
+
+    def _may_reuse(self, narrowing: Narrowing | None) -> bool:
+        """Whether findings are enough; what changes a file or compares it with another one needs its model."""
+        if not self._use_cache or self._toolchain is not None or self._mending is not None:
+            return False
+        adds = self._suppressing is not None and self._suppressing.adds_ignores
+        return not adds and (narrowing is None or narrowing.changes is None)
+
+    def _checked(
+        self,
+        path: str,
+        source: SourceFile,
+        loaded: LoadedOperators,
+        settings: Settings,
+        narrowing: Narrowing | None,
+    ) -> CheckedFile:
+        from derivlint.project.check import check_source
+        from derivlint.rules import load_rules
+
+        rules = settings.selected(load_rules())
+        if self._mending is not None:
+            source = self._mending.mend(path, source, loaded.natives, settings, rules, narrowing)
+            self._sources[source.path] = source
+        check = partial(
+            check_source,
+            natives=loaded.natives,
+            settings=settings,
+            rules=rules,
+            besides=self._compiled_with(settings),
+            narrowing=narrowing,
+        )
+        checked = check(source)
+        if self._suppressing is not None:
+            checked = self._suppressing.add_ignores(path, checked, check)
+            self._sources[source.path] = checked.model.source
+        return checked
 
     def _compiled_with(self, settings: Settings) -> Check | None:
         """What the compiler refuses beyond what was found, where one is asked for."""

@@ -15,7 +15,6 @@ from derivlint.cli.exits import CLEAN, FINDINGS, tell
 from derivlint.cli.suppression_options import SuppressionOptions
 from derivlint.cli.terminal import write
 from derivlint.lint.wording import counted
-from derivlint.project.check import CheckedFile
 from derivlint.project.errors import InputError
 from derivlint.project.files import STDIN
 from derivlint.project.narrowing import Narrowing
@@ -26,6 +25,7 @@ from derivlint.source import SourceFile, replace_file
 if TYPE_CHECKING:
     from derivlint.project.baselines import BaselineFile
     from derivlint.project.changes import Changes
+    from derivlint.project.check import CheckedFile
     from derivlint.project.ignoring import Checker
 
 
@@ -49,6 +49,11 @@ class Suppressing:
         self._baselines: dict[Path, BaselineFile] = {}
         self._texts: list[str] = []
         self._added = self._changed = 0
+
+    @property
+    def adds_ignores(self) -> bool:
+        """Whether comments are added to files."""
+        return self._options.add_ignores is not None
 
     def narrowing(self, settings: Settings, operators: Operators) -> Narrowing:
         """How the findings of a file are narrowed down.

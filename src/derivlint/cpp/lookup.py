@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from derivlint.formula import Name
 
 
+#: Namespaces are not nested deeper.
+MAX_NESTING = 20
+
+
 class Kind(Enum):
     """What a name stands for."""
 
@@ -171,7 +175,7 @@ def resolve_namespace(library: Library, scope: Scope, path: str, *, leading: boo
 
 def _unknown_namespace(library: Library, scope: Scope, node: Name, path: str) -> Meaning:
     """A path that leads nowhere; a class may stand in it, of which static members are not looked at."""
-    for count in range(len(node.parts) - 1, 0, -1):
+    for count in range(min(len(node.parts) - 1, MAX_NESTING), 0, -1):
         prefix = "::".join(part.identifier for part in node.parts[:count])
         if library.is_type_path(prefix):
             return EXISTS

@@ -81,7 +81,10 @@ def findings_schema() -> Schema:
             "fix": _object(
                 {
                     "title": _text("What the fix does."),
-                    "safe": {"type": "boolean", "description": "Whether `--fix` applies it; else `--unsafe-fixes` does."},
+                    "safe": {
+                        "type": "boolean",
+                        "description": "Whether `--fix` applies it; else `--unsafe-fixes` does.",
+                    },
                     "edits": _list("edit", "The edits, which belong together."),
                 }
             ),

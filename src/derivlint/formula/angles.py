@@ -31,6 +31,8 @@ TYPE_WORDS = BUILT_IN_TYPES | words(
 )
 _OPENS_OPERAND = frozenset({"IDENT", "NUMBER", "STRING", "CHAR", "PREFIX"})
 _BEFORE_DECLARATOR_END = frozenset({",", ">", ">>"})
+#: Longer template arguments are none: each ``<`` is followed up to its ``>``, and a text may consist of them.
+MAX_TEMPLATE_TOKENS = 100
 
 
 def mark_angles(tokens: list[Token]) -> list[Token]:
@@ -69,7 +71,7 @@ def _template_brackets(tokens: list[Token], opening: int) -> dict[int, int]:
     index = opening
     while depth:
         index += 1
-        if index == len(tokens):
+        if index == len(tokens) or index - opening > MAX_TEMPLATE_TOKENS:
             return {}
         token = tokens[index]
         kind = token.type

@@ -7,12 +7,16 @@ characters: the member ``grad`` in ``x.grad``, and the word ``floor`` in a strin
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
+from itertools import islice
+from operator import attrgetter
 from typing import NamedTuple
 
 from derivlint.formula.lambdas import LambdaInfo
 from derivlint.formula.vocabulary import Token
 
 _WORD = re.compile(r"\w+")
+_start = attrgetter("start")
 
 
 class Word(NamedTuple):
@@ -66,7 +70,7 @@ def find_words(text: str, tokens: list[Token], lambdas: list[LambdaInfo]) -> tup
         elif kind == "TEMPLATE_CLOSE":
             template_depth -= 1
         elif kind == "CAST_OPEN":
-            cast_end = next(later.start for later in tokens[index:] if later.type == "RPAR")
+            cast_end = next(later.start for later in islice(tokens, index, None) if later.type == "RPAR")
         elif kind in ("STRING", "CHAR", "UNCLOSED_STRING"):
             _add(found, text, token.start, token.end, "string")
         elif kind == "UNCLOSED_COMMENT":
@@ -75,7 +79,9 @@ def find_words(text: str, tokens: list[Token], lambdas: list[LambdaInfo]) -> tup
             _add(found, text, token.start, token.end, "keyword" if kind != "BAD" else "variable")
     _add(found, text, position, len(text), "comment")
     for info in lambdas:
-        found = [_in_lambda(word, info) for word in found]
+        first = bisect_left(found, info.start, key=_start)
+        last = bisect_left(found, info.end, key=_start)
+        found[first:last] = [_in_lambda(word, info) for word in found[first:last]]
     return tuple(found)
 
 
@@ -84,8 +90,6 @@ def _add(found: list[Word], text: str, start: int, end: int, role: str) -> None:
 
 
 def _in_lambda(word: Word, info: LambdaInfo) -> Word:
-    if not info.start <= word.start < info.end:
-        return word
     if word.start in info.type_starts:
         return word if word.role == "qualified" else word._replace(role="type")
     if word.role in ("variable", "callee") and word.text in info.local_names and word.start >= info.capture_end:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from derivlint.lint.severity import Confidence, Severity
-from derivlint.model import DispatchBody, Entry, KeyedFormula
 from derivlint.source import Span
+
+if TYPE_CHECKING:
+    # diagnostics are read from the cache without any model
+    from derivlint.model import DispatchBody, Entry, KeyedFormula
 
 
 @dataclass(frozen=True, slots=True)

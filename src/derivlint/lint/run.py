@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from derivlint.lint.diagnostic import Diagnostic, Finding
 from derivlint.lint.rule import Rule
 from derivlint.lint.severity import Confidence, Severity
-from derivlint.lint.suppression import RuleNames, SuppressionsInUse
-from derivlint.model import DispatchBody, Entry, KeyedFormula, Model
 from derivlint.source import Span
+
+if TYPE_CHECKING:
+    from derivlint.lint.suppression import RuleNames
+    from derivlint.model import Model
 
 INTERNAL_ERROR = "internal-error"
 #: The target of rules that judge what comments silence, and so need to know what the other rules found.
@@ -93,6 +95,8 @@ def judge_suppressions(
     judgements: set[Diagnostic] = set()
     crashes: list[str] = []
     if judging:
+        from derivlint.lint.suppression import RuleNames, SuppressionsInUse
+
         run = frozenset(rule.name for rule in rules)
         in_use = SuppressionsInUse(model, found, names if names is not None else RuleNames(run), run - crashed)
         for rule in judging:
@@ -149,6 +153,9 @@ def _crash(model: Model, rule: Rule, target: object, error: Exception) -> Diagno
 
 def _owner(target: object) -> tuple[str | None, str | None, str | None]:
     """The entry, dispatch key and key that an object belongs to."""
+    # what is read from the cache needs neither rules nor models
+    from derivlint.model import DispatchBody, Entry, KeyedFormula
+
     if isinstance(target, KeyedFormula):
         return target.entry.operator, target.body.key, target.key_text
     if isinstance(target, DispatchBody):

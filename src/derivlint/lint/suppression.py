@@ -115,6 +115,8 @@ class Suppressions:
 
     def __init__(self, model: Model) -> None:
         self.model = model
+        #: what the lines of a block of comments stand above, so that each line is passed once
+        self._below_lines: dict[int, int | None] = {}
         self.placed: tuple[PlacedSuppression, ...] = tuple(
             PlacedSuppression(suppression, self._scope(suppression))
             for suppression in read_suppressions(model.document)
@@ -175,15 +177,23 @@ class Suppressions:
         """The first character of the line that a comment stands above; None where a blank line comes between."""
         source = self.model.source
         number = source.position(offset).line + 1
+        passed: list[int] = []
+        found: int | None = None
         while number <= len(source.line_starts):
+            if number in self._below_lines:
+                found = self._below_lines[number]
+                break
             text = source.line(number)
             stripped = text.strip()
             if not stripped or stripped == "---":
-                return None
+                break
             if not stripped.startswith("#"):
-                return source.line_starts[number - 1] + len(text) - len(text.lstrip())
+                found = source.line_starts[number - 1] + len(text) - len(text.lstrip())
+                break
+            passed.append(number)
             number += 1
-        return None
+        self._below_lines.update(dict.fromkeys(passed, found))
+        return found
 
     def scope_at(self, probe: int) -> Scope | None:
         """What a comment behind or above a character covers."""

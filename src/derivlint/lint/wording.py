@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 
 def distance(a: str, b: str, limit: int) -> int:
@@ -30,14 +31,31 @@ def closest(name: str, candidates: Iterable[str]) -> str | None:
     A third of the letters may differ, at most three; of equally near ones the first in alphabetical order wins.
     """
     limit = min(3, max(1, len(name) // 3))
-    best: tuple[int, str] | None = None
-    for candidate in sorted(set(candidates)):
-        if candidate == name:
-            continue
-        lowered = distance(name.lower(), candidate.lower(), limit)
-        if lowered <= limit and (best is None or lowered < best[0]):
-            best = (lowered, candidate)
-    return best[1] if best is not None else None
+    lowered, letters = _letters(name)
+    # thousands of names are compared where nothing fits: what a glance rules out is not looked at again
+    near = []
+    for candidate in set(candidates):
+        other, other_letters = _letters(candidate)
+        if (letters & ~other_letters).bit_count() <= limit and candidate != name:
+            near.append((candidate, other))
+    best: str | None = None
+    for candidate, other in sorted(near):
+        found = distance(lowered, other, limit)
+        if found <= limit:
+            best, limit = candidate, found - 1
+            if not found:
+                break
+    return best
+
+
+@lru_cache(maxsize=8192)
+def _letters(name: str) -> tuple[str, int]:
+    """A name in small letters, and the set of these as bits; each edit removes at most one from the set."""
+    lowered = name.lower()
+    bits = 0
+    for char in lowered:
+        bits |= 1 << (ord(char) & 63)
+    return lowered, bits
 
 
 def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:

@@ -27,6 +27,7 @@ class Meaning:
         self._formulas: dict[int, tuple[TypedFormula, ...]] = {}
         self._interpretations: dict[TypedFormula, Interpretation] = {}
         self._of_entries: dict[int, tuple[Interpretation, ...]] = {}
+        self._of_bodies: dict[int, dict[int, list[TypedFormula]]] = {}
         self._findings: dict[object, tuple[object, ...]] = {}
 
     def formulas(self, entry: Entry) -> tuple[TypedFormula, ...]:
@@ -78,7 +79,12 @@ class Meaning:
 
     def formulas_of(self, body: DispatchBody) -> tuple[TypedFormula, ...]:
         """The formulas of one dispatch key."""
-        return tuple(formula for formula in self.formulas(body.entry) if formula.line.body is body)
+        found = self._of_bodies.get(body.entry.index)
+        if found is None:
+            found = self._of_bodies[body.entry.index] = {}
+            for formula in self.formulas(body.entry):
+                found.setdefault(id(formula.line.body), []).append(formula)
+        return tuple(found.get(id(body), ()))
 
 
 def meaning_of(model: Model) -> Meaning:

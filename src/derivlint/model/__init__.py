@@ -1,31 +1,63 @@
 """Floor 4: the model of a derivatives file, in torchgen's own terms. States facts; knows nothing of diagnostics."""
 
-from derivlint.model.derivative import (
-    Derivative,
-    DifferentiabilityInfo,
-    ForwardDerivative,
-    InfoSource,
-    SavedAttribute,
-)
-from derivlint.model.differentiable import Differentiability, DifferentiableValue
-from derivlint.model.entry import (
-    AUTO_ELEMENT_WISE,
-    AUTO_LINEAR,
-    NON_DIFFERENTIABLE,
-    DispatchBody,
-    Entry,
-    KeyedFormula,
-    KeyName,
-    OutputDifferentiability,
-    Role,
-    ShapeProblem,
-)
-from derivlint.model.layout import LAYOUTS, PLAIN, Layout
-from derivlint.model.match import FunctionMatch, How, Matcher, MatchProblem
-from derivlint.model.model import Model, build_model, build_models
-from derivlint.model.read import read_file
-from derivlint.model.resolve import EntryFunction, NameKind, Output, ResolvedName, SchemaProblem, SchemaProblemKind
-from derivlint.model.versions import EntryVersions, FileVersions, VersionProblem
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from derivlint.model.derivative import (
+        Derivative,
+        DifferentiabilityInfo,
+        ForwardDerivative,
+        InfoSource,
+        SavedAttribute,
+    )
+    from derivlint.model.differentiable import Differentiability, DifferentiableValue
+    from derivlint.model.entry import (
+        AUTO_ELEMENT_WISE,
+        AUTO_LINEAR,
+        NON_DIFFERENTIABLE,
+        DispatchBody,
+        Entry,
+        KeyedFormula,
+        KeyName,
+        OutputDifferentiability,
+        Role,
+        ShapeProblem,
+    )
+    from derivlint.model.layout import LAYOUTS, PLAIN, Layout
+    from derivlint.model.match import FunctionMatch, How, Matcher, MatchProblem
+    from derivlint.model.model import Model, build_model, build_models
+    from derivlint.model.read import read_file
+    from derivlint.model.resolve import EntryFunction, NameKind, Output, ResolvedName, SchemaProblem, SchemaProblemKind
+    from derivlint.model.versions import EntryVersions, FileVersions, VersionProblem
+
+#: The names of each module. What needs a layout only, such as settings, must not wait for all the others.
+_NAMES = {
+    "derivative": "Derivative DifferentiabilityInfo ForwardDerivative InfoSource SavedAttribute",
+    "differentiable": "Differentiability DifferentiableValue",
+    "entry": (
+        "AUTO_ELEMENT_WISE AUTO_LINEAR NON_DIFFERENTIABLE DispatchBody Entry KeyedFormula KeyName "
+        "OutputDifferentiability Role ShapeProblem"
+    ),
+    "layout": "LAYOUTS PLAIN Layout",
+    "match": "FunctionMatch How Matcher MatchProblem",
+    "model": "Model build_model build_models",
+    "read": "read_file",
+    "resolve": "EntryFunction NameKind Output ResolvedName SchemaProblem SchemaProblemKind",
+    "versions": "EntryVersions FileVersions VersionProblem",
+}
+_HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value: object = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
 
 __all__ = [
     "AUTO_ELEMENT_WISE",

@@ -33,8 +33,7 @@ def is_checkable(line: KeyedFormula) -> bool:
 def has_sound_key(line: KeyedFormula) -> bool:
     """Whether the names of a key are distinct tensors, all arguments or all outputs, and no other key has them."""
     names = [name.text for name in line.names]
-    others = {name.text for other in line.body.lines if other is not line for name in other.names}
-    if len(set(names)) != len(names) or not others.isdisjoint(names):
+    if len(set(names)) != len(names) or any(line.body.keys_with[name] > 1 for name in names):
         return False
     wanted = NameKind.ARGUMENT if line.role is Role.BACKWARD else NameKind.OUTPUT
     for _, resolved in line.resolved_names:

@@ -6,6 +6,7 @@ or an unresolved name, and a rule reports it.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
 from enum import Enum
@@ -187,7 +188,7 @@ class DispatchBody:
         gradients: the gradients that they use, once :func:`gradients_of` was asked for them.
     """
 
-    __slots__ = ("entry", "gradients", "info", "key", "key_node", "lines")
+    __slots__ = ("_keys_with", "entry", "gradients", "info", "key", "key_node", "lines")
 
     def __init__(self, entry: Entry, key: str, key_node: Scalar | None) -> None:
         self.entry = entry
@@ -196,6 +197,14 @@ class DispatchBody:
         self.lines: tuple[KeyedFormula, ...] = ()
         self.info: DifferentiabilityInfo | None = None
         self.gradients: BodyGradients | None = None
+        self._keys_with: Counter[str] | None = None
+
+    @property
+    def keys_with(self) -> Counter[str]:
+        """How many keys have each name."""
+        if self._keys_with is None:
+            self._keys_with = Counter(name for line in self.lines for name in {name.text for name in line.names})
+        return self._keys_with
 
     @property
     def sorted_lines(self) -> list[KeyedFormula]:

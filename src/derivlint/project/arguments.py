@@ -41,7 +41,7 @@ def with_lists(given: Sequence[str]) -> Iterator[str]:
 
 def is_native_functions(path: str) -> bool:
     """Whether a path names a file of native functions, which derivatives files are checked against."""
-    return Path(path).name == NATIVE_FUNCTIONS.name and Path(path).is_file()
+    return Path(path).name == NATIVE_FUNCTIONS.name and os.path.isfile(path)
 
 
 def derivatives_of(native: str, settings: Settings) -> tuple[Path, ...]:

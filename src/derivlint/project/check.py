@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 from derivlint.lint import Diagnostic, Rule, run_rules
 from derivlint.lint.run import SUPPRESSIONS, judge_suppressions
+from derivlint.lint.suppression import suppressions_of
 from derivlint.lint.wording import did_you_mean, quoted_list
 from derivlint.model import Model, build_model, build_models
 from derivlint.project.errors import InputError
+from derivlint.project.findings import Findings, judge
 from derivlint.project.narrowing import Narrowing, rule_names
 from derivlint.project.settings import Settings
 from derivlint.schema import NativeFunctions
@@ -33,6 +35,7 @@ class CheckedFile:
         suppressed: how many diagnostics comments silence.
         baselined: how many the baseline knows.
         unchanged: how many are in entries that did not change, where only changes are wanted.
+        findings: what was found before the settings were asked.
     """
 
     model: Model
@@ -40,10 +43,11 @@ class CheckedFile:
     hidden: int
     fails: bool
     crashes: int
-    found: tuple[Diagnostic, ...] = ()
-    suppressed: int = 0
-    baselined: int = 0
-    unchanged: int = 0
+    found: tuple[Diagnostic, ...]
+    suppressed: int
+    baselined: int
+    unchanged: int
+    findings: Findings
 
 
 def check_source(
@@ -85,23 +89,29 @@ def check_source(
             every.update(besides(model, result.diagnostics))
     model = models[0]
     # a suppression may be of use for one version only
-    judged = judge_suppressions(model, rules, every, names=rule_names(names), crashed=frozenset(crashed))
+    known_names = rule_names(names)
+    judged = judge_suppressions(model, rules, every, names=known_names, crashed=frozenset(crashed))
     every.update(judged.diagnostics)
-    crashes += judged.internal_errors
-    found = settings.judged(tuple(sorted(every)), source.path)
-    narrowed = (narrowing or Narrowing()).apply(model, found, settings, names)
-    shown = tuple(item for item in narrowed.kept if settings.shows(item))
-    fails = any(item.severity >= settings.fail_level for item in shown)
+    findings = Findings(
+        tuple(sorted(every)),
+        frozenset(suppressions_of(model).matches(every, known_names)),
+        frozenset(names),
+        crashes + judged.internal_errors,
+        model.n_entries,
+        model.n_formulas,
+    )
+    outcome = judge(findings, source, settings, narrowing, model)
     return CheckedFile(
         model,
-        shown,
-        len(narrowed.kept) - len(shown),
-        fails,
-        crashes,
-        found=found,
-        suppressed=narrowed.suppressed,
-        baselined=narrowed.baselined,
-        unchanged=narrowed.unchanged,
+        outcome.shown,
+        outcome.hidden,
+        outcome.fails,
+        outcome.crashes,
+        outcome.found,
+        outcome.suppressed,
+        outcome.baselined,
+        outcome.unchanged,
+        findings,
     )
 
 

@@ -31,12 +31,12 @@ def derivatives_files(given: Sequence[str], settings: Settings) -> list[str]:
     """
     paths: list[str] = []
     for argument in with_lists(given):
-        path = Path(argument)
         if argument == STDIN:
             paths.append(STDIN)
-        elif path.is_dir():
-            paths.extend(_in_folder(path))
-        elif glob.has_magic(argument) and not path.exists():
+        # unlike those of Path, these questions stand names that are too long
+        elif os.path.isdir(argument):
+            paths.extend(_in_folder(Path(argument)))
+        elif glob.has_magic(argument) and not os.path.exists(argument):
             matches = sorted(glob.glob(argument, recursive=True))
             if not matches:
                 raise InputError(f'no file matches "{argument}"')
@@ -99,8 +99,9 @@ def _shown(path: Path) -> str:
 def folder_of(path: str, stdin_filename: str | None = None) -> Path:
     """The folder that a derivatives file stands in; for standard input the one that its name says, else this one."""
     if path == STDIN:
-        return Path(stdin_filename).resolve().parent if stdin_filename is not None else Path.cwd()
-    return Path(path).resolve().parent
+        return Path(os.path.realpath(stdin_filename)).parent if stdin_filename is not None else Path.cwd()
+    # unlike Path.resolve, this stands links that go round: reading the file tells of them
+    return Path(os.path.realpath(path)).parent
 
 
 def read_source(path: str, stdin_filename: str | None) -> SourceFile:

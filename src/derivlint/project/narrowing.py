@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from derivlint.lint import Diagnostic
-from derivlint.lint.suppression import RuleNames, unsuppressed
-from derivlint.model import Model
 from derivlint.project.settings import Settings
 from derivlint.rules import BESIDES, NAMES, RENAMED
+from derivlint.source import SourceFile
 
 if TYPE_CHECKING:
+    from derivlint.lint.suppression import RuleNames
+    from derivlint.model import Model
+
     # few runs have a baseline or ask git
     from derivlint.project.baselines import BaselineFile
     from derivlint.project.changes import Changes
@@ -54,28 +56,41 @@ class Narrowing:
     changes: Changes | None = None
     native_functions: tuple[Path, ...] = ()
 
-    def apply(self, model: Model, found: tuple[Diagnostic, ...], settings: Settings, ran: Collection[str]) -> Narrowed:
+    def apply(
+        self,
+        source: SourceFile,
+        found: tuple[Diagnostic, ...],
+        silenced: frozenset[Diagnostic],
+        settings: Settings,
+        ran: Collection[str],
+        model: Model | None = None,
+    ) -> Narrowed:
         """What is left of the findings of a file.
 
         Args:
-            model: the file.
+            source: the file.
             found: the findings, sorted.
+            silenced: those that comments are about.
             settings: what is shown at all; the rest does not become known.
             ran: the rules that ran.
+            model: the file; only needed where changes alone are wanted.
 
         Raises:
             InputError: changes are asked for and cannot be found out.
         """
-        uncommented = unsuppressed(model, found, rule_names(ran)) if self.comments else found
+        uncommented = found
+        if self.comments and silenced:
+            uncommented = tuple(item for item in found if item not in silenced)
         unknown = uncommented
         if self.baseline is not None:
-            unknown = self.baseline.unknown(uncommented, model.source, ran)
+            unknown = self.baseline.unknown(uncommented, source, ran)
             if self.updates_baseline:
-                unwritten = set(self.baseline.want(uncommented, model.source, settings.shows))
+                unwritten = set(self.baseline.want(uncommented, source, settings.shows))
                 unknown = tuple(item for item in unknown if item in unwritten)
         kept = unknown
         if self.changes is not None:
-            kept = self.changes.about_changes(model, unknown, Path(model.source.path), self.native_functions)
+            assert model is not None
+            kept = self.changes.about_changes(model, unknown, Path(source.path), self.native_functions)
         # what nobody would see in any case is not counted
         shown = [sum(map(settings.shows, items)) for items in (found, uncommented, unknown, kept)]
         return Narrowed(kept, shown[0] - shown[1], shown[1] - shown[2], shown[2] - shown[3])
@@ -83,4 +98,6 @@ class Narrowing:
 
 def rule_names(ran: Collection[str] = ()) -> RuleNames:
     """The names that suppressions may use: those of all rules, and of those that ran."""
+    from derivlint.lint.suppression import RuleNames
+
     return RuleNames(frozenset((*NAMES, *BESIDES, *ran)), RENAMED)

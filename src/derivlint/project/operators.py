@@ -105,7 +105,7 @@ def _operators_for(folder: Path, settings: Settings) -> Operators:
     Raises:
         InputError: an installed torch is asked for and there is none.
     """
-    files = settings.native_functions
+    files = settings.native_functions or _beside_by_preset(folder, settings)
     if settings.torch == INSTALLED:
         torch = installed()
         return Operators(
@@ -120,10 +120,7 @@ def _operators_for(folder: Path, settings: Settings) -> Operators:
         return Operators(reason, files, settings.tags, bundled=True, version=settings.torch)
     if settings.preset is not None:
         # the files of such a project tell what it has beside PyTorch's operators
-        beside = [folder / name for name in PRESETS[settings.preset].native_functions]
-        reason = f'the preset "{settings.preset}"'
-        own = files or tuple(path for path in beside if path.is_file())
-        return Operators(reason, own, settings.tags, bundled=True)
+        return Operators(f'the preset "{settings.preset}"', files, settings.tags, bundled=True)
     if files:
         tags, header = _beside(files[0])
         return Operators(f"named by {settings.operators_from}", files, settings.tags or tags, header)
@@ -136,6 +133,12 @@ def _operators_for(folder: Path, settings: Settings) -> Operators:
                 f"the PyTorch checkout {parent}", (native,), settings.tags or tags, header, version=version
             )
     return Operators("no PyTorch checkout around the file", (), settings.tags, bundled=True)
+
+
+def _beside_by_preset(folder: Path, settings: Settings) -> tuple[Path, ...]:
+    """The files of native functions that stand beside the derivatives files of such a project."""
+    names = PRESETS[settings.preset].native_functions if settings.preset is not None else ()
+    return tuple(path for name in names if (path := folder / name).is_file())
 
 
 def _version_of(checkout: Path) -> str | None:

@@ -1,0 +1,167 @@
+"""``derivlint dev``: what developers of derivlint need."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from string import Template
+
+import click
+
+from derivlint import __version__
+from derivlint.cli.index import write_atomically
+from derivlint.cli.terminal import write
+from derivlint.lint import INTERNAL_ERROR, RuleMeta, Severity
+from derivlint.lint.rule import TARGETS
+from derivlint.lint.wording import quoted
+from derivlint.project.errors import InputError
+from derivlint.rules import BESIDES, RENAMED
+
+#: Where rules are registered: the names of all of them, one a line.
+REGISTRY = Path("rules/__init__.py")
+_NAMES = re.compile(r"^NAMES: tuple\[str, \.\.\.\] = \(\n(?P<names>(?:    \"[^\"\n]+\",\n)+)\)\n", re.MULTILINE)
+_NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)+")
+#: Names say what is bad, never what is done about it.
+_VERBS = ("check", "disallow", "forbid", "prefer", "require")
+
+#: The type of each target that rules have, and a phrase for it.
+_SUBJECTS = {
+    "model": ("Model", "a whole file"),
+    "entry": ("Entry", "one entry"),
+    "body": ("DispatchBody", "the formulas of one dispatch key"),
+    "line": ("KeyedFormula", "one key with its formula"),
+}
+
+#: A rule that finds nothing and has everything else that rules have but cases, which its tests ask for.
+SKELETON = Template('''\
+"""$summary.
+
+## What it detects
+
+The form of YAML or formula that gives a finding, and what looks alike and gives none.
+
+## Why it is bad
+
+What PyTorch's generator, its compiler or a user's gradient makes of it.
+
+## Example
+
+    - name: abs(Tensor self) -> Tensor
+      self: grad * self.sgn()
+
+## Instead
+
+    - name: abs(Tensor self) -> Tensor
+      self: grad * self.sgn()
+
+## Sources
+
+The file of PyTorch and the function in it that show it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.model import $type
+
+META = RuleMeta($facts)
+
+VALID: tuple[str, ...] = ()
+
+INVALID: tuple[Invalid, ...] = ()
+
+
+def check($target: $type) -> Iterator[Finding]:
+    """Judge $phrase."""
+    yield from ()
+''')
+
+CHECKLIST = """\
+wrote {path}, registered in {registry}; what is left (CONTRIBUTING.md, "Adding a rule"):
+
+1. state the fact in src/derivlint/model, computed from syntax trees, if the model lacks it
+2. write the docstring: the example gives the finding, what stands under "Instead" does not
+3. write at least two VALID and two INVALID cases, the latter with place, message and text after the fix
+4. write check: pass spans of model objects, never compute positions; message: fact first, cure in help
+5. choose severity and confidence; take away status="preview" once it is silent on PyTorch's own files
+6. pytest tests/rules tests/conformance
+7. derivlint docs build, and a line in CHANGELOG.md
+"""
+
+
+@click.group(hidden=True)
+def dev() -> None:
+    """Work on derivlint itself."""
+
+
+@dev.command("new-rule", short_help="Begin a rule.")
+@click.argument("name")
+@click.option(
+    "--target",
+    type=click.Choice([target for target in TARGETS if target in _SUBJECTS]),
+    default="line",
+    show_default=True,
+    help="What its check looks at.",
+)
+@click.option(
+    "--severity",
+    type=click.Choice([severity.value for severity in reversed(Severity)]),
+    default=Severity.WARNING.value,
+    show_default=True,
+    help="How bad its findings are.",
+)
+@click.option("--root", type=click.Path(file_okay=False, path_type=Path), default=Path("."), help="The repository.")
+def new_rule(name: str, target: str, severity: str, root: Path) -> None:
+    """Begin the rule NAME: write its file, register it, and say what is left to do.
+
+    NAME states the bad pattern in words with hyphens, and reads as "allow ...": grads-index-out-of-range. The tests of
+    rules fail until the rule has cases.
+    """
+    registry = root / REGISTRY
+    try:
+        text = registry.read_text(encoding="utf-8")
+    except OSError as error:
+        raise InputError(f'cannot read "{registry}": {error.strerror}') from error
+    found = _NAMES.search(text)
+    if found is None:
+        raise InputError(f'"{registry}" has no list NAMES with a name on each line')
+    names = re.findall(r'"([^"]+)"', found["names"])
+    path = REGISTRY.parent / f"{name.replace('-', '_')}.py"
+    _refuse(name, names, root / path)
+    listed = "".join(f'    "{item}",\n' for item in sorted([*names, name]))
+    write_atomically(root / path, skeleton(name, target, Severity(severity)).encode())
+    write_atomically(registry, f"{text[: found.start('names')]}{listed}{text[found.end('names') :]}".encode())
+    write(CHECKLIST.format(path=path.as_posix(), registry=REGISTRY.as_posix()))
+
+
+def _refuse(name: str, names: list[str], path: Path) -> None:
+    """Say why a rule cannot have a name.
+
+    Raises:
+        InputError: it cannot.
+    """
+    if name in names:
+        raise InputError(f"there is a rule {quoted(name)} already")
+    if name in RENAMED:
+        raise InputError(f"{quoted(name)} is what {quoted(RENAMED[name])} was called; names are never used again")
+    if name in (INTERNAL_ERROR, *BESIDES):
+        raise InputError(f"{quoted(name)} is the name of findings that come from no rule")
+    if _NAME.fullmatch(name) is None:
+        raise InputError(f"{quoted(name)} must be lower-case words joined by hyphens, two or more")
+    verb = name.partition("-")[0]
+    if verb in _VERBS:
+        raise InputError(f"{quoted(name)} must name the bad pattern; {quoted(verb)} says what is done about it")
+    if path.exists():
+        raise InputError(f'"{path}" exists and is not registered')
+
+
+def skeleton(name: str, target: str, severity: Severity) -> str:
+    """The text of a rule that has no cases yet."""
+    kind, phrase = _SUBJECTS[target]
+    facts = [f"severity=Severity.{severity.name}", 'status="preview"']
+    if __version__ != RuleMeta(severity).since:
+        facts.append(f'since="{__version__}"')
+    summary = name.replace("-", " ").capitalize()
+    return SKELETON.substitute(summary=summary, type=kind, phrase=phrase, target=target, facts=", ".join(facts))

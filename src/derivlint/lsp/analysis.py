@@ -1,0 +1,37 @@
+"""What is known of an open file: the basis of every answer to an editor."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from derivlint.model import Model
+from derivlint.project.check import CheckedFile
+from derivlint.project.settings import Settings
+from derivlint.schema import NativeFunctions
+from derivlint.source import SourceFile
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """What is known of one text of a file.
+
+    Spans of everything in it are offsets into ``source``, also while the editor shows a later text that is no YAML.
+
+    Attributes:
+        source: the last text that could be read as YAML, or the present one where none ever could.
+        model: its model.
+        checked: what the check of it found; None where only the model was made.
+        natives: the operators it is judged against.
+        native_sources: the files that they were read from; none for the bundled index.
+        headers: the C++ headers with functions that formulas call, as far as they are files: PyTorch's and the user's.
+        settings: the settings of the file.
+    """
+
+    source: SourceFile
+    model: Model
+    checked: CheckedFile | None
+    natives: NativeFunctions
+    native_sources: tuple[SourceFile, ...]
+    headers: tuple[Path, ...]
+    settings: Settings

@@ -1,0 +1,62 @@
+"""What an editor can do, as far as it matters."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from lsprotocol import types
+from pygls.capabilities import get_capability
+
+from derivlint.lsp.documents import uri_of
+from derivlint.lsp.positions import preferred_encoding
+
+#: How editors call themselves whose extension of derivlint has the command that shows the C++ of an entry.
+VS_CODE = "Visual Studio Code"
+
+
+class Client:
+    """What an editor can do.
+
+    Attributes:
+        capabilities: all of it.
+        encoding: the unit of characters in positions.
+        pulls: it asks for diagnostics, so they are not sent unasked.
+        refreshes: it can be told to ask again.
+        versions: it wants to know of which version diagnostics are.
+        watches: it can be asked to watch files.
+        resolves_edits: the edits of code actions may be worked out when one is chosen.
+        versioned_edits: edits may name the version that they are for.
+        nests_symbols: symbols of a file may hold others.
+        shows_code: it has a command that shows the C++ of an entry.
+        hints: whether hints between the characters are wanted.
+    """
+
+    def __init__(self, params: types.InitializeParams) -> None:
+        """Take the parameters of the ``initialize`` request, when the encoding has been chosen."""
+        capabilities = self.capabilities = params.capabilities
+
+        def can(name: str) -> bool:
+            return bool(get_capability(capabilities, name))
+
+        offered: Any = get_capability(capabilities, "general.position_encodings")
+        self.encoding = preferred_encoding([str(getattr(name, "value", name)) for name in offered or ()])
+        self.pulls = get_capability(capabilities, "text_document.diagnostic") is not None
+        self.refreshes = can("workspace.diagnostics.refresh_support")
+        self.versions = can("text_document.publish_diagnostics.version_support")
+        self.watches = can("workspace.did_change_watched_files.dynamic_registration")
+        self._relative_patterns = can("workspace.did_change_watched_files.relative_pattern_support")
+        properties: Any = get_capability(capabilities, "text_document.code_action.resolve_support.properties")
+        self.resolves_edits = "edit" in (properties or ())
+        self.versioned_edits = can("workspace.workspace_edit.document_changes")
+        self.nests_symbols = can("text_document.document_symbol.hierarchical_document_symbol_support")
+        options: Any = params.initialization_options if isinstance(params.initialization_options, dict) else {}
+        name = params.client_info.name if params.client_info is not None else ""
+        self.shows_code = bool(options.get("showGeneratedCode", name.startswith(VS_CODE)))
+        self.hints = options.get("inlayHints") is True
+
+    def glob_of(self, path: Path) -> types.GlobPattern:
+        """The pattern that stands for one file."""
+        if self._relative_patterns:
+            return types.RelativePattern(uri_of(path.parent), path.name)
+        return path.as_posix()

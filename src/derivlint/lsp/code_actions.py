@@ -1,0 +1,128 @@
+"""What can be done about a place of a file: fixes of findings, comments that silence them, changes of the entry."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from derivlint.lint import Diagnostic, TextEdit
+from derivlint.lint.suppression import NEVER_SILENCED
+from derivlint.lint.suppression_edits import ignore_edits
+from derivlint.lsp.checker import Checked, check_whole
+from derivlint.lsp.entry_actions import EntryAction, entry_actions
+from derivlint.lsp.incremental import check_edit
+from derivlint.project.check import CheckedFile
+from derivlint.project.fixing import fix_source
+from derivlint.source import SourceFile, Span
+
+QUICK_FIX = "quickfix"
+REWRITE = "refactor.rewrite"
+FIX_ALL = "source.fixAll.derivlint"
+KINDS = (QUICK_FIX, REWRITE, FIX_ALL)
+#: Stands in comments for what only the author knows.
+REASON = "reason"
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """Something that can be done.
+
+    Attributes:
+        title: what it does.
+        kind: one of ``KINDS``.
+        edits: the edits of the checked text; None where they are worked out when it is chosen.
+        mends: the finding that it is about.
+        is_preferred: whether it is what is nearly always wanted.
+    """
+
+    title: str
+    kind: str
+    edits: tuple[TextEdit, ...] | None
+    mends: Diagnostic | None = None
+    is_preferred: bool = False
+
+
+def wants(only: Sequence[str] | None, kind: str) -> bool:
+    """Whether an editor that asks for some kinds of actions wants one of this kind."""
+    return only is None or any(not asked or kind == asked or kind.startswith(asked + ".") for asked in only)
+
+
+def actions(checked: Checked, span: Span, only: Sequence[str] | None = None) -> Iterator[Action]:
+    """What can be done about a range of a text.
+
+    Args:
+        checked: the text, checked as a whole.
+        span: the range.
+        only: the kinds that are wanted; None for all.
+    """
+    path = checked.source.path
+    here = [item for item in checked.shown if item.span.start <= span.end and span.start <= item.span.end]
+    is_sound = checked.analysis.source is checked.source and not checked.analysis.model.document.problems
+    if wants(only, QUICK_FIX):
+        fixes = [(item, item.fix) for item in here if item.fix is not None and item.path == path]
+        for item, fix in sorted(fixes, key=lambda pair: not pair[1].safe):
+            unsure = "" if fix.safe else " (may change what is meant)"
+            yield Action(f"{fix.title[:1].upper()}{fix.title[1:]}{unsure}", QUICK_FIX, fix.edits, item, fix.safe)
+        if is_sound:
+            yield from _ignores(checked, here)
+    if is_sound and wants(only, REWRITE):
+        for change in entry_actions(checked.analysis.model, span.start):
+            if not change.needs_check or _is_harmless(checked, change):
+                yield Action(change.title, REWRITE, change.edits)
+    if wants(only, FIX_ALL) and any(item.fix is not None and item.fix.safe for item in checked.shown):
+        yield Action("Fix everything that can be fixed safely", FIX_ALL, None)
+
+
+def _ignores(checked: Checked, here: Sequence[Diagnostic]) -> Iterator[Action]:
+    seen: set[tuple[TextEdit, ...]] = set()
+    for item in here:
+        if item.rule in NEVER_SILENCED or item.path != checked.source.path:
+            continue
+        edits = ignore_edits(checked.analysis.model, [item], REASON)
+        if edits and edits not in seen:
+            seen.add(edits)
+            yield Action(f'Ignore "{item.rule}" here', QUICK_FIX, edits, item)
+
+
+def _is_harmless(checked: Checked, change: EntryAction) -> bool:
+    """Whether the rules find nothing new after a change."""
+    source = SourceFile(checked.source.path, edited(checked.source.text, change.edits))
+    after = check_edit(source, checked.project, checked) or check_whole(source, checked.project)
+    before = [(item.rule, item.entry, item.message) for item in checked.shown]
+    return all((item.rule, item.entry, item.message) in before for item in after.shown)
+
+
+def fixed(checked: Checked) -> tuple[TextEdit, ...]:
+    """The edit that fixes everything that can be fixed safely; as ``--fix`` of the command line does."""
+
+    def check(source: SourceFile) -> CheckedFile:
+        found = check_whole(source, checked.project).analysis.checked
+        assert found is not None
+        return found
+
+    outcome = fix_source(checked.source, check)
+    return smallest_edit(checked.source.text, outcome.text)
+
+
+def smallest_edit(before: str, after: str) -> tuple[TextEdit, ...]:
+    """The edits that make one text of another, line by line."""
+    from difflib import SequenceMatcher
+
+    if before == after:
+        return ()
+    old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
+    starts = [0]
+    for line in old:
+        starts.append(starts[-1] + len(line))
+    return tuple(
+        TextEdit(Span(starts[first], starts[last]), "".join(new[begin:end]))
+        for kind, first, last, begin, end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+        if kind != "equal"
+    )
+
+
+def edited(text: str, edits: Sequence[TextEdit]) -> str:
+    """A text with edits, which are disjoint."""
+    for edit in sorted(edits, key=lambda edit: edit.span, reverse=True):
+        text = text[: edit.span.start] + edit.text + text[edit.span.end :]
+    return text

@@ -1,0 +1,55 @@
+"""The texts that editors have open: our own, since the editor's text is what is right, not the file's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from lsprotocol import types
+from pygls.uris import from_fs_path, to_fs_path
+
+from derivlint.lsp.positions import Positions
+from derivlint.source import SourceFile
+
+
+def path_of(uri: str) -> Path:
+    """The file of a URI; for a text that is no file yet, a file of its name in the working folder."""
+    path = to_fs_path(uri) if urlsplit(uri).scheme == "file" else None
+    if path is not None:
+        return Path(path)
+    return Path.cwd() / (Path(unquote(urlsplit(uri).path)).name or "untitled")
+
+
+def uri_of(path: str | Path) -> str:
+    """The URI of a file."""
+    return from_fs_path(str(Path(path).absolute())) or Path(path).absolute().as_uri()
+
+
+class OpenDocument:
+    """A text that an editor has open.
+
+    Attributes:
+        uri: what the editor calls it.
+        path: the file.
+        version: the editor's number of the text.
+        source: the text.
+    """
+
+    def __init__(self, uri: str, version: int, text: str) -> None:
+        self.uri = uri
+        self.path = path_of(uri)
+        self.version = version
+        self.source = SourceFile(str(self.path), text)
+
+    def change(self, version: int, changes: Sequence[types.TextDocumentContentChangeEvent], encoding: str) -> None:
+        """Apply changes, each to the text that the one before made."""
+        for change in changes:
+            text = self.source.text
+            if isinstance(change, types.TextDocumentContentChangePartial):
+                start, end = Positions(self.source, encoding).span(change.range)
+                text = text[:start] + change.text + text[end:]
+            else:
+                text = change.text
+            self.source = SourceFile(self.source.path, text)
+        self.version = version

@@ -1,0 +1,97 @@
+"""Between what features say, in offsets of the text that they know, and the protocol."""
+
+from __future__ import annotations
+
+from lsprotocol import types
+
+from derivlint.lint import TextEdit
+from derivlint.lsp.capabilities import Client
+from derivlint.lsp.checker import Checked
+from derivlint.lsp.documents import uri_of
+from derivlint.lsp.features.place import Place
+from derivlint.lsp.positions import Positions
+from derivlint.lsp.view import View
+from derivlint.source import Span
+
+
+class Edge:
+    """Converts places of one file.
+
+    Attributes:
+        checked: the check of the editor's text.
+        analysis: what is known of it, or of the last text that was YAML.
+        client: what the editor can do.
+        uri: the file.
+        version: the editor's number of its text.
+    """
+
+    def __init__(self, checked: Checked, client: Client, uri: str, version: int) -> None:
+        """Take a check and where it came from."""
+        self.checked = checked
+        self.analysis = checked.analysis
+        self.client = client
+        self.uri = uri
+        self.version = version
+        self._view = View.of(checked.source, checked.analysis)
+        self._positions = Positions(checked.source, client.encoding)
+
+    @property
+    def text(self) -> str:
+        """The editor's text."""
+        return self.checked.source.text
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether what is known is known of the editor's text."""
+        return self._view.is_exact
+
+    def written(self, position: types.Position) -> int:
+        """The offset of a position in the editor's text."""
+        return self._positions.offset(position)
+
+    def offset(self, position: types.Position) -> int:
+        """The offset of a position in the analysed text."""
+        return self._view.inward(self._positions.offset(position))
+
+    def span(self, where: types.Range) -> Span:
+        """The range of the analysed text."""
+        start = self.offset(where.start)
+        return Span(start, max(start, self.offset(where.end)))
+
+    def position(self, offset: int) -> types.Position:
+        """The position of an offset in the analysed text."""
+        return self._positions.position(self._view.outward(Span(offset, offset)).start)
+
+    def range(self, span: Span) -> types.Range:
+        """The range of a range of the analysed text."""
+        return self._positions.range(self._view.outward(span))
+
+    def written_range(self, span: Span) -> types.Range:
+        """The range of a range of the editor's text."""
+        return self._positions.range(span)
+
+    def line(self, offset: int) -> int:
+        """The line of an offset in the analysed text."""
+        return self.position(offset).line
+
+    def uri_of(self, place: Place) -> str:
+        """The file of a place."""
+        return self.uri if place.source.path == self.checked.source.path else uri_of(place.source.path)
+
+    def range_in(self, place: Place, span: Span) -> types.Range:
+        """A range of the file of a place."""
+        if place.source.path == self.checked.source.path:
+            return self.range(span)
+        return Positions(place.source, self.client.encoding).range(span)
+
+    def location(self, place: Place) -> types.Location:
+        """The location of a place."""
+        return types.Location(self.uri_of(place), self.range_in(place, place.span))
+
+    def edit(self, edits: tuple[TextEdit, ...]) -> types.WorkspaceEdit:
+        """Edits of the editor's text, for its version where editors understand that."""
+        changes = [types.TextEdit(self.written_range(edit.span), edit.text) for edit in edits]
+        if not self.client.versioned_edits:
+            return types.WorkspaceEdit(changes={self.uri: changes})
+        document = types.OptionalVersionedTextDocumentIdentifier(self.uri, self.version)
+        return types.WorkspaceEdit(document_changes=[types.TextDocumentEdit(document, [*changes])])

@@ -1,0 +1,200 @@
+"""Completion: operators, keys, dispatch keys, names in formulas, rules in comments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+from weakref import WeakKeyDictionary
+
+from derivlint.lsp.analysis import Analysis
+from derivlint.lsp.features.context import Writing, rule_being_written, writing_at
+from derivlint.lsp.features.formula_completion import formula_completions
+from derivlint.lsp.features.probe import function_being_written
+from derivlint.lsp.features.proposal import MOST, Completion, Completions
+from derivlint.model.read import DEFAULT, DISPATCH, NAME, OUTPUT_DIFFERENTIABILITY
+from derivlint.model.resolve import EntryFunction
+from derivlint.schema import NativeFunction, NativeFunctions
+from derivlint.source import Span
+
+
+def completions(analysis: Analysis, text: str, offset: int) -> Completions:
+    """What can be written at a place.
+
+    Args:
+        analysis: the last text that could be read, for the operators and what is declared.
+        text: the present text.
+        offset: the place in it.
+    """
+    rule = rule_being_written(text, offset)
+    if rule is not None:
+        return _limited(_rules(text, rule))
+    writing = writing_at(analysis, text, offset)
+    if writing is None:
+        return Completions(())
+    pair = writing.pair
+    if pair is None:
+        return _limited(_keys(analysis, writing))
+    if pair.key == NAME and not pair.path:
+        return _limited(_schemas(analysis, writing))
+    if pair.key == OUTPUT_DIFFERENTIABILITY and not pair.path:
+        return _limited(_flags(analysis, writing))
+    if not pair.is_formula:
+        return Completions(())
+    return _limited(formula_completions(analysis, writing))
+
+
+def _limited(found: Iterable[Completion]) -> Completions:
+    items = sorted(found, key=lambda item: (item.sort, item.label))
+    return Completions(tuple(items[:MOST]), len(items) <= MOST)
+
+
+# ---- comments
+
+
+def _rules(text: str, span: Span) -> Iterable[Completion]:
+    from derivlint.rules import NAMES, load_rule
+
+    prefix = text[span.start : span.end]
+    for name in NAMES:
+        if prefix in name:
+            rule = load_rule(name)
+            rank = "0" if name.startswith(prefix) else "1"
+            yield Completion(name, "EnumMember", name, span, rule.summary, f"{rank}{name}")
+
+
+# ---- schemas
+
+
+def _schemas(analysis: Analysis, writing: Writing) -> Iterable[Completion]:
+    """Operators whose name contains what is written, those that need a derivative and have none first."""
+    pair = writing.pair
+    assert pair is not None
+    raw = writing.text[pair.value.start : writing.offset]
+    prefix = raw.lstrip()
+    if "\n" in prefix:
+        # a proposal replaces text of one line
+        return
+    if prefix[:1] in ("'", '"'):
+        prefix = prefix[1:]
+    end = writing.text.find("\n", writing.offset)
+    rest = writing.text[writing.offset : len(writing.text) if end < 0 else end]
+    span = Span(writing.offset - len(prefix), writing.offset + len(rest.rstrip("'\"\r \t")))
+    known = {entry.name.value for entry in analysis.model.all_entries if entry.name is not None}
+    name = prefix.partition("(")[0]
+    buckets: list[list[_Operator]] = [[] for _ in range(8)]
+    for operator in _operators(analysis.natives):
+        if name in operator.name:
+            starts = operator.text.startswith(prefix)
+            buckets[4 * (not starts) + 2 * operator.writes + (operator.text in known)].append(operator)
+    found = [operator for bucket in buckets for operator in bucket]
+    for rank, operator in enumerate(found[: MOST + 1]):
+        detail = operator.text.removeprefix(operator.name)
+        yield Completion(operator.name, "Function", operator.text, span, detail, f"{rank:04}")
+
+
+class _Operator(NamedTuple):
+    """An operator that an entry can be for.
+
+    Attributes:
+        text: its schema.
+        name: its name with its overload.
+        writes: whether it writes to arguments, other than by the name of an in-place operator.
+    """
+
+    text: str
+    name: str
+    writes: bool
+
+
+#: The operators of some files, which are thousands.
+_OPERATORS: WeakKeyDictionary[NativeFunctions, tuple[_Operator, ...]] = WeakKeyDictionary()
+
+
+def _operators(natives: NativeFunctions) -> tuple[_Operator, ...]:
+    found = _OPERATORS.get(natives)
+    if found is None:
+        ordered = sorted(natives.written, key=_rank)
+        found = _OPERATORS[natives] = tuple(
+            # an annotation with "!" says so without reading the schema
+            _Operator(native.func_text, str(native.name), "!" in native.func_text and not native.name.inplace)
+            for native in ordered
+        )
+    return found
+
+
+def _rank(native: NativeFunction) -> tuple[bool, bool, bool, str]:
+    """What needs a derivative comes first: no composite, no in-place form, nothing private."""
+    private = native.func_text.startswith("_")
+    return not native.is_abstract, native.name.inplace, private, str(native.name)
+
+
+# ---- keys
+
+
+def _keys(analysis: Analysis, writing: Writing) -> Iterable[Completion]:
+    prefix = writing.key_before
+    span = Span(writing.offset - len(prefix), writing.offset)
+    colon = "" if writing.text[writing.offset :].lstrip(" \t").startswith(":") else ": "
+    for rank, (key, kind, detail) in enumerate(_missing(analysis, writing)):
+        if key.startswith(prefix) or prefix in key:
+            after = ":" if colon and not detail.startswith("=") and kind == "Module" else colon
+            yield Completion(key, kind, key + after, span, detail.removeprefix("="), f"{rank:04}")
+
+
+def _missing(analysis: Analysis, writing: Writing) -> Iterable[tuple[str, str, str]]:
+    """The keys that could stand at the place and do not stand there yet: key, kind, detail."""
+    path = writing.path
+    line = writing.text.count("\n", 0, writing.offset)
+    there = {
+        name.strip()
+        for pair in writing.pairs
+        if pair.path == path and writing.text.count("\n", 0, pair.start) != line
+        for name in pair.key.split(",")
+    }
+    if path == (DISPATCH,):
+        for key in dict.fromkeys((DEFAULT, *analysis.natives.autograd_keys)):
+            if key not in there:
+                yield key, "Module", "dispatch key"
+        return
+    if not path and NAME not in there:
+        yield NAME, "Keyword", "=the operator's schema"
+        if not there:
+            return
+    function = function_being_written(analysis, writing)
+    has_dispatch = DISPATCH in there and not path
+    if function is not None and not has_dispatch:
+        yield from _formula_keys(function, there)
+    if path:
+        return
+    formulas = there - {NAME, OUTPUT_DIFFERENTIABILITY}
+    if OUTPUT_DIFFERENTIABILITY not in there:
+        yield OUTPUT_DIFFERENTIABILITY, "Keyword", "=which outputs are differentiable"
+    if not formulas:
+        yield DISPATCH, "Module", "formulas for each dispatch key"
+
+
+def _formula_keys(function: EntryFunction, there: set[str]) -> Iterable[tuple[str, str, str]]:
+    for binding in function.arguments:
+        if binding.is_tensor_like and binding.name not in there:
+            yield binding.name, "Field", f"gradient of {binding.argument}"
+    for output in function.outputs:
+        if output.has_tangent and output.key_name not in there and output.name not in there:
+            yield output.key_name, "Property", f"tangent of output {output.index}, {output.type}"
+
+
+def _flags(analysis: Analysis, writing: Writing) -> Iterable[Completion]:
+    """Lists of truth values for the outputs: only the first one differentiable, all, each alone."""
+    function = function_being_written(analysis, writing)
+    pair = writing.pair
+    if function is None or pair is None or not function.outputs:
+        return
+    prefix = writing.text[pair.value.start : writing.offset].lstrip()
+    span = Span(writing.offset - len(prefix), writing.offset)
+    if "\n" in prefix:
+        return
+    count = len(function.outputs)
+    lists = [[True] * count, [False] * count, *([i == chosen for i in range(count)] for chosen in range(count))]
+    texts = dict.fromkeys(f"[{', '.join(map(str, flags))}]" for flags in lists)
+    for rank, text in enumerate(texts):
+        names = ", ".join(output.name for output in function.outputs)
+        yield Completion(text, "Value", text, span, names, f"{rank:02}")

@@ -1,0 +1,238 @@
+"""What is told of entries, operators and functions, as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from derivlint.cpp.declaration import Function
+from derivlint.lsp.features.facts import Callee, FormulaFacts, operators_of
+from derivlint.model import DispatchBody, Entry, FunctionMatch, How, KeyedFormula, Model, Role, SavedAttribute
+from derivlint.model.derivative import without_repetition
+from derivlint.model.read import DEFAULT
+from derivlint.schema import NativeFunction, SchemaKind
+from derivlint.source import SourceFile
+
+#: More overloads than this are counted, not listed.
+MANY = 8
+
+_HOW = {
+    How.EXACT: "own schema",
+    How.SIGNATURE: "same signature",
+    How.GENERATED_FUNCTIONAL: "generated functional form",
+    How.FOREACH_GENERATED: "foreach",
+    How.FOREACH_INPLACE: "foreach, in place",
+}
+
+
+def code(text: str, language: str = "cpp") -> str:
+    """A block of code."""
+    return f"```{language}\n{text}\n```"
+
+
+def paragraphs(parts: Iterable[str | None]) -> str:
+    """Parts of an answer, without those that say nothing."""
+    return "\n\n".join(part for part in parts if part)
+
+
+def names(items: Sequence[str]) -> str:
+    """Names in a sentence."""
+    return ", ".join(f"`{item}`" for item in items)
+
+
+# ---- entries
+
+
+def entry_text(model: Model, entry: Entry) -> str:
+    """An entry: its schema, what is differentiable, which functions it serves, what node it becomes."""
+    function = entry.function
+    if function is None:
+        schema = entry.name.value if entry.name is not None else ""
+        return paragraphs([code(schema, "text") if schema else None, "no such operator is known"])
+    canonical = function.canonical
+    parts: list[str | None] = [code(str(canonical.schema), "text")]
+    if function.declared is not canonical:
+        parts.append(f"written as `{function.declared.schema}`")
+    parts.append("\n".join(_bodies(model, entry)))
+    parts.append(_served(model, entry))
+    parts.append(native_facts(canonical))
+    return paragraphs(parts)
+
+
+def _bodies(model: Model, entry: Entry) -> Iterable[str]:
+    several = len(entry.bodies) > 1
+    for body in entry.bodies:
+        lines = list(_body(model, body))
+        if several or body.key != DEFAULT:
+            yield f"- dispatch key `{body.key}`"
+            yield from (f"  {line}" for line in lines)
+        else:
+            yield from lines
+
+
+def _body(model: Model, body: DispatchBody) -> Iterable[str]:
+    info = body.info
+    if info is None:
+        return
+    with_gradient = [binding.name for binding in info.args_with_derivatives]
+    function = info.func
+    differentiability = model.canonical_differentiability(body)
+    yield f"- differentiable arguments: {names(with_gradient) or 'none'}"
+    tensors = [a.name for a in function.schema.arguments.flat_all if a.type.is_tensor_like]
+    others = [name for name in tensors if name not in with_gradient]
+    if others:
+        yield f"- tensors without gradient: {names(others)}"
+    if differentiability is not None and differentiability.outputs is not None:
+        yield f"- differentiable outputs: {names([item.name for item in differentiability.outputs]) or 'none'}"
+        left = [item.name for item in differentiability.returns if item not in differentiability.outputs]
+        if left:
+            yield f"- outputs without gradient: {names(left)}"
+    saved = without_repetition([*info.all_saved_inputs, *info.all_saved_outputs])
+    if saved:
+        yield f"- saved for backward: {names([item.name for item in saved])}"
+    if info.forward_derivatives:
+        forwards = [name for forward in info.forward_derivatives for name in forward.var_names]
+        yield f"- forward formulas: {names(forwards)}"
+    if info.op is not None:
+        yield f"- autograd node: `{info.op}`"
+
+
+def _served(model: Model, entry: Entry) -> str | None:
+    """The other functions that the entry applies to."""
+    function = entry.function
+    if function is None or entry not in model.entries:
+        return None
+    found = [match for match in model.functions_of(entry) if match.function is not function.canonical and match.infos]
+    if not found:
+        return None
+    return "\n".join(["applies also to:", *(f"- `{match.function.name}` ({how(match)})" for match in found)])
+
+
+def how(match: FunctionMatch) -> str:
+    """How a function came by the formulas of an entry."""
+    if any(info.source.kind == "view_copy" for info in match.infos.values()):
+        return "copying form of the view"
+    kind = match.function.schema.kind
+    if match.how is How.SIGNATURE and kind is SchemaKind.inplace:
+        return "in place"
+    if match.how is How.SIGNATURE and kind is SchemaKind.out:
+        return "out"
+    return _HOW[match.how] if match.how is not None else "none"
+
+
+# ---- formulas
+
+
+def line_text(model: Model, line: KeyedFormula) -> str:
+    """A key with its formula: what it declares, what it saves, what an automatic formula stands for."""
+    named = names([name.text for name in line.names])
+    if line.role is Role.NON_DIFFERENTIABLE:
+        return f"{named}: declared non-differentiable, no gradient flows through"
+    if line.role is Role.BACKWARD:
+        return paragraphs([f"backward formula (VJP): gradient of {named}", saved_text(line)])
+    if line.role is Role.FORWARD:
+        return paragraphs([f"forward formula (JVP): tangent of {named}", automatic_text(line), _needs(line)])
+    return f"{named}: neither an argument nor an output of the operator"
+
+
+def automatic_text(line: KeyedFormula) -> str | None:
+    """The formula that ``auto_linear`` or ``auto_element_wise`` stands for."""
+    if line.auto is None:
+        return None
+    if line.forward is None:
+        return f"`{line.auto}` stands for nothing here"
+    return paragraphs([f"`{line.auto}` stands for", code(line.forward.formula)])
+
+
+def saved_text(line: KeyedFormula) -> str | None:
+    """What a backward formula makes the forward call save, and how."""
+    derivative = line.derivative
+    if derivative is None:
+        return None
+    saved = without_repetition([*derivative.saved_inputs, *derivative.saved_outputs])
+    if not saved:
+        return "saves nothing"
+    return "\n".join(["saves:", *map(saved_line, saved)])
+
+
+def saved_line(saved: SavedAttribute) -> str:
+    """One saved variable: its name and type, and the expression that is saved."""
+    of = f" = `{saved.expr}`" if saved.expr != saved.name else ""
+    why = " (only its text occurs, the formula does not use it)" if saved.accidental else ""
+    return f"- `{saved.type} {saved.name}`{of}{why}"
+
+
+def _needs(line: KeyedFormula) -> str | None:
+    forward = line.forward
+    if forward is None:
+        return None
+    found = [f"{name}_t" for name in forward.required_inputs_fw_grad or ()]
+    found += [f"{name}_p" for name in forward.required_inputs_primal or ()]
+    return f"needs {names(found)}" if found else None
+
+
+# ---- functions
+
+
+def callee_text(facts: FormulaFacts, callee: Callee) -> str:
+    """A called function: its C++ signatures, the chosen one first; of an operator its schemas and derivatives."""
+    parts: list[str | None] = [signatures_text(callee.overloads)]
+    natives = operators_of(facts.model, callee)
+    if natives:
+        parts.append(operator_text(facts.model, natives))
+    elif not callee.overloads:
+        parts.append(f"`{callee.name}` is not known")
+    return paragraphs(parts)
+
+
+def signatures_text(functions: Sequence[Function]) -> str | None:
+    """The declarations of overloads."""
+    texts = list(dict.fromkeys(function.signature for function in functions))
+    if not texts:
+        return None
+    more = f"\n// and {len(texts) - MANY} more" if len(texts) > MANY else ""
+    advice = next((function.deprecated for function in functions if function.deprecated is not None), None)
+    deprecated = None if advice is None else f"deprecated{': ' + advice if advice else ''}"
+    return paragraphs([code("\n".join(texts[:MANY]) + more), deprecated])
+
+
+def operator_text(model: Model, natives: Sequence[NativeFunction]) -> str:
+    """Operators: their schemas, and the derivatives that the file has for them."""
+    schemas = code("\n".join(native.func_text for native in natives[:MANY]), "text")
+    entries = entries_serving(model, natives)
+    if not entries:
+        composite = all(not native.is_abstract for native in natives)
+        derivative = "composite: differentiated through what it calls" if composite else "no entry in this file"
+        return paragraphs([schemas, derivative])
+    shown = [f"- {_entry_line(model.source, entry)}" for entry in entries[:MANY]]
+    return paragraphs([schemas, "\n".join(["derivatives:", *shown])])
+
+
+def entries_serving(model: Model, natives: Iterable[NativeFunction]) -> list[Entry]:
+    """The entries that hold the derivatives of operators, in file order."""
+    found: dict[int, Entry] = {}
+    for native in natives:
+        for info in model.match(native).infos.values():
+            index = info.source.index
+            if index is not None and index < len(model.entries):
+                found[index] = model.entries[index]
+    return [found[index] for index in sorted(found)]
+
+
+def _entry_line(source: SourceFile, entry: Entry) -> str:
+    formulas = ", ".join(f"`{line.key_text}`" for line in entry.lines)
+    line = source.position(entry.span.start).line
+    return f"`{entry.operator}` (line {line}): {formulas or 'no formula'}"
+
+
+def native_facts(native: NativeFunction) -> str | None:
+    """What native_functions.yaml says of an operator beside its schema."""
+    facts = []
+    kernels = [f"those of `{native.structured_delegate}`"] if native.structured_delegate is not None else []
+    kernels += [names(native.dispatch)] if native.dispatch else []
+    if kernels:
+        facts.append(f"- kernels: {', and '.join(kernels)}")
+    if native.tags:
+        facts.append(f"- tags: {names(sorted(native.tags))}")
+    variants = ", ".join(sorted(native.variants))
+    facts.append(f"- called as {variants.replace('function, method', 'function and method')}")
+    return "\n".join(facts)

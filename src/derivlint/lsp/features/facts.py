@@ -1,0 +1,223 @@
+"""What is known of the parts of a formula as it is written: types, functions, degree.
+
+The model types the expression that the generated code evaluates, in which ``self.sym_sizes()`` is a saved variable.
+Here its facts are brought back to the nodes of the written tree.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from derivlint.cpp import return_names, return_type
+from derivlint.cpp.calls import POINTER_LIKE
+from derivlint.cpp.conversion import template_of
+from derivlint.cpp.declaration import Function
+from derivlint.cpp.library import ATEN, Found, Library
+from derivlint.cpp.load import library_of
+from derivlint.cpp.lookup import Meaning, look_up, qualified_meaning
+from derivlint.cpp.scope import BACKWARD_LEVELS, FORWARD_LEVELS, Scope, declared_value
+from derivlint.cpp.value import UNKNOWN
+from derivlint.formula import Call, Expr, Member, Name
+from derivlint.meaning import meaning_of
+from derivlint.meaning.degree import Degree
+from derivlint.meaning.interpret import Interpretation
+from derivlint.model import KeyedFormula, Model, Role
+from derivlint.model.evaluation import formals
+from derivlint.schema import NativeFunction
+
+SYMINT = "_symint"
+
+
+@dataclass(frozen=True, slots=True)
+class Callee:
+    """A function that is called.
+
+    Attributes:
+        name: its name without namespace.
+        node: the name or the member access.
+        start: where the name begins in the formula.
+        end: where it ends.
+        is_method: whether it is a method.
+        chosen: the function that is called, None where that is not known.
+        overloads: all functions of the name, the chosen one included.
+    """
+
+    name: str
+    node: Name | Member
+    start: int
+    end: int
+    is_method: bool
+    chosen: Function | None
+    overloads: tuple[Function, ...]
+
+
+class FormulaFacts:
+    """What is known of the nodes of one formula."""
+
+    def __init__(self, model: Model, line: KeyedFormula) -> None:
+        self.model = model
+        self.line = line
+
+    @property
+    def library(self) -> Library:
+        """What formulas can name."""
+        return library_of(self.model.natives)
+
+    @cached_property
+    def interpretation(self) -> Interpretation | None:
+        """The meaning of the formula, None where it has none."""
+        meaning = meaning_of(self.model)
+        if self.line.entry not in self.model.entries:
+            return None
+        return next((meaning.interpretation(f) for f in meaning.formulas(self.line.entry) if f.line is self.line), None)
+
+    @cached_property
+    def _by_range(self) -> dict[tuple[int, int], Expr]:
+        """The typed nodes by the ranges of the written formula that they come from, the outermost of each."""
+        found: dict[tuple[int, int], Expr] = {}
+        interpretation = self.interpretation
+        if interpretation is None:
+            return found
+        formula = interpretation.formula
+        for node in formula.values:
+            written = formula.evaluation.written_range(node.start, node.end)
+            if written is not None:
+                known = found.get(written)
+                if known is None or known.end - known.start < node.end - node.start:
+                    found[written] = node
+        return found
+
+    @cached_property
+    def variables(self) -> dict[str, str]:
+        """The C++ types of the names that the formula can use."""
+        function = self.line.entry.function
+        found: dict[str, str] = {}
+        if function is not None:
+            canonical = function.canonical
+            found |= {binding.name: binding.cpp_type for binding in function.arguments}
+            found |= formals(canonical)
+            for name, item in zip(return_names(canonical), canonical.schema.returns, strict=True):
+                found.setdefault(name, return_type(item.type))
+        if self.interpretation is not None:
+            found |= self.interpretation.formula.evaluation.variables
+        return found
+
+    @cached_property
+    def scope(self) -> Scope:
+        """Where the formula stands."""
+        backward = self.line.role is not Role.FORWARD
+        return Scope(
+            {name: declared_value(type) for name, type in self.variables.items()},
+            BACKWARD_LEVELS if backward else FORWARD_LEVELS,
+            "backward formula" if backward else "forward formula",
+        )
+
+    def typed(self, node: Expr) -> Expr | None:
+        """The typed node for a written one; None inside what is saved as a whole."""
+        return self._by_range.get((node.start, node.end))
+
+    def type_of(self, node: Expr) -> str | None:
+        """The C++ type of an expression, None where it is not known."""
+        typed = self.typed(node)
+        found = UNKNOWN
+        if typed is not None and self.interpretation is not None:
+            found = self.interpretation.formula.type_of(typed)
+        if found == UNKNOWN and isinstance(node, Name) and node.simple in self.variables:
+            found = declared_value(self.variables[node.simple]).type
+        return None if found == UNKNOWN else found
+
+    def degree_of(self, node: Expr) -> Degree | None:
+        """How an expression depends on gradients or tangents, None where it is not known."""
+        typed = self.typed(node)
+        if typed is None or self.interpretation is None:
+            return None
+        fact = self.interpretation.facts.get(typed)
+        return None if fact is None or fact.degree is Degree.UNKNOWN else fact.degree
+
+    def callee(self, call: Call) -> Callee | None:
+        """What a call calls; None where it calls no name."""
+        node = call.callee
+        typed = self.typed(call)
+        chosen = None
+        if typed is not None and self.interpretation is not None:
+            chosen = self.interpretation.formula.callees.get(typed)
+        if isinstance(node, Member):
+            overloads = self.methods(node)
+            return Callee(node.name, node, node.name_start, node.name_end, True, chosen, _with(chosen, overloads))
+        if isinstance(node, Name):
+            part = node.parts[-1]
+            end = part.start + len(part.identifier)
+            overloads = self.functions(node)
+            return Callee(part.identifier, node, part.start, end, False, chosen, _with(chosen, overloads))
+        return None
+
+    def methods(self, node: Member) -> tuple[Function, ...]:
+        """The methods that a member access may mean."""
+        owner = self.type_of(node.object)
+        return methods_of(self.library, owner, node.name, arrow=node.arrow)
+
+    def functions(self, node: Name) -> tuple[Function, ...]:
+        """The functions that a called name may mean."""
+        return functions_named(self.library, self.scope, node)
+
+    def meaning(self, node: Name) -> Meaning:
+        """What a name stands for that is no variable."""
+        if node.simple is not None:
+            return look_up(self.library, self.scope, node.simple)
+        return qualified_meaning(self.library, self.scope, node)
+
+
+def functions_named(library: Library, scope: Scope, node: Name) -> tuple[Function, ...]:
+    """The functions that a called name may mean, those that are found by the types of arguments included."""
+    if node.simple is None:
+        return qualified_meaning(library, scope, node).functions.functions
+    functions = look_up(library, scope, node.simple).functions.functions
+    operators = library.functions(ATEN, node.simple).functions
+    return tuple(dict.fromkeys((*functions, *operators)))
+
+
+def methods_of(library: Library, owner: str | None, name: str, *, arrow: bool) -> tuple[Function, ...]:
+    """The methods of a class; with ``->`` those of what it holds."""
+    if owner is None:
+        return ()
+    found: Found | None = library.methods(accessed(owner, arrow=arrow), name)
+    return found.functions if found is not None else ()
+
+
+def accessed(owner: str, *, arrow: bool) -> str:
+    """The class whose members an access reaches: ``->`` reaches into an optional and through a pointer."""
+    plain = owner.rstrip("&")
+    if not arrow:
+        return plain
+    head, arguments = template_of(plain)
+    return arguments[0] if head in POINTER_LIKE and arguments else plain.rstrip("*")
+
+
+def operator_name(name: str) -> str:
+    """The operator that a C++ function of this name belongs to: ``sum_symint`` is one of ``sum``."""
+    return name.removesuffix(SYMINT)
+
+
+def operators_of(model: Model, callee: Callee) -> tuple[NativeFunction, ...]:
+    """The operators that a call may call, those of the chosen overload's parameters if it is known."""
+    natives = model.natives.named(operator_name(callee.name))
+    variant = "method" if callee.is_method else "function"
+    fitting = tuple(native for native in natives if variant in native.variants and not native.generated)
+    chosen = callee.chosen
+    if chosen is None:
+        return fitting
+    names = [parameter.name for parameter in chosen.parameters]
+    exact = tuple(native for native in fitting if _parameter_names(native, method=callee.is_method) == names)
+    return exact or fitting
+
+
+def _parameter_names(native: NativeFunction, *, method: bool) -> list[str]:
+    arguments = native.schema.arguments
+    own = arguments.self_arg if method else None
+    names = [argument.name for argument in arguments.out]
+    return [*names, *(getattr(item, "name", "options") for item in arguments.non_out if item is not own)]
+
+
+def _with(chosen: Function | None, overloads: tuple[Function, ...]) -> tuple[Function, ...]:
+    return tuple(dict.fromkeys((chosen, *overloads))) if chosen is not None else overloads

@@ -1,0 +1,114 @@
+"""Formatting of an entry: the blanks around its keys, and nothing else.
+
+The keys of an entry stay in their order, values and comments as they are. What the formatted text means is read again;
+where it is not the same there are no edits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from derivlint.lint import TextEdit
+from derivlint.lsp.analysis import Analysis
+from derivlint.model import Entry, KeyedFormula
+from derivlint.model.read import read_entry
+from derivlint.source import SourceFile, Span
+from derivlint.yaml_reader import Mapping, Node, Pair, Scalar, Sequence, read_yaml
+from derivlint.yaml_reader.text import line_end, line_start
+
+
+def format_range(analysis: Analysis, span: Span) -> tuple[TextEdit, ...]:
+    """The edits that format the entries which have a part in a range."""
+    edits: list[TextEdit] = []
+    for entry in analysis.model.all_entries:
+        if entry.span.end >= span.start and entry.span.start <= span.end:
+            edits += format_entry(analysis.source, entry)
+    return tuple(edits)
+
+
+def format_entry(source: SourceFile, entry: Entry) -> tuple[TextEdit, ...]:
+    """The edits that format one entry; none where it is written in one line or would mean something else."""
+    mapping = entry.mapping
+    if mapping is None or mapping.flow:
+        return ()
+    edits = sorted({*_edits(source.text, mapping), *_names(entry)}, key=lambda edit: edit.span)
+    if not edits or any(first.span.end > second.span.start for first, second in pairwise(edits)):
+        return ()
+    return tuple(edits) if _is_same(source, entry, edits) else ()
+
+
+def _edits(text: str, mapping: Mapping) -> Iterator[TextEdit]:
+    for pair in mapping.pairs:
+        yield from _behind_colon(text, pair)
+        yield from _at_line_end(text, pair)
+        if isinstance(pair.value, Mapping) and not pair.value.flow:
+            yield from _edits(text, pair.value)
+
+
+def _behind_colon(text: str, pair: Pair) -> Iterator[TextEdit]:
+    """One blank behind the colon, none ahead of it, where the value stands on the line of its key."""
+    key, value = pair
+    if value.start < key.end or value.end <= value.start:
+        return
+    between = text[key.end : value.start]
+    if between != ": " and between.replace(" ", "").replace("\t", "") == ":":
+        yield TextEdit(Span(key.end, value.start), ": ")
+
+
+def _at_line_end(text: str, pair: Pair) -> Iterator[TextEdit]:
+    """No blanks at the end of the line, where the value has ended and nothing else follows."""
+    end = max(pair.key.end, pair.value.end)
+    if isinstance(pair.value, Scalar) and pair.value.style in ("literal", "folded"):
+        return
+    stop = line_end(text, end)
+    if end < stop and not text[end:stop].strip(" \t"):
+        yield TextEdit(Span(end, stop), "")
+
+
+def _names(entry: Entry) -> Iterator[TextEdit]:
+    """``self, other`` in keys."""
+    for line in entry.lines:
+        yield from _key_edit(line)
+
+
+def _key_edit(line: KeyedFormula) -> Iterator[TextEdit]:
+    names = [name.text for name in line.names]
+    written = line.key_written_with(names)
+    if written is None or line.key.tag is not None:
+        return
+    if line.key.text[line.key.start : line.key.end] != written and line.key.exact:
+        yield TextEdit(line.key.span, written)
+
+
+def _is_same(source: SourceFile, entry: Entry, edits: list[TextEdit]) -> bool:
+    """Whether the entry alone, with the edits, is read as before but for the blanks in keys."""
+    start = line_start(source.text, entry.span.start)
+    end = line_end(source.text, max(entry.span.end, max(edit.span.end for edit in edits)))
+    pieces: list[str] = []
+    position = start
+    for edit in edits:
+        pieces += [source.text[position : edit.span.start], edit.text]
+        position = edit.span.end
+    after = "".join(pieces) + source.text[position:end] + "\n"
+    document = read_yaml(SourceFile(source.path, after))
+    root = document.root
+    if document.problems or not isinstance(root, Sequence) or len(root.items) != 1:
+        return False
+    return _meaning(entry.node) == _meaning(read_entry(0, root.items[0]).node)
+
+
+def _meaning(node: Node) -> object:
+    """What a node says: keys without blanks, and values."""
+    if isinstance(node, Scalar):
+        return node.value, node.kind
+    if isinstance(node, Sequence):
+        return tuple(map(_meaning, node.items))
+    assert isinstance(node, Mapping)
+    return tuple((_key(pair.key), _meaning(pair.value)) for pair in node.pairs)
+
+
+def _key(node: Node) -> object:
+    if isinstance(node, Scalar):
+        return tuple(name.strip() for name in node.value.split(","))
+    return _meaning(node)

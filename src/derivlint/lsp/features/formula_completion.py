@@ -1,0 +1,237 @@
+"""Completion inside formulas: variables, functions, members, namespaces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from weakref import WeakKeyDictionary
+
+from derivlint.cpp.declaration import Function
+from derivlint.cpp.library import ATEN, HELPERS, INCLUDED, Library
+from derivlint.cpp.load import library_of
+from derivlint.cpp.lookup import resolve_namespace
+from derivlint.cpp.naming import NAMESPACES
+from derivlint.cpp.value import TENSOR
+from derivlint.lsp.analysis import Analysis
+from derivlint.lsp.features.context import Writing
+from derivlint.lsp.features.describe import signatures_text
+from derivlint.lsp.features.facts import accessed, operator_name
+from derivlint.lsp.features.probe import Fragment, Probe, fragment, probe, type_of
+from derivlint.lsp.features.proposal import MOST, Completion
+from derivlint.lsp.features.variables import VariableKind, variable
+from derivlint.model import AUTO_ELEMENT_WISE, AUTO_LINEAR, NON_DIFFERENTIABLE, Role
+from derivlint.model.forward import PRIMAL, TANGENT
+from derivlint.model.gradients import GRADS
+from derivlint.model.scope import is_internal, visible_names
+from derivlint.schema import NativeFunctions
+from derivlint.source import Span
+
+#: Any formula: what can be used beside it is asked for.
+_ANY = "grad"
+_FUNCTION = "Function"
+#: The groups of proposals, in their order.
+_OWN, _RELATED, _HELPER, _OPERATOR, _OTHER = "0", "1", "2", "3", "4"
+
+
+def formula_completions(analysis: Analysis, writing: Writing) -> Iterable[Completion]:
+    """What can be written at the end of a formula."""
+    written = writing.before
+    part = fragment(written)
+    if part is None:
+        return ()
+    span = Span(writing.offset - len(part.prefix), writing.offset)
+    if part.joint == "::":
+        return _of_namespace(analysis, writing, part, span)
+    if part.joint:
+        return _members(analysis, writing, part, span)
+    return _bare(analysis, writing, part, span, is_start=not written[: len(written) - len(part.prefix)].strip())
+
+
+# ---- bare names
+
+
+def _bare(analysis: Analysis, writing: Writing, part: Fragment, span: Span, *, is_start: bool) -> list[Completion]:
+    found = probe(analysis, writing, _ANY)
+    if found is None:
+        return []
+    items = [*_variables(found, part.prefix, span), *_later(found, part.prefix, span)]
+    if is_start:
+        items += _keywords(found, part.prefix, span)
+    items += _functions(found, part.prefix, span)
+    for name in (*NAMESPACES, "true", "false"):
+        if name.startswith(part.prefix):
+            is_namespace = name in NAMESPACES
+            kind = "Module" if is_namespace else "Keyword"
+            items.append(Completion(name, kind, name, span, "namespace" if is_namespace else "", _OTHER))
+    if part.prefix:
+        for name in found.library.visible_variables(found.scope.levels):
+            if name.startswith(part.prefix):
+                items.append(Completion(name, "Constant", name, span, "", _OTHER))
+    return items
+
+
+def _variables(found: Probe, prefix: str, span: Span) -> Iterable[Completion]:
+    types = found.facts.variables
+    for rank, name in enumerate(dict.fromkeys(visible_names(found.line))):
+        if is_internal(name) or prefix not in name:
+            continue
+        known = variable(found.line, name)
+        about = known.about.replace("`", "") if known is not None else ""
+        kind = "Variable" if known is None or known.kind is not VariableKind.ARGUMENT else "Field"
+        detail = types.get(name) or about
+        sort = f"{_OWN}{rank:03}"
+        if name == GRADS:
+            outputs = _n_gradients(found)
+            for index in range(outputs if outputs > 1 else 0):
+                label = f"{GRADS}[{index}]"
+                yield Completion(label, kind, label, span, f"gradient of differentiable output {index}", sort)
+        yield Completion(name, kind, name, span, detail, sort, about)
+
+
+def _later(found: Probe, prefix: str, span: Span) -> Iterable[Completion]:
+    """Primals and tangents of arguments whose backward formula is not written yet."""
+    function = found.entry.function
+    if function is None or found.line.role is not Role.FORWARD:
+        return
+    visible = visible_names(found.line)
+    for binding in function.arguments:
+        if not binding.is_tensor_like or binding.is_tensor_list:
+            continue
+        for suffix in (PRIMAL, TANGENT):
+            name = binding.name + suffix
+            if prefix in name and name not in visible:
+                about = f"once {binding.name} has a backward formula"
+                yield Completion(name, "Variable", name, span, about, f"{_RELATED}{name}")
+
+
+def _n_gradients(found: Probe) -> int:
+    """How many gradients ``grads`` holds."""
+    info, function = found.line.body.info, found.entry.function
+    if info is None or function is None:
+        return 0
+    flags = info.output_differentiability
+    tensors = sum(output.type.is_tensor_like for output in function.outputs)
+    return sum(flags) if flags is not None else tensors
+
+
+def _keywords(found: Probe, prefix: str, span: Span) -> Iterable[Completion]:
+    if found.line.role is Role.FORWARD:
+        words = {
+            AUTO_LINEAR: "the function itself, on tangents",
+            AUTO_ELEMENT_WISE: "the backward formula, on the tangent",
+        }
+    else:
+        words = {NON_DIFFERENTIABLE: "no gradient flows through this argument"}
+    for word, about in words.items():
+        if word.startswith(prefix):
+            yield Completion(word, "Keyword", word, span, about, f"{_OWN}9")
+
+
+def _functions(found: Probe, prefix: str, span: Span) -> Iterable[Completion]:
+    """Helpers, and operators where something of their name is written."""
+    library = found.library
+    base = found.entry.function.canonical.name.base if found.entry.function is not None else ""
+    helpers = [name for name in library.function_names(HELPERS) if prefix in name]
+    ranked = []
+    for name in helpers:
+        related = bool(base) and name.startswith(base)
+        rank = _RELATED if related else _HELPER
+        ranked.append((f"{rank}{0 if name.startswith(prefix) else 1}", name, HELPERS))
+    if prefix:
+        ranked += [(_OPERATOR, name, ATEN) for name in library.function_names(ATEN) if name.startswith(prefix)]
+    ranked.sort()
+    for sort, name, namespace in ranked[: MOST + 1]:
+        yield _function(found, namespace, name, _FUNCTION, span, sort)
+
+
+def _function(found: Probe, owner: str, name: str, kind: str, span: Span, sort: str) -> Completion:
+    """A function of a namespace, or a method of a class; of operators only the schema is told at once."""
+    data = f"{kind}|{owner}|{name}"
+    if owner in (ATEN, TENSOR):
+        schemas = _schemas(found.facts.model.natives).get(operator_name(name), ())
+        if schemas:
+            more = f" (+{len(schemas) - 1})" if len(schemas) > 1 else ""
+            return Completion(name, kind, name, span, schemas[0] + more, f"{sort}{name}", data=data)
+    functions = _overloads(found.library, kind, owner, name)
+    detail = functions[0].signature if functions else ""
+    if len(functions) > 1:
+        detail += f" (+{len(functions) - 1})"
+    deprecated = bool(functions) and all(function.deprecated is not None for function in functions)
+    return Completion(name, kind, name, span, detail, f"{sort}{name}", deprecated=deprecated, data=data)
+
+
+def resolve(analysis: Analysis, data: str) -> str:
+    """The documentation of a proposal: the declarations of all overloads, as Markdown."""
+    kind, _, rest = data.partition("|")
+    owner, _, name = rest.rpartition("|")
+    return signatures_text(_overloads(library_of(analysis.natives), kind, owner, name)) or ""
+
+
+def _overloads(library: Library, kind: str, owner: str, name: str) -> tuple[Function, ...]:
+    if kind == _FUNCTION:
+        return library.functions(owner, name).functions
+    methods = library.methods(owner, name)
+    return methods.functions if methods is not None else ()
+
+
+#: The schemas of operators by their names, for each set of operators.
+_SCHEMAS: WeakKeyDictionary[NativeFunctions, dict[str, list[str]]] = WeakKeyDictionary()
+
+
+def _schemas(natives: NativeFunctions) -> dict[str, list[str]]:
+    found = _SCHEMAS.get(natives)
+    if found is None:
+        found = _SCHEMAS[natives] = {}
+        for native in natives.written:
+            found.setdefault(native.name.name_without_overload, []).append(native.func_text)
+    return found
+
+
+# ---- qualified names and members
+
+
+def _of_namespace(analysis: Analysis, writing: Writing, part: Fragment, span: Span) -> list[Completion]:
+    found = probe(analysis, writing, _ANY)
+    if found is None:
+        return []
+    library = found.library
+    owner = resolve_namespace(library, found.scope, part.owner, leading=False) if part.owner else ""
+    if owner is None:
+        return []
+    items = []
+    for place in (owner, *INCLUDED.get(owner, ())):
+        own = _OWN if place == owner else _OTHER
+        names = [name for name in library.function_names(place) if name.startswith(part.prefix)]
+        names.sort(key=lambda name: (name.startswith("_"), name))
+        for name in names[: MOST + 1]:
+            sort = _OTHER if name.startswith("_") else own
+            items.append(_function(found, place, name, _FUNCTION, span, sort))
+        for name, type in library.declarations.variables.get(place, {}).items():
+            if name.startswith(part.prefix):
+                items.append(Completion(name, "Constant", name, span, type, f"{own}{name}"))
+        inner = f"{place}::" if place else ""
+        for path in library.names.namespaces:
+            name = path.removeprefix(inner)
+            if path.startswith(inner) and name != path and "::" not in name and name.startswith(part.prefix):
+                items.append(Completion(name, "Module", name, span, "namespace", f"{_OTHER}{name}"))
+    unique: dict[str, Completion] = {}
+    for item in items:
+        unique.setdefault(item.label, item)
+    return list(unique.values())
+
+
+def _members(analysis: Analysis, writing: Writing, part: Fragment, span: Span) -> Iterable[Completion]:
+    owner = type_of(analysis, writing, part.owner) if part.owner else None
+    found = probe(analysis, writing, _ANY)
+    if owner is None or found is None:
+        return
+    library = found.library
+    accessed_type = accessed(owner, arrow=part.joint == "->")
+    members = library.members(accessed_type)
+    for name, type in (members.fields if members is not None else {}).items():
+        if name.startswith(part.prefix):
+            yield Completion(name, "Property", name, span, type, f"{_OWN}{name}")
+    names = [name for name in library.method_names(accessed_type) if name.startswith(part.prefix)]
+    names.sort(key=lambda name: (name.startswith("_"), name))
+    for name in names[: MOST + 1]:
+        sort = _OTHER if name.startswith("_") else _HELPER
+        yield _function(found, accessed_type, name, "Method", span, sort)

@@ -1,0 +1,70 @@
+"""The C++ that an entry becomes: what ``derivlint show`` prints, for an editor."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from derivlint.lsp.analysis import Analysis
+from derivlint.lsp.features.locate import entry_at
+from derivlint.model import Entry
+from derivlint.source import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Lens:
+    """A line above an entry that can be clicked.
+
+    Attributes:
+        span: the operator's name.
+        title: its text.
+        offset: the argument of the command: a place in the entry.
+    """
+
+    span: Span
+    title: str
+    offset: int
+
+
+def lenses(analysis: Analysis) -> tuple[Lens, ...]:
+    """A lens above every entry that becomes code."""
+    return tuple(
+        Lens(entry.name_span, "show generated C++", entry.name_span.start)
+        for entry in analysis.model.entries
+        if entry.function is not None and any(body.lines for body in entry.bodies)
+    )
+
+
+def generated_code(analysis: Analysis, offset: int) -> str | None:
+    """The autograd nodes of the entry at a place, and the kernels that create them; None where there is no code."""
+    entry = entry_at(analysis, offset)
+    return None if entry is None or entry.function is None else _code(analysis, entry)
+
+
+def _code(analysis: Analysis, entry: Entry) -> str | None:
+    from derivlint.emit.kernels import kernels
+    from derivlint.emit.nodes import node_class
+    from derivlint.emit.template import listing
+
+    model = analysis.model
+    if entry not in model.entries:
+        return None
+    matches = model.functions_of(entry)
+    functions = {str(match.function.name) for match in matches}
+    # a name without overload also stands for the other overloads
+    chosen = [
+        kernel
+        for kernel in kernels(model, functions)
+        if kernel.line is not None and str(kernel.function.name) in functions
+    ]
+    wanted = {kernel.node for kernel in chosen}
+    pieces = []
+    seen: set[str] = set()
+    for info in [info for match in matches for info in match.infos.values()]:
+        node = node_class(model, info) if info.op in wanted and info.op not in seen else None
+        if node is not None:
+            seen.add(node.name)
+            pieces += [listing(node.header), listing(node.source)]
+    for kernel in chosen:
+        registration = f"// {kernel.dispatch_key}: {kernel.registration}"
+        pieces.append(f"{kernel.listing}\n{registration}" if kernel.text else registration)
+    return "\n\n".join(pieces) + "\n" if pieces else None

@@ -1,0 +1,298 @@
+"""What stands at a place, in words: the answer to a hover."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from derivlint.formula import Call, Expr, Member, Name
+from derivlint.lsp.analysis import Analysis
+from derivlint.lsp.features import describe
+from derivlint.lsp.features.describe import code, names, paragraphs
+from derivlint.lsp.features.facts import Callee, FormulaFacts
+from derivlint.lsp.features.locate import (
+    AtDispatchKey,
+    AtEntry,
+    AtEntryKey,
+    AtFormula,
+    AtKey,
+    AtKeyword,
+    AtSchema,
+    AtSuppression,
+    locate,
+    return_index,
+)
+from derivlint.lsp.features.variables import Variable, VariableKind, variable
+from derivlint.meaning.degree import Degree
+from derivlint.model import Entry, KeyedFormula, Role
+from derivlint.schema import Argument
+from derivlint.source import Span
+
+_DEGREES = {
+    Degree.ZERO: "zero",
+    Degree.CONSTANT: "without {what}",
+    Degree.LINEAR: "linear in the {what}",
+    Degree.AFFINE: "affine in the {what}: a term has none",
+    Degree.NONLINEAR: "not linear in the {what}",
+}
+_ENTRY_KEYS = {
+    "name": "the schema of the operator, as native_functions.yaml has it",
+    "dispatch": "formulas for each dispatch key, instead of one set for all",
+    "output_differentiability": (
+        "one truth value for each output: whether gradients flow through it; "
+        "or one C++ condition under which the output is differentiable"
+    ),
+}
+#: Longer expressions are cut where they are quoted.
+_LONG = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Hover:
+    """What is told of a place.
+
+    Attributes:
+        markdown: the text.
+        span: the range that it is about.
+    """
+
+    markdown: str
+    span: Span
+
+
+def hover(analysis: Analysis, offset: int) -> Hover | None:
+    """What there is to tell of a place; None where there is nothing."""
+    at = locate(analysis, offset)
+    text = ""
+    model = analysis.model
+    if isinstance(at, AtFormula):
+        text = _formula(analysis, at)
+    elif isinstance(at, AtKeyword):
+        text = describe.line_text(model, at.line)
+    elif isinstance(at, AtKey):
+        text = _key(analysis, at)
+    elif isinstance(at, AtSchema):
+        text = _schema(analysis, at)
+    elif isinstance(at, AtDispatchKey):
+        lines = ", ".join(f"`{line.key_text}`" for line in at.body.lines)
+        text = paragraphs([f"dispatch key `{at.body.key}` with formulas for {lines or 'nothing'}", _node(at)])
+    elif isinstance(at, AtEntryKey):
+        about = _ENTRY_KEYS.get(at.key.value)
+        is_name = at.key.value == "name"
+        text = paragraphs([about, describe.entry_text(model, at.entry) if is_name else None, _outputs(at)])
+    elif isinstance(at, AtSuppression):
+        text = _suppression(at)
+    elif isinstance(at, AtEntry):
+        return None
+    return Hover(text, at.span) if at is not None and text else None
+
+
+def _node(at: AtDispatchKey) -> str | None:
+    op = at.body.info.op if at.body.info is not None else None
+    return f"autograd node: `{op}`" if op is not None else None
+
+
+def _outputs(at: AtEntryKey) -> str | None:
+    declared, function = at.entry.output_differentiability, at.entry.function
+    if declared is None or at.key is not declared.key or function is None:
+        return None
+    if declared.conditions is not None:
+        return f"differentiable where `{declared.conditions[0]}`"
+    flags = declared.values or ()
+    shown = [
+        f"- `{output.name}`: {'differentiable' if flag else 'not differentiable'}"
+        for output, flag in zip(function.outputs, flags, strict=False)
+    ]
+    return "\n".join(shown)
+
+
+def _suppression(at: AtSuppression) -> str:
+    if at.name is None:
+        return "silences findings of the named rules; what stands behind the brackets is the reason"
+    from derivlint.formats.links import rule_url
+    from derivlint.formats.rule_page import rule_page
+    from derivlint.rules import NAMES, RENAMED, load_rule
+
+    name = RENAMED.get(at.name.text, at.name.text)
+    if name not in NAMES:
+        return f"no rule is called `{at.name.text}`"
+    # the messages of its cases are for the page alone
+    page, _, _ = rule_page(load_rule(name)).partition("\n## Messages")
+    return paragraphs([page.rstrip(), f"[documentation]({rule_url(name)})"])
+
+
+# ---- keys and schemas
+
+
+def _key(analysis: Analysis, at: AtKey) -> str:
+    what = None
+    if at.name is not None:
+        found = _named_by_key(at.line, at.name.text)
+        what = found.about if found is not None else None
+        what = f"`{at.name.text}`: {what}" if what is not None else None
+    return paragraphs([what, describe.line_text(analysis.model, at.line)])
+
+
+def _named_by_key(line: KeyedFormula, name: str) -> Variable | None:
+    found = variable(line, name)
+    if found is not None:
+        return found
+    function = line.entry.function
+    output = function.resolve(name).output if function is not None else None
+    return variable(line, output.name) if output is not None else None
+
+
+def _schema(analysis: Analysis, at: AtSchema) -> str:
+    entry = at.entry
+    if at.part is None or entry.function is None:
+        return describe.entry_text(analysis.model, entry)
+    function = entry.function
+    if isinstance(at.part, Argument):
+        name = at.part.name
+        binding = function.argument(name)
+        cpp = f"C++ type `{binding.cpp_type}`" if binding is not None else None
+        return paragraphs([code(str(at.part), "text"), cpp, _argument_use(entry, name)])
+    index = return_index(at.schema, at.part) if at.schema is not None else None
+    output = function.outputs[index] if index is not None and index < len(function.outputs) else None
+    if output is None:
+        return code(str(at.part), "text")
+    tangents = [line for line in entry.lines if line.role is Role.FORWARD and output.key_name in _line_names(line)]
+    forward = f"tangent: {_formulas(tangents)}" if tangents else "no forward formula"
+    return paragraphs([code(str(at.part), "text"), f"output {index}, `{output.name}` in formulas", forward])
+
+
+def _line_names(line: KeyedFormula) -> list[str]:
+    return [name.text for name in line.names]
+
+
+def _argument_use(entry: Entry, name: str) -> str:
+    """How an argument is differentiated, and which formulas save it."""
+    own = [line for line in entry.lines if name in _line_names(line) and line.role is not Role.FORWARD]
+    if any(line.role is Role.NON_DIFFERENTIABLE for line in own):
+        gradient = "declared non-differentiable"
+    elif own:
+        gradient = f"gradient: {_formulas(own)}"
+    else:
+        gradient = "no gradient"
+    saved = [
+        f"{describe.saved_line(item)}, for {names(_line_names(line))}"
+        for line in entry.lines
+        if line.derivative is not None
+        for item in line.derivative.saved_inputs
+        if item.name == name or _mentions(item.expr, name)
+    ]
+    return paragraphs([gradient, "\n".join(["saved as:", *dict.fromkeys(saved)]) if saved else None])
+
+
+def _mentions(expression: str, name: str) -> bool:
+    from derivlint.formula import parse_formula
+
+    return any(word.text == name and word.role == "variable" for word in parse_formula(expression).words)
+
+
+def _formulas(lines: list[KeyedFormula]) -> str:
+    return "; ".join(f"`{_short(line.text or '')}`" for line in lines)
+
+
+def _short(text: str) -> str:
+    joined = " ".join(text.split())
+    return joined if len(joined) <= _LONG else f"{joined[:_LONG]}…"
+
+
+# ---- formulas
+
+
+def _formula(analysis: Analysis, at: AtFormula) -> str:
+    line = at.line
+    if line is None:
+        return "C++ condition, evaluated in the kernel: the output is differentiable where it holds"
+    facts = FormulaFacts(analysis.model, line)
+    callee = callee_at(facts, at)
+    if callee is not None:
+        call = _call_of(at, callee)
+        return paragraphs([describe.callee_text(facts, callee), _value(facts, call, f"`{callee.name}(…)`")])
+    node = at.expressions[-1] if at.expressions else None
+    if at.word is not None:
+        found = _word(facts, at, node)
+        if found:
+            return found
+    if node is not None:
+        text = _short(line.formula.text[node.start : node.end])
+        return paragraphs([_value(facts, node, f"`{text}`"), describe.line_text(analysis.model, line)])
+    return describe.line_text(analysis.model, line)
+
+
+def callee_at(facts: FormulaFacts, at: AtFormula) -> Callee | None:
+    """The function whose name stands at a place of a formula, where it is called there."""
+    for node in reversed(at.expressions):
+        if isinstance(node, Call):
+            callee = facts.callee(node)
+            if callee is not None and callee.start <= at.index <= callee.end:
+                is_variable = isinstance(callee.node, Name) and callee.name in facts.scope.variables
+                return None if is_variable else callee
+    return None
+
+
+def _call_of(at: AtFormula, callee: Callee) -> Expr:
+    return next((n for n in reversed(at.expressions) if isinstance(n, Call) and n.callee is callee.node), callee.node)
+
+
+def _value(facts: FormulaFacts, node: Expr, shown: str) -> str | None:
+    """The type and the degree of an expression."""
+    type = facts.type_of(node)
+    degree = facts.degree_of(node)
+    parts = [f"is a `{type}`"] if type is not None else []
+    if degree is not None:
+        what = "gradients" if facts.line.role is Role.BACKWARD else "tangents"
+        parts.append(_DEGREES[degree].format(what=what))
+    return f"{shown} {', '.join(parts)}" if parts else None
+
+
+def _word(facts: FormulaFacts, at: AtFormula, node: Expr | None) -> str | None:
+    word = at.word
+    assert word is not None
+    if word.role == "lambda":
+        return f"`{word.text}`: local to the lambda"
+    if isinstance(node, Member) and node.name_start <= at.index <= node.name_end:
+        owner = facts.type_of(node.object)
+        of = f" of `{owner}`" if owner is not None else ""
+        return paragraphs([f"member `{node.name}`{of}", describe.signatures_text(facts.methods(node))])
+    if word.role not in ("variable", "callee", "qualified", "type"):
+        return None
+    if isinstance(node, Name) and node.simple is not None:
+        found = variable(facts.line, node.simple)
+        if found is not None:
+            return _variable(facts, node, found)
+    if isinstance(node, Name):
+        return _named(facts, node)
+    return f"`{word.text}`"
+
+
+def _variable(facts: FormulaFacts, node: Name, found: Variable) -> str:
+    declared = facts.variables.get(found.name) or facts.type_of(node)
+    shown = code(f"{declared} {found.name}") if declared is not None else code(found.name)
+    return paragraphs([shown, found.about, _saving(facts.line, found)])
+
+
+def _saving(line: KeyedFormula, found: Variable) -> str | None:
+    """How a backward formula saves a variable."""
+    derivative = line.derivative
+    if derivative is None or found.kind not in (VariableKind.ARGUMENT, VariableKind.OUTPUT):
+        return None
+    saved = [
+        item
+        for item in (*derivative.saved_inputs, *derivative.saved_outputs)
+        if item.name == found.name or _mentions(item.expr, found.name)
+    ]
+    return "\n".join(["saved as:", *map(describe.saved_line, saved)]) if saved else None
+
+
+def _named(facts: FormulaFacts, node: Name) -> str:
+    meaning = facts.meaning(node)
+    if meaning.functions.functions:
+        function = Callee(
+            node.parts[-1].identifier, node, node.start, node.end, False, None, meaning.functions.functions
+        )
+        return describe.callee_text(facts, function)
+    if meaning.type is not None:
+        return code(f"{meaning.type} {node.spelling}" if meaning.type != node.spelling else node.spelling)
+    return paragraphs([code(node.spelling), _value(facts, node, f"`{node.spelling}`")])

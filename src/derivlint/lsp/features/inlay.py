@@ -1,0 +1,85 @@
+"""Inlay hints: the names of parameters in calls, and what a formula saves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from derivlint.formula import Call, Expr, Name, walk
+from derivlint.lsp.analysis import Analysis
+from derivlint.lsp.features.facts import FormulaFacts
+from derivlint.model import Entry, KeyedFormula
+from derivlint.model.derivative import without_repetition
+from derivlint.source import Span
+
+
+@dataclass(frozen=True, slots=True)
+class InlayHint:
+    """A text that an editor shows between the characters.
+
+    Attributes:
+        offset: where.
+        label: the text.
+        kind: a name of the protocol's ``InlayHintKind``.
+        tooltip: more of it.
+        before: whether a blank goes before it, else behind it.
+    """
+
+    offset: int
+    label: str
+    kind: str
+    tooltip: str = ""
+    before: bool = False
+
+
+def inlay_hints(analysis: Analysis, span: Span) -> tuple[InlayHint, ...]:
+    """The hints for the entries that have a part in a range, those in the range, in file order."""
+    found = []
+    for entry in analysis.model.entries:
+        if entry.span.end >= span.start and entry.span.start <= span.end:
+            found += [hint for hint in _hints(analysis, entry) if span.start <= hint.offset <= span.end]
+    return tuple(sorted(found, key=lambda hint: hint.offset))
+
+
+def _hints(analysis: Analysis, entry: Entry) -> Iterator[InlayHint]:
+    for line in entry.lines:
+        if line.is_expression and line.is_exact():
+            yield from _parameters(FormulaFacts(analysis.model, line), line)
+            yield from _saved(line)
+
+
+def _parameters(facts: FormulaFacts, line: KeyedFormula) -> Iterator[InlayHint]:
+    tree = line.formula.tree
+    if tree is None:
+        return
+    for node in walk(tree):
+        if not isinstance(node, Call) or len(node.args) < 2:
+            continue
+        callee = facts.callee(node)
+        if callee is None:
+            continue
+        function = callee.chosen
+        if function is None and len(callee.overloads) == 1:
+            function = callee.overloads[0]
+        if function is None:
+            continue
+        for parameter, argument in zip(function.parameters, node.args, strict=False):
+            if parameter.name and not _says(argument, parameter.name):
+                offset = line.range(argument.start, argument.end).start
+                yield InlayHint(offset, f"{parameter.name}:", "Parameter", str(parameter))
+
+
+def _says(argument: Expr, parameter: str) -> bool:
+    """Whether an argument is called like its parameter."""
+    return isinstance(argument, Name) and argument.simple == parameter
+
+
+def _saved(line: KeyedFormula) -> Iterator[InlayHint]:
+    derivative = line.derivative
+    if derivative is None:
+        return
+    saved = without_repetition([*derivative.saved_inputs, *derivative.saved_outputs])
+    if saved:
+        label = f"saves {', '.join(item.name for item in saved)}"
+        tooltip = "\n".join(f"{item.type} {item.name} = {item.expr}" for item in saved)
+        yield InlayHint(line.value.end, label, "Type", tooltip, before=True)

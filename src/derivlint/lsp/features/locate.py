@@ -1,0 +1,325 @@
+"""What stands at a place of a derivatives file.
+
+A place in a formula is a place in its tree, also where the formula is quoted, escaped or folded over several lines: the
+decode map of its scalar is read backwards.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TypeAlias
+
+from derivlint.formula import Expr, Formula, Node, Word
+from derivlint.lint.ownership import EntryFinder
+from derivlint.lint.suppression_comments import SuppressedName, Suppression, read_suppressions
+from derivlint.lsp.analysis import Analysis
+from derivlint.model import DispatchBody, Entry, KeyedFormula, KeyName, Model
+from derivlint.model.entry import Expression
+from derivlint.schema import Argument, FunctionSchema, SchemaError, parse_schema
+from derivlint.schema.arguments import Return
+from derivlint.source import Span
+from derivlint.yaml_reader import Mapping, Pair, Scalar
+from derivlint.yaml_reader import Node as YamlNode
+
+
+@dataclass(frozen=True, slots=True)
+class AtFormula:
+    """A character of a C++ expression.
+
+    Attributes:
+        entry: the entry.
+        expression: the expression, with its line; the condition of ``output_differentiability`` has none.
+        formula: its tree and its words.
+        index: the offset in the expression's text.
+        path: the nodes of the tree that hold it, the innermost last; empty where there is no tree.
+        word: the word that it belongs to, if any.
+        span: the place of the word, else of the innermost node.
+    """
+
+    entry: Entry
+    expression: Expression
+    formula: Formula
+    index: int
+    path: tuple[Node, ...]
+    word: Word | None
+    span: Span
+
+    @property
+    def line(self) -> KeyedFormula | None:
+        """The key with its formula, None for a condition."""
+        return self.expression.line
+
+    @property
+    def expressions(self) -> tuple[Expr, ...]:
+        """The nodes of the path that are expressions, the innermost last."""
+        return tuple(node for node in self.path if isinstance(node, Expr))
+
+
+@dataclass(frozen=True, slots=True)
+class AtKeyword:
+    """A whole value that stands for something other than C++: ``auto_linear``, ``non_differentiable``."""
+
+    entry: Entry
+    line: KeyedFormula
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class AtKey:
+    """A name in the key of a formula; ``name`` is None between the names of a key."""
+
+    entry: Entry
+    line: KeyedFormula
+    name: KeyName | None
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class AtSchema:
+    """A character of the schema in ``name:``.
+
+    Attributes:
+        entry: the entry.
+        schema: the parsed schema, None where it cannot be parsed.
+        part: the argument or return that it belongs to; None for the operator's name and everything else.
+        is_name: whether it belongs to the operator's name.
+        span: the place of the part's name, of the operator's name, or of the whole schema.
+    """
+
+    entry: Entry
+    schema: FunctionSchema | None
+    part: Argument | Return | None
+    is_name: bool
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class AtDispatchKey:
+    """A key of ``dispatch``."""
+
+    entry: Entry
+    body: DispatchBody
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class AtEntryKey:
+    """A key that every entry may have: ``name``, ``dispatch``, ``output_differentiability``."""
+
+    entry: Entry
+    key: Scalar
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class AtSuppression:
+    """A comment that silences findings, and the rule in it that stands at the place, if any."""
+
+    suppression: Suppression
+    name: SuppressedName | None
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class AtEntry:
+    """Any other place of an entry, such as a value that is no text."""
+
+    entry: Entry
+    span: Span
+
+
+Located: TypeAlias = AtFormula | AtKeyword | AtKey | AtSchema | AtDispatchKey | AtEntryKey | AtSuppression | AtEntry
+
+
+class _Places:
+    """The entries and suppressions of a model by their places, worked out once."""
+
+    def __init__(self, model: Model) -> None:
+        self.entries = EntryFinder(model.all_entries)
+        self.suppressions = read_suppressions(model.document)
+
+
+def entry_at(analysis: Analysis, offset: int) -> Entry | None:
+    """The entry that holds a place; that before it where the place is directly behind one."""
+    entries = _places(analysis.model).entries
+    found = entries.at(offset)
+    return found if found is not None or offset == 0 else entries.at(offset - 1)
+
+
+def locate(analysis: Analysis, offset: int) -> Located | None:
+    """What stands at an offset of ``analysis.source``; a place directly behind a word belongs to the word."""
+    suppression = _suppression_at(analysis.model, offset)
+    if suppression is not None:
+        return suppression
+    entry = entry_at(analysis, offset)
+    if entry is None:
+        return None
+    pair = _innermost_pair(entry.mapping, offset)
+    if pair is None:
+        return AtEntry(entry, entry.span)
+    if _touches(pair.key, offset) and isinstance(pair.key, Scalar):
+        return _at_key(entry, pair.key, offset)
+    return _at_value(analysis.model, entry, pair, offset)
+
+
+def decoded_index(scalar: Scalar, offset: int) -> int | None:
+    """The decoded character that comes from a place of the file; ``len(value)`` behind the last one.
+
+    None where the scalar's characters have no known places, or the place is outside.
+    """
+    if not scalar.exact or not scalar.start <= offset <= scalar.end:
+        return None
+    length = len(scalar.value)
+    if offset >= scalar.offset(length):
+        return length
+    return max(bisect_right(range(length), offset, key=scalar.offset) - 1, 0)
+
+
+def path_at(tree: Node, index: int) -> tuple[Node, ...]:
+    """The nodes that hold a character of a formula, the innermost last; a place behind a node touches it."""
+    if not tree.start <= index <= tree.end:
+        return ()
+    path = [tree]
+    while True:
+        inside = [child for child in path[-1].children if child.start <= index <= child.end]
+        if not inside:
+            return tuple(path)
+        path.append(next((child for child in inside if index < child.end), inside[-1]))
+
+
+def word_at(formula: Formula, index: int) -> Word | None:
+    """The word that holds a character of a formula, or ends there."""
+    touching = None
+    for word in formula.words:
+        if word.start <= index < word.end:
+            return word
+        if word.end == index:
+            touching = word
+    return touching
+
+
+def schema_of(model: Model, entry: Entry) -> FunctionSchema | None:
+    """The schema that the entry's ``name`` is, whose places are offsets into its decoded text, if it can be parsed."""
+    function = entry.function
+    if function is not None and not function.declared.generated:
+        return function.declared.schema
+    if function is not None and entry.name is not None:
+        # the schema of a generated function was never written, and has no places
+        return _parsed(entry.name.value)
+    problem = model.schema_problems.get(entry.index)
+    return problem.schema if problem is not None else None
+
+
+@lru_cache(maxsize=64)
+def _parsed(text: str) -> FunctionSchema | None:
+    try:
+        return parse_schema(text)
+    except SchemaError:
+        return None
+
+
+def return_index(schema: FunctionSchema, part: Return) -> int | None:
+    """The position of a return in its schema; equal returns are told apart."""
+    return next((index for index, item in enumerate(schema.returns) if item is part), None)
+
+
+def schema_parts(schema: FunctionSchema) -> Iterator[Argument | Return]:
+    """The arguments and returns of a schema, in order."""
+    yield from schema.arguments.flat_all
+    yield from schema.returns
+
+
+def part_span(entry: Entry, part: Argument | Return) -> Span | None:
+    """The place of an argument or return in the schema of ``name:``: of its name, or of the type of one without."""
+    span = part.name_span or part.type_span
+    return entry.name.span_of(*span) if entry.name is not None and span is not None else None
+
+
+# ---- parts of an entry
+
+
+def _places(model: Model) -> _Places:
+    return model.once(_Places, lambda: _Places(model))
+
+
+def _touches(node: YamlNode, offset: int) -> bool:
+    return node.start <= offset <= node.end
+
+
+def _suppression_at(model: Model, offset: int) -> AtSuppression | None:
+    for suppression in _places(model).suppressions:
+        if suppression.span.start <= offset <= suppression.span.end:
+            name = next((name for name in suppression.names if name.span.start <= offset <= name.span.end), None)
+            return AtSuppression(suppression, name, name.span if name is not None else suppression.head)
+    return None
+
+
+def _innermost_pair(mapping: Mapping | None, offset: int) -> Pair | None:
+    """The pair that holds a place; of ``dispatch`` and its keys the pair inside."""
+    if mapping is None:
+        return None
+    for pair in mapping.pairs:
+        if _touches(pair.key, offset):
+            return pair
+        if _touches(pair.value, offset):
+            inner = _innermost_pair(pair.value, offset) if isinstance(pair.value, Mapping) else None
+            return inner or pair
+    return None
+
+
+def _at_key(entry: Entry, key: Scalar, offset: int) -> Located:
+    for line in entry.lines:
+        if line.key is key:
+            name = next((name for name in line.names if name.span.start <= offset <= name.span.end), None)
+            return AtKey(entry, line, name, name.span if name is not None else key.span)
+    for body in entry.bodies:
+        if body.key_node is key:
+            return AtDispatchKey(entry, body, key.span)
+    return AtEntryKey(entry, key, key.span)
+
+
+def _at_value(model: Model, entry: Entry, pair: Pair, offset: int) -> Located:
+    value = pair.value
+    if value is entry.name:
+        return _at_schema(model, entry, entry.name, offset)
+    for expression in entry.expressions:
+        if _touches(expression.scalar, offset) and (expression.line is None or expression.line.value is value):
+            return _at_formula(entry, expression, offset)
+    for line in entry.lines:
+        if line.value is value and line.text is not None:
+            return AtKeyword(entry, line, value.span)
+    return AtEntry(entry, value.span)
+
+
+def _at_formula(entry: Entry, expression: Expression, offset: int) -> AtFormula:
+    formula = expression.formula
+    index = decoded_index(expression.scalar, offset)
+    if index is None:
+        return AtFormula(entry, expression, formula, 0, (), None, expression.scalar.span)
+    path = path_at(formula.tree, index) if formula.tree is not None else ()
+    word = word_at(formula, index)
+    if word is not None:
+        span = expression.range(word.start, word.end)
+    elif path:
+        span = expression.range(path[-1].start, path[-1].end)
+    else:
+        span = expression.scalar.span
+    return AtFormula(entry, expression, formula, index, path, word, span)
+
+
+def _at_schema(model: Model, entry: Entry, name: Scalar, offset: int) -> AtSchema:
+    schema = schema_of(model, entry)
+    index = decoded_index(name, offset)
+    operator = entry.name_span
+    if index is None or schema is None:
+        return AtSchema(entry, schema, None, False, name.span)
+    if operator.start <= offset <= operator.end:
+        return AtSchema(entry, schema, None, True, operator)
+    for part in schema_parts(schema):
+        spans = [span for span in (part.type_span, part.name_span) if span is not None]
+        if spans and spans[0].start <= index <= spans[-1].end:
+            return AtSchema(entry, schema, part, False, part_span(entry, part) or name.span)
+    return AtSchema(entry, schema, None, False, name.span)

@@ -1,0 +1,290 @@
+"""Where something is declared, and where it is used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from derivlint.formula import Index, Name, Number, Word
+from derivlint.lsp.analysis import Analysis
+from derivlint.lsp.features.describe import entries_serving
+from derivlint.lsp.features.facts import Callee, FormulaFacts, operator_name, operators_of
+from derivlint.lsp.features.headers import function_places
+from derivlint.lsp.features.hover import callee_at
+from derivlint.lsp.features.locate import (
+    AtEntryKey,
+    AtFormula,
+    AtKey,
+    AtSchema,
+    Located,
+    locate,
+    part_span,
+    return_index,
+    schema_of,
+)
+from derivlint.lsp.features.place import Place
+from derivlint.lsp.features.variables import Variable, variable
+from derivlint.model import Entry, KeyedFormula, Model
+from derivlint.model.gradients import GRAD_INPUT_MASK, GRADS, integer
+from derivlint.schema import Argument, NativeFunction
+from derivlint.schema.arguments import Return
+from derivlint.source import Span
+
+# ---- definitions
+
+
+def definition(analysis: Analysis, offset: int) -> tuple[Place, ...]:
+    """Where what stands at a place is declared.
+
+    A variable of a formula in the schema of ``name:``; an operator in native_functions.yaml and in the entry that holds
+    its derivative; a helper in the headers. Empty where that is in no file, as with the bundled operators.
+    """
+    at = locate(analysis, offset)
+    if isinstance(at, AtSchema):
+        return _of_schema(analysis, at)
+    if isinstance(at, AtEntryKey) and at.key.value == "name":
+        return _of_entry(analysis, at.entry)
+    if isinstance(at, AtKey) and at.name is not None:
+        part = _part_of_key(at.line, at.name.text)
+        return _of_part(analysis, at.entry, part)
+    if isinstance(at, AtFormula) and at.line is not None:
+        return _of_formula(analysis, at, at.line)
+    return ()
+
+
+def _of_schema(analysis: Analysis, at: AtSchema) -> tuple[Place, ...]:
+    natives = _of_entry(analysis, at.entry)
+    span = at.part.name_span if isinstance(at.part, Argument) else None
+    if span is None or at.schema is None:
+        return natives
+    found = []
+    for place in natives:
+        whole = place.whole
+        if whole is not None and place.source.slice(whole) == at.schema.text:
+            place = Place(place.source, span.shift(whole.start), whole)
+        found.append(place)
+    return tuple(found)
+
+
+def _of_entry(analysis: Analysis, entry: Entry) -> tuple[Place, ...]:
+    return native_places(analysis, [entry.function.declared]) if entry.function is not None else ()
+
+
+def native_places(analysis: Analysis, natives: Iterable[NativeFunction]) -> tuple[Place, ...]:
+    """Where operators stand in native_functions.yaml; what is generated stands with its origin."""
+    sources = {source.path: source for source in analysis.native_sources}
+    found: dict[tuple[str, Span], Place] = {}
+    for native in natives:
+        written = native.generated_from or native
+        if written.source is None or written.source[0] not in sources:
+            continue
+        path, span = written.source
+        name = str(written.name)
+        start = sources[path].text.find(name, span.start, span.end)
+        place = Span(start, start + len(name)) if start >= 0 else span
+        found.setdefault((path, span), Place(sources[path], place, span))
+    return tuple(found.values())
+
+
+def _of_part(analysis: Analysis, entry: Entry, part: Argument | Return | None) -> tuple[Place, ...]:
+    schema = schema_of(analysis.model, entry)
+    if part is None or schema is None or entry.name is None:
+        return ()
+    # the part is one of the canonical function; the entry may name another form of it
+    own: Argument | Return | None
+    if isinstance(part, Argument):
+        own = schema.arguments.by_name(part.name)
+    else:
+        function = entry.function
+        index = return_index(function.schema, part) if function is not None else None
+        own = schema.returns[index] if index is not None and index < len(schema.returns) else None
+    span = part_span(entry, own) if own is not None else None
+    return (Place(analysis.source, span, entry.name.span),) if span is not None else ()
+
+
+def _part_of_key(line: KeyedFormula, name: str) -> Argument | Return | None:
+    function = line.entry.function
+    if function is None:
+        return None
+    resolved = function.resolve(name)
+    if resolved.argument is not None:
+        return resolved.argument.argument
+    return function.schema.returns[resolved.output.index] if resolved.output is not None else None
+
+
+def _of_formula(analysis: Analysis, at: AtFormula, line: KeyedFormula) -> tuple[Place, ...]:
+    facts = FormulaFacts(analysis.model, line)
+    callee = callee_at(facts, at)
+    if callee is not None:
+        return _of_callee(analysis, callee)
+    found = variable_at(at, line)
+    if found is None:
+        return _of_local(analysis, at, line)
+    part = found.part
+    if found.name == GRAD_INPUT_MASK:
+        # it counts the names of the key
+        return (Place(analysis.source, line.key.span),)
+    if found.name == GRADS:
+        part = _indexed_return(at, line) or part
+    return _of_part(analysis, line.entry, part)
+
+
+def _of_callee(analysis: Analysis, callee: Callee) -> tuple[Place, ...]:
+    natives = operators_of(analysis.model, callee)
+    places = list(native_places(analysis, natives))
+    if not callee.is_method:
+        places += function_places(analysis.headers, callee.name)
+    places += [_entry_place(analysis, entry) for entry in entries_serving(analysis.model, natives)]
+    return tuple(places)
+
+
+def _entry_place(analysis: Analysis, entry: Entry) -> Place:
+    return Place(analysis.source, entry.name_span, entry.span)
+
+
+def variable_at(at: AtFormula, line: KeyedFormula) -> Variable | None:
+    """The variable of the generated code whose name stands at a place of a formula."""
+    word = at.word
+    return variable(line, word.text) if word is not None and word.role == "variable" else None
+
+
+def _indexed_return(at: AtFormula, line: KeyedFormula) -> Return | None:
+    """The return whose gradient ``grads[i]`` is."""
+    function = line.entry.function
+    index = next((node for node in reversed(at.path) if isinstance(node, Index)), None)
+    if index is None or function is None or line.body.info is None or not isinstance(index.object, Name):
+        return None
+    number = integer(index.args[0].text) if len(index.args) == 1 and isinstance(index.args[0], Number) else None
+    returns = function.schema.returns
+    flags = line.body.info.output_differentiability
+    if flags is not None:
+        returns = tuple(item for item, flag in zip(returns, flags, strict=False) if flag)
+    return returns[number] if number is not None and number < len(returns) else None
+
+
+def _of_local(analysis: Analysis, at: AtFormula, line: KeyedFormula) -> tuple[Place, ...]:
+    from derivlint.lsp.features.rename import local_words
+
+    words = local_words(at)
+    if not words:
+        return ()
+    return (Place(analysis.source, line.range(words[0].start, words[0].end)),)
+
+
+# ---- references
+
+
+def references(analysis: Analysis, offset: int, *, include_declaration: bool = True) -> tuple[Place, ...]:
+    """Where what stands at a place is used.
+
+    A variable in the formulas and keys of its entry; an operator or a helper in all formulas of the file.
+    """
+    at = locate(analysis, offset)
+    places = {(analysis.source.path, span): Place(analysis.source, span) for span in _uses(analysis, at)}
+    declared = _declarations(analysis, at, offset)
+    for place in declared:
+        key = (place.source.path, place.span)
+        if include_declaration:
+            places.setdefault(key, Place(place.source, place.span))
+        else:
+            places.pop(key, None)
+    return tuple(sorted(places.values(), key=lambda place: (place.source is not analysis.source, place.span)))
+
+
+def _declarations(analysis: Analysis, at: Located | None, offset: int) -> tuple[Place, ...]:
+    """What is left out of references where declarations are not wanted; the schema of an entry declares its names."""
+    if isinstance(at, AtSchema) and at.part is not None:
+        return (Place(analysis.source, at.span),)
+    return definition(analysis, offset)
+
+
+def highlights(analysis: Analysis, offset: int) -> tuple[Span, ...]:
+    """The uses in the same entry."""
+    at = locate(analysis, offset)
+    if at is None or not hasattr(at, "entry"):
+        return ()
+    entry = at.entry.span
+    places = references(analysis, offset)
+    return tuple(p.span for p in places if p.source is analysis.source and entry.contains(p.span))
+
+
+def _uses(analysis: Analysis, at: Located | None) -> Iterator[Span]:
+    if isinstance(at, AtFormula) and at.line is not None:
+        callee = callee_at(FormulaFacts(analysis.model, at.line), at)
+        if callee is not None:
+            yield from _calls(analysis.model, operator_name(callee.name))
+            return
+        found = variable_at(at, at.line)
+        if found is not None and found.part is None:
+            yield from _words(at.line.entry, frozenset({found.name}))
+        elif found is not None:
+            yield from _part_uses(at.line.entry, found.part)
+        else:
+            from derivlint.lsp.features.rename import local_words
+
+            yield from (at.line.range(word.start, word.end) for word in local_words(at))
+    elif isinstance(at, AtKey) and at.name is not None:
+        yield from _part_uses(at.entry, _part_of_key(at.line, at.name.text))
+    elif isinstance(at, AtSchema) and at.part is not None:
+        yield from _part_uses(at.entry, _canonical_part(at, at.part))
+    elif isinstance(at, AtSchema | AtEntryKey) and at.entry.function is not None:
+        yield at.entry.name_span
+        yield from _calls(analysis.model, at.entry.function.canonical.name.name_without_overload)
+
+
+def _canonical_part(at: AtSchema, part: Argument | Return) -> Argument | Return | None:
+    """The part of the canonical schema for one of the schema that is written."""
+    function = at.entry.function
+    if function is None or at.schema is None:
+        return None
+    if isinstance(part, Argument):
+        return function.schema.arguments.by_name(part.name)
+    index = return_index(at.schema, part)
+    returns = function.schema.returns
+    return returns[index] if index is not None and index < len(returns) else None
+
+
+def _part_uses(entry: Entry, part: Argument | Return | None) -> Iterator[Span]:
+    """The uses of an argument or output in the keys and formulas of an entry, as value, primal, tangent or gradient."""
+    function = entry.function
+    if function is None or part is None:
+        return
+    for line in entry.lines:
+        for name in line.names:
+            if _part_of_key(line, name.text) is part:
+                yield name.span
+        if not line.is_expression:
+            continue
+        for word in line.formula.words:
+            if word.role != "variable":
+                continue
+            found = variable(line, word.text)
+            if found is not None and found.part is part:
+                yield line.span_of(word)
+
+
+def _words(entry: Entry, names: frozenset[str]) -> Iterator[Span]:
+    for line in entry.lines:
+        if line.is_expression:
+            yield from (line.span_of(w) for w in line.formula.words if w.text in names and w.role == "variable")
+
+
+class _Calls:
+    """Every word of a file's formulas that may be a called function, by the name of its operator."""
+
+    def __init__(self, model: Model) -> None:
+        self.by_name: dict[str, list[tuple[KeyedFormula, Word]]] = {}
+        for entry in model.all_entries:
+            for line in entry.lines:
+                if not line.is_expression:
+                    continue
+                text = line.formula.text
+                for word in line.formula.words:
+                    if word.role in ("callee", "member") or (
+                        word.role == "qualified" and not text.startswith("::", word.end)
+                    ):
+                        self.by_name.setdefault(operator_name(word.text), []).append((line, word))
+
+
+def _calls(model: Model, name: str) -> Iterator[Span]:
+    calls = model.once(_Calls, lambda: _Calls(model))
+    return (line.span_of(word) for line, word in calls.by_name.get(name, ()))

@@ -1,0 +1,205 @@
+"""The parts of a file: symbols, folding, selection."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from derivlint.lsp.analysis import Analysis
+from derivlint.lsp.features.locate import AtFormula, AtSchema, entry_at, locate
+from derivlint.model import DispatchBody, Entry, KeyedFormula, Role
+from derivlint.source import SourceFile, Span
+from derivlint.yaml_reader import Mapping, Pair
+
+#: As many symbols are enough for a list that people look at.
+MOST = 200
+#: Shorter comments need no folding.
+COMMENT_LINES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """A symbol of the file.
+
+    Attributes:
+        name: its name.
+        kind: a name of the protocol's ``SymbolKind``.
+        detail: more of it.
+        span: the whole of it.
+        selection: its name.
+        container: the symbol that it is in, if any.
+        children: the symbols in it.
+    """
+
+    name: str
+    kind: str
+    detail: str
+    span: Span
+    selection: Span
+    container: str = ""
+    children: tuple[Symbol, ...] = field(default=())
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """A range of lines that can be folded; ``kind`` is a name of the protocol's ``FoldingRangeKind``, or empty."""
+
+    span: Span
+    kind: str = ""
+
+
+# ---- symbols
+
+
+def document_symbols(analysis: Analysis) -> tuple[Symbol, ...]:
+    """The entries with their dispatch keys and formulas."""
+    return tuple(_entry(entry) for entry in analysis.model.all_entries if not _is_alias(entry, analysis.source))
+
+
+def workspace_symbols(analysis: Analysis, query: str) -> tuple[Symbol, ...]:
+    """The entries whose operator has the letters of a query, in their order; the best ones first."""
+    wanted = query.lower()
+    found = []
+    for entry in analysis.model.all_entries:
+        name = (entry.operator or "").lower()
+        rank = 0 if name.startswith(wanted) else 1 if wanted in name else 2
+        if name and (rank < 2 or _has_letters(name, wanted)):
+            found.append((rank, len(name), name, entry.span.start, entry))
+    found.sort(key=lambda item: item[:4])
+    return tuple(_entry(item[4], children=False) for item in found[:MOST])
+
+
+def _has_letters(name: str, letters: str) -> bool:
+    rest = iter(name)
+    return all(letter in rest for letter in letters)
+
+
+def _is_alias(entry: Entry, source: SourceFile) -> bool:
+    return not 0 <= entry.span.start < entry.span.end <= len(source.text)
+
+
+def _entry(entry: Entry, *, children: bool = True) -> Symbol:
+    operator = entry.operator or (entry.name.value if entry.name is not None else "")
+    name = operator or "entry without name"
+    schema = entry.name.value if entry.name is not None else ""
+    detail = schema.removeprefix(operator) if operator else ""
+    span = entry.span
+    selection = entry.name_span if span.contains(entry.name_span) else span
+    inside = tuple(_children(entry, name)) if children else ()
+    return Symbol(name, "Function", detail, span, selection, "", inside)
+
+
+def _children(entry: Entry, container: str) -> Iterator[Symbol]:
+    for body in entry.bodies:
+        lines = tuple(_line(entry, line, container) for line in body.lines)
+        if body.key_node is None:
+            yield from lines
+        else:
+            span = _pair_span(entry, body.key_node.span.start) or body.key_node.span
+            yield Symbol(body.key, "Namespace", _keys(body), span, body.key_node.span, container, lines)
+
+
+def _keys(body: DispatchBody) -> str:
+    return "; ".join(line.key_text for line in body.lines)
+
+
+_KINDS = {Role.BACKWARD: "Field", Role.FORWARD: "Property", Role.NON_DIFFERENTIABLE: "Constant"}
+
+
+def _line(entry: Entry, line: KeyedFormula, container: str) -> Symbol:
+    kind = _KINDS.get(line.role, "Variable")
+    detail = " ".join((line.text or "").split())
+    span = Pair(line.key, line.value).span
+    return Symbol(line.key_text or '""', kind, detail, span, line.key.span, container)
+
+
+def _pair_span(entry: Entry, start: int) -> Span | None:
+    pair = next((pair for pair in _pairs(entry.mapping) if pair.key.start == start), None)
+    return pair.span if pair is not None else None
+
+
+def _pairs(mapping: Mapping | None) -> Iterator[Pair]:
+    """The pairs of a mapping and of those in it."""
+    if mapping is not None:
+        for pair in mapping.pairs:
+            yield pair
+            if isinstance(pair.value, Mapping):
+                yield from _pairs(pair.value)
+
+
+# ---- folding
+
+
+def folds(analysis: Analysis) -> tuple[Fold, ...]:
+    """What has several lines: entries, the formulas of a dispatch key, long values, comments."""
+    source = analysis.source
+    text = source.text
+    found = list(_comments(source))
+    for entry in analysis.model.all_entries:
+        spans = [entry.span, *(pair.span for pair in _pairs(entry.mapping))]
+        found += [Fold(span) for span in spans if _is_long(text, span)]
+    by_start: dict[int, Fold] = {}
+    for fold in found:
+        # editors fold lines: of two that begin on a line, the longer one
+        line = source.position(fold.span.start).line
+        known = by_start.get(line)
+        if known is None or fold.span.end > known.span.end:
+            by_start[line] = fold
+    return tuple(by_start[line] for line in sorted(by_start))
+
+
+def _is_long(text: str, span: Span) -> bool:
+    return text.find("\n", *span) >= 0 or text.find("\r", *span) >= 0
+
+
+def _comments(source: SourceFile) -> Iterator[Fold]:
+    """Blocks of lines that are comments."""
+    starts = [*source.line_starts, len(source.text)]
+    first: int | None = None
+    for number in range(len(starts)):
+        start = starts[number]
+        end = starts[number + 1] if number + 1 < len(starts) else start
+        if source.text[start:end].lstrip(" \t\ufeff").startswith("#"):
+            first = number if first is None else first
+            continue
+        if first is not None and number - first >= COMMENT_LINES:
+            last = source.text[starts[number - 1] : start]
+            yield Fold(Span(starts[first], starts[number - 1] + len(last.rstrip("\r\n"))), "Comment")
+        first = None
+
+
+# ---- selection
+
+
+def selections(analysis: Analysis, offset: int) -> tuple[Span, ...]:
+    """The ranges around a place, each inside the next: word, nodes of the formula, value, pair, entry."""
+    at = locate(analysis, offset)
+    spans: list[Span] = []
+    if isinstance(at, AtFormula):
+        spans.append(at.span)
+        spans += [at.expression.range(node.start, node.end) for node in reversed(at.path)]
+        spans.append(at.expression.range(0, len(at.formula.text)))
+        spans.append(at.expression.scalar.span)
+    elif isinstance(at, AtSchema):
+        spans.append(at.span)
+        if at.part is not None and at.part.type_span is not None and at.entry.name is not None:
+            name = at.part.name_span or at.part.type_span
+            spans.append(at.entry.name.span_of(at.part.type_span.start, name.end))
+        spans += [at.entry.name.span] if at.entry.name is not None else []
+    elif at is not None:
+        spans.append(at.span)
+    entry = entry_at(analysis, offset)
+    if entry is not None:
+        around = [pair.span for pair in _pairs(entry.mapping) if _around(pair.span, offset)]
+        spans += sorted(around, key=lambda span: span.end - span.start)
+        spans.append(entry.span)
+    spans.append(Span(0, len(analysis.source.text)))
+    found: list[Span] = []
+    for span in spans:
+        if _around(span, offset) and (not found or (span.contains(found[-1]) and span != found[-1])):
+            found.append(span)
+    return tuple(found)
+
+
+def _around(span: Span, offset: int) -> bool:
+    return span.start <= offset <= span.end

@@ -1,0 +1,227 @@
+"""What can be used where a formula is being written: a model of one entry, made of what is written so far."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from derivlint.cpp.library import Library
+from derivlint.cpp.scope import Scope
+from derivlint.formula import Token, tokens
+from derivlint.formula.angles import mark_angles
+from derivlint.formula.vocabulary import TRIVIA
+from derivlint.lsp.analysis import Analysis
+from derivlint.lsp.features.context import Writing, WrittenPair, decoded
+from derivlint.lsp.features.facts import FormulaFacts
+from derivlint.model import Entry, KeyedFormula, Model, build_model
+from derivlint.model.read import NAME, OUTPUT_DIFFERENTIABILITY
+from derivlint.model.resolve import EntryFunction
+from derivlint.schema import NativeFunctions
+from derivlint.source import SourceFile
+
+_OPENING = {"RPAR": "LPAR", "RSQB": "LSQB", "RBRACE": "LBRACE", "TEMPLATE_CLOSE": "TEMPLATE_OPEN"}
+_NAMES = frozenset({"IDENT"})
+_JOINTS = frozenset({"ACCESS", "SCOPE"})
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """An entry as it is written, with a formula of ours under the key that is being written.
+
+    Attributes:
+        entry: the entry.
+        line: the formula.
+        facts: what is known of it.
+    """
+
+    entry: Entry
+    line: KeyedFormula
+    facts: FormulaFacts
+
+    @property
+    def library(self) -> Library:
+        """What formulas can name."""
+        return self.facts.library
+
+    @property
+    def scope(self) -> Scope:
+        """Where the formula stands."""
+        return self.facts.scope
+
+
+def probe(analysis: Analysis, writing: Writing, formula: str) -> Probe | None:
+    """The entry that is being written, with a formula in the place of that at the cursor; None without a function."""
+    pair = writing.pair
+    if pair is None:
+        return None
+    model = _model(analysis.natives, writing, formula, whole=True)
+    found = _line(model, pair)
+    if found is None:
+        model = _model(analysis.natives, writing, formula, whole=False)
+        found = _line(model, pair)
+    if found is None or found.entry.function is None:
+        return None
+    return Probe(found.entry, found, FormulaFacts(model, found))
+
+
+def function_being_written(analysis: Analysis, writing: Writing) -> EntryFunction | None:
+    """The function of the entry that is being written."""
+    text = f"- name: {_quoted(writing.schema)}\n"
+    entries = build_model(SourceFile(analysis.source.path, text), analysis.natives).entries
+    return entries[0].function if entries else None
+
+
+def _model(natives: NativeFunctions, writing: Writing, formula: str, *, whole: bool) -> Model:
+    """The model of the item alone; if not ``whole``, with the key at the cursor only."""
+    pair = writing.pair
+    assert pair is not None
+    lines = [f"- name: {_quoted(writing.schema)}"]
+    for other in writing.pairs:
+        if other is not pair and not whole:
+            continue
+        raw = writing.text[other.value.start : other.value.end]
+        if other.key == OUTPUT_DIFFERENTIABILITY and not other.path and other is not pair:
+            lines.append(f"  {other.key}: {raw.strip().partition(chr(10))[0].strip()}")
+        elif other.is_formula and other.path == pair.path and other.key != NAME:
+            # of a dispatch key only its own formulas matter
+            value = formula if other is pair else decoded(raw)
+            lines.append(f"  {_quoted(other.key)}: {_quoted(value)}")
+    return build_model(SourceFile("", "\n".join(lines) + "\n"), natives)
+
+
+def _line(model: Model, pair: WrittenPair) -> KeyedFormula | None:
+    lines = [line for entry in model.entries for line in entry.lines]
+    return next((line for line in lines if line.key_text == pair.key), None)
+
+
+def _quoted(text: str) -> str:
+    """A text as a quoted YAML scalar."""
+    inside = text.replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + "".join(char if char.isprintable() else " " for char in inside) + '"'
+
+
+# ---- the formula up to the cursor
+
+
+@dataclass(frozen=True, slots=True)
+class Fragment:
+    """The end of a formula that is being written.
+
+    Attributes:
+        prefix: the part of a word that is written already, perhaps nothing.
+        joint: ``.``, ``->`` or ``::`` ahead of it, or nothing.
+        owner: the expression, or the namespace, ahead of the joint.
+        tokens: the tokens without blanks.
+    """
+
+    prefix: str
+    joint: str
+    owner: str
+    tokens: tuple[Token, ...]
+
+
+def fragment(text: str) -> Fragment | None:
+    """The end of a formula; None inside of strings, comments and numbers."""
+    everything = tokens(text)
+    if everything and everything[-1].type in ("UNCLOSED_STRING", "UNCLOSED_COMMENT", "LINE_COMMENT", "NUMBER"):
+        return None
+    significant = mark_angles([token for token in everything if token.type not in TRIVIA])
+    ahead = list(significant)
+    prefix = ""
+    if ahead and ahead[-1].end == len(text) and (ahead[-1].type == "IDENT" or ahead[-1].text.isidentifier()):
+        prefix = ahead.pop().text
+    if not ahead or ahead[-1].type not in _JOINTS:
+        return Fragment(prefix, "", "", tuple(ahead))
+    joint = ahead.pop()
+    if joint.type == "SCOPE":
+        first = len(ahead)
+        while first and ahead[first - 1].type == ("IDENT" if (len(ahead) - first) % 2 == 0 else "SCOPE"):
+            first -= 1
+        owner = "".join(token.text for token in ahead[first:])
+        return Fragment(prefix, joint.text, owner.removeprefix("::"), tuple(ahead))
+    start = _operand(ahead)
+    owner = text[ahead[start].start : ahead[-1].end] if start < len(ahead) else ""
+    return Fragment(prefix, joint.text, owner, tuple(ahead))
+
+
+def _operand(items: list[Token]) -> int:
+    """Where the postfix expression at the end of tokens begins: ``f(x).y[0]`` of ``1 + f(x).y[0]``."""
+    index = len(items)
+    while index:
+        last = items[index - 1]
+        if last.type in _OPENING:
+            index = _opening(items, index - 1)
+            if not index or items[index - 1].type not in (*_NAMES, *_OPENING):
+                return index
+        elif last.type in _NAMES or last.type in ("NUMBER", "STRING"):
+            index -= 1
+            if not index or items[index - 1].type not in _JOINTS:
+                return index
+            index -= 1
+        else:
+            return index
+    return index
+
+
+def _opening(items: list[Token], closing: int) -> int:
+    """The index of the bracket that opens what a closing one ends."""
+    depth = 0
+    for index in range(closing, -1, -1):
+        if items[index].type in _OPENING:
+            depth += 1
+        elif items[index].type in _OPENING.values():
+            depth -= 1
+            if depth == 0:
+                return index
+    return closing
+
+
+@dataclass(frozen=True, slots=True)
+class OpenCall:
+    """A call whose arguments are being written.
+
+    Attributes:
+        callee: the text of what is called.
+        argument: which argument, from 0.
+        name: the last word of the callee.
+    """
+
+    callee: str
+    argument: int
+    name: str
+
+
+def open_call(text: str) -> OpenCall | None:
+    """The innermost call that is open at the end of a formula; None where there is none."""
+    items = mark_angles([token for token in tokens(text) if token.type not in TRIVIA])
+    depth = commas = 0
+    for index in range(len(items) - 1, -1, -1):
+        kind = items[index].type
+        if kind in _OPENING:
+            depth += 1
+        elif kind in _OPENING.values():
+            if depth:
+                depth -= 1
+                continue
+            if kind == "LPAR" and index:
+                start = _operand(items[:index])
+                if start < index and items[index - 1].type in ("IDENT", "TEMPLATE_CLOSE"):
+                    start = _with_scope(items, start)
+                    name = next(token.text for token in reversed(items[:index]) if token.type == "IDENT")
+                    return OpenCall(text[items[start].start : items[index - 1].end], commas, name)
+            # a braced list, a subscript or plain brackets: what is around counts on
+            commas = 0
+        elif kind == "COMMA" and not depth:
+            commas += 1
+    return None
+
+
+def _with_scope(items: list[Token], start: int) -> int:
+    return start - 1 if start and items[start - 1].type == "SCOPE" else start
+
+
+def type_of(analysis: Analysis, writing: Writing, expression: str) -> str | None:
+    """The C++ type of an expression where a formula is being written."""
+    found = probe(analysis, writing, expression)
+    if found is None or found.line.formula.tree is None:
+        return None
+    return found.facts.type_of(found.line.formula.tree)

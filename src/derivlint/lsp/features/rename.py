@@ -1,0 +1,114 @@
+"""Renaming what an entry owns, which is little: names in it belong to schemas, headers and the generated code."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from derivlint.formula import Lambda, Node, Word, walk
+from derivlint.formula.vocabulary import SPECIAL_WORDS
+from derivlint.lint import TextEdit
+from derivlint.lint.edits import formula_edit
+from derivlint.lint.wording import quoted
+from derivlint.lsp.analysis import Analysis
+from derivlint.lsp.features.facts import FormulaFacts
+from derivlint.lsp.features.hover import callee_at
+from derivlint.lsp.features.locate import AtFormula, AtKey, AtSchema, AtSuppression, Located, locate
+from derivlint.lsp.features.variables import VariableKind, variable
+from derivlint.model import KeyedFormula
+from derivlint.source import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why something cannot be renamed here."""
+
+    reason: str
+
+
+def prepare_rename(analysis: Analysis, offset: int) -> Span | Refusal:
+    """The range of the name that can be renamed at a place, or why none can be."""
+    at = locate(analysis, offset)
+    if isinstance(at, AtFormula) and at.word is not None and local_words(at):
+        return at.span
+    return Refusal(_reason(analysis, at))
+
+
+def rename(analysis: Analysis, offset: int, name: str) -> tuple[TextEdit, ...] | Refusal:
+    """The edits that rename what stands at a place, or why it cannot be renamed like that."""
+    at = locate(analysis, offset)
+    words = local_words(at) if isinstance(at, AtFormula) else ()
+    if not isinstance(at, AtFormula) or at.line is None or not words:
+        return Refusal(_reason(analysis, at))
+    if not (name.isascii() and name.isidentifier()) or name in SPECIAL_WORDS:
+        return Refusal(f"{quoted(name)} is no name in C++")
+    if name != words[0].text and any(word.text == name for word in at.formula.words):
+        return Refusal(f"{quoted(name)} is used in the formula already")
+    found = [formula_edit(at.line, word.start, word.end, name) for word in words]
+    edits = tuple(edit for edit in found if edit is not None)
+    if len(edits) != len(found):
+        return Refusal("the formula's YAML cannot be edited in place")
+    return edits
+
+
+def local_words(at: AtFormula) -> tuple[Word, ...]:
+    """The parameter of a lambda that stands at a place, and its uses; empty for any other name."""
+    word, line = at.word, at.line
+    if word is None or word.role != "lambda" or line is None or at.formula.tree is None:
+        return ()
+    lambdas = [node for node in walk(at.formula.tree) if isinstance(node, Lambda) and _declares(node, word.text)]
+    owner = next((node for node in reversed(lambdas) if node.start <= word.start < node.end), None)
+    if owner is None:
+        return ()
+    inner = [node for node in lambdas if node is not owner and owner.start <= node.start and node.end <= owner.end]
+    return tuple(
+        item
+        for item in at.formula.words
+        if item.text == word.text
+        and item.role == "lambda"
+        and _holds(owner, item)
+        and not any(_holds(node, item) for node in inner)
+    )
+
+
+def _declares(node: Lambda, name: str) -> bool:
+    return any(param.name == name for param in node.params)
+
+
+def _holds(node: Node, word: Word) -> bool:
+    return node.start <= word.start < node.end
+
+
+# ---- why not
+
+
+def _reason(analysis: Analysis, at: Located | None) -> str:
+    if isinstance(at, AtFormula) and at.line is not None and at.word is not None:
+        return _in_formula(analysis, at, at.line, at.word)
+    if isinstance(at, AtKey) and at.name is not None:
+        return _of_schema(at.name.text)
+    if isinstance(at, AtSchema):
+        name = at.part.name if at.part is not None else at.entry.operator
+        return _of_schema(name or "the schema")
+    if isinstance(at, AtSuppression):
+        return "rules keep their names"
+    return "nothing here can be renamed"
+
+
+def _of_schema(name: str) -> str:
+    return f"{quoted(name)} belongs to the schema in native_functions.yaml"
+
+
+def _in_formula(analysis: Analysis, at: AtFormula, line: KeyedFormula, word: Word) -> str:
+    callee = callee_at(FormulaFacts(analysis.model, line), at)
+    if callee is not None:
+        if analysis.natives.named(callee.name.removesuffix("_symint")):
+            return f"{quoted(callee.name)} is an operator of native_functions.yaml"
+        return f"{quoted(callee.name)} is declared in C++"
+    found = variable(line, word.text) if word.role == "variable" else None
+    if found is None:
+        return f"{quoted(word.text)} is declared in C++"
+    if found.kind in (VariableKind.ARGUMENT, VariableKind.PRIMAL, VariableKind.TANGENT):
+        return _of_schema(found.part.name or word.text if found.part is not None else word.text)
+    if found.kind is VariableKind.OUTPUT and found.part is not None and found.part.name is not None:
+        return _of_schema(found.part.name)
+    return f"{quoted(word.text)} is named by the generated code"

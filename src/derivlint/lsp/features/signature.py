@@ -1,0 +1,94 @@
+"""Signature help: the declarations of a called function, and the parameter that is being written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from derivlint.cpp.declaration import Function
+from derivlint.formula import Member, Name
+from derivlint.lsp.analysis import Analysis
+from derivlint.lsp.features.context import writing_at
+from derivlint.lsp.features.facts import functions_named, methods_of
+from derivlint.lsp.features.probe import OpenCall, open_call, probe
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """A declaration.
+
+    Attributes:
+        label: its text.
+        parameters: the ranges of its parameters in the text.
+        documentation: more of it.
+    """
+
+    label: str
+    parameters: tuple[tuple[int, int], ...]
+    documentation: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SignatureHelp:
+    """The declarations that a call may mean.
+
+    Attributes:
+        signatures: the declarations.
+        active: the first that has a parameter for the argument.
+        parameter: which argument is being written, from 0.
+    """
+
+    signatures: tuple[Signature, ...]
+    active: int
+    parameter: int
+
+
+def signature_help(analysis: Analysis, text: str, offset: int) -> SignatureHelp | None:
+    """The declarations of the call whose arguments are being written at a place; None outside of calls.
+
+    Args:
+        analysis: the last text that could be read.
+        text: the present text.
+        offset: the place in it.
+    """
+    writing = writing_at(analysis, text, offset)
+    if writing is None or writing.pair is None or not writing.pair.is_formula:
+        return None
+    call = open_call(writing.before)
+    if call is None:
+        return None
+    found = probe(analysis, writing, call.callee)
+    tree = found.line.formula.tree if found is not None else None
+    if found is None or tree is None:
+        return None
+    functions: tuple[Function, ...] = ()
+    if isinstance(tree, Member):
+        owner = probe(analysis, writing, found.line.formula.text[tree.object.start : tree.object.end])
+        functions = found.facts.methods(tree)
+        if not functions and owner is not None and owner.line.formula.tree is not None:
+            type = owner.facts.type_of(owner.line.formula.tree)
+            functions = methods_of(found.library, type, tree.name, arrow=tree.arrow)
+    elif isinstance(tree, Name):
+        functions = functions_named(found.library, found.scope, tree)
+    return _help(functions, call) if functions else None
+
+
+def _help(functions: tuple[Function, ...], call: OpenCall) -> SignatureHelp:
+    unique = list({function.signature: function for function in functions}.values())
+    active = next((i for i, function in enumerate(unique) if _takes(function, call.argument)), 0)
+    return SignatureHelp(tuple(map(_signature, unique)), active, call.argument)
+
+
+def _takes(function: Function, argument: int) -> bool:
+    return argument < len(function.parameters) or function.variadic or (argument == 0 and not function.parameters)
+
+
+def _signature(function: Function) -> Signature:
+    label = function.signature
+    position = label.index("(", len(function.result) + len(function.name)) + 1
+    ranges = []
+    for parameter in function.parameters:
+        shown = str(parameter)
+        ranges.append((position, position + len(shown)))
+        position += len(shown) + 2
+    advice = function.deprecated
+    return Signature(label, tuple(ranges), "" if advice is None else f"deprecated: {advice}".rstrip(": "))

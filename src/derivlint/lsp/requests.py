@@ -1,0 +1,294 @@
+"""The requests of the protocol that ask about a place or a file, each answered by a feature."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from lsprotocol import types
+
+from derivlint.lsp.edge import Edge
+from derivlint.lsp.features import (
+    completion,
+    formatting,
+    formula_completion,
+    generated,
+    hover,
+    inlay,
+    navigation,
+    outline,
+    rename,
+    signature,
+    tokens,
+)
+from derivlint.source import Span
+
+#: The command of editors that show what an entry becomes; its arguments are the file and the operator.
+SHOW_GENERATED_CODE = "derivlint.showGeneratedCode"
+#: The command of the server that returns it; the arguments are the same.
+GENERATED_CODE = "derivlint.generatedCode"
+
+
+class RefusedError(Exception):
+    """A request that cannot be done, for a reason that the author is told."""
+
+
+def _markdown(text: str) -> types.MarkupContent:
+    return types.MarkupContent(types.MarkupKind.Markdown, text)
+
+
+def _hover(edge: Edge, params: types.HoverParams) -> types.Hover | None:
+    found = hover.hover(edge.analysis, edge.offset(params.position))
+    return None if found is None else types.Hover(_markdown(found.markdown), edge.range(found.span))
+
+
+def _completion(edge: Edge, params: types.CompletionParams) -> types.CompletionList:
+    found = completion.completions(edge.analysis, edge.text, edge.written(params.position))
+    items = [
+        types.CompletionItem(
+            label=item.label,
+            kind=types.CompletionItemKind[item.kind],
+            detail=item.detail or None,
+            documentation=_markdown(item.documentation) if item.documentation else None,
+            tags=[types.CompletionItemTag.Deprecated] if item.deprecated else None,
+            sort_text=item.sort or None,
+            filter_text=item.text if item.text != item.label else None,
+            text_edit=types.TextEdit(edge.written_range(item.span), item.text),
+            insert_text_format=types.InsertTextFormat.PlainText,
+            data={"uri": edge.uri, "item": item.data} if item.data else None,
+        )
+        for item in found.items
+    ]
+    return types.CompletionList(is_incomplete=not found.is_complete, items=items)
+
+
+def resolved_completion(edge: Edge, item: types.CompletionItem) -> types.CompletionItem:
+    """A proposal with what the list left out."""
+    data: Any = item.data
+    text = formula_completion.resolve(edge.analysis, data["item"])
+    if text:
+        item.documentation = _markdown(text)
+    return item
+
+
+def _signature_help(edge: Edge, params: types.SignatureHelpParams) -> types.SignatureHelp | None:
+    found = signature.signature_help(edge.analysis, edge.text, edge.written(params.position))
+    if found is None:
+        return None
+    signatures = [
+        types.SignatureInformation(
+            label=item.label,
+            documentation=_markdown(item.documentation) if item.documentation else None,
+            # as texts, since ranges would be in the unit of positions
+            parameters=[types.ParameterInformation(item.label[start:end]) for start, end in item.parameters],
+        )
+        for item in found.signatures
+    ]
+    return types.SignatureHelp(signatures, found.active, found.parameter)
+
+
+def _definition(edge: Edge, params: types.DefinitionParams) -> list[types.Location]:
+    return [edge.location(place) for place in navigation.definition(edge.analysis, edge.offset(params.position))]
+
+
+def _references(edge: Edge, params: types.ReferenceParams) -> list[types.Location]:
+    found = navigation.references(
+        edge.analysis, edge.offset(params.position), include_declaration=params.context.include_declaration
+    )
+    return [edge.location(place) for place in found]
+
+
+def _highlights(edge: Edge, params: types.DocumentHighlightParams) -> list[types.DocumentHighlight]:
+    found = navigation.highlights(edge.analysis, edge.offset(params.position))
+    return [types.DocumentHighlight(edge.range(span)) for span in found]
+
+
+def _symbols(edge: Edge, params: types.DocumentSymbolParams) -> list[types.DocumentSymbol] | list[Any]:
+    def convert(symbol: outline.Symbol) -> types.DocumentSymbol:
+        return types.DocumentSymbol(
+            name=symbol.name,
+            kind=types.SymbolKind[symbol.kind],
+            detail=symbol.detail or None,
+            range=edge.range(symbol.span),
+            selection_range=edge.range(symbol.selection),
+            children=[convert(child) for child in symbol.children] or None,
+        )
+
+    def flat(symbol: outline.Symbol, container: str | None) -> list[types.SymbolInformation]:
+        location = types.Location(edge.uri, edge.range(symbol.span))
+        here = types.SymbolInformation(location, symbol.name, types.SymbolKind[symbol.kind], container_name=container)
+        return [here, *(item for child in symbol.children for item in flat(child, symbol.name))]
+
+    found = outline.document_symbols(edge.analysis)
+    if edge.client.nests_symbols:
+        return [convert(symbol) for symbol in found]
+    return [item for symbol in found for item in flat(symbol, None)]
+
+
+def workspace_symbols(edge: Edge, query: str) -> list[types.WorkspaceSymbol]:
+    """The symbols of one file that a query means."""
+    return [
+        types.WorkspaceSymbol(
+            types.Location(edge.uri, edge.range(symbol.selection)),
+            symbol.name,
+            types.SymbolKind[symbol.kind],
+            container_name=symbol.container or None,
+        )
+        for symbol in outline.workspace_symbols(edge.analysis, query)
+    ]
+
+
+def _folds(edge: Edge, params: types.FoldingRangeParams) -> list[types.FoldingRange]:
+    return [
+        types.FoldingRange(
+            edge.line(fold.span.start),
+            edge.line(max(fold.span.end - 1, fold.span.start)),
+            kind=types.FoldingRangeKind[fold.kind] if fold.kind else None,
+        )
+        for fold in outline.folds(edge.analysis)
+    ]
+
+
+def _selections(edge: Edge, params: types.SelectionRangeParams) -> list[types.SelectionRange]:
+    found = []
+    for position in params.positions:
+        here: types.SelectionRange | None = None
+        for span in reversed(outline.selections(edge.analysis, edge.offset(position))):
+            here = types.SelectionRange(edge.range(span), here)
+        found.append(here or types.SelectionRange(types.Range(position, position)))
+    return found
+
+
+def _tokens(edge: Edge, span: Span | None) -> types.SemanticTokens:
+    data: list[int] = []
+    line = character = 0
+    for token in tokens.semantic_tokens(edge.analysis, span):
+        place = edge.range(token.span)
+        start = place.start
+        if place.end.line != start.line or start == place.end or (start.line, start.character) < (line, character):
+            # the text has changed there since it was YAML
+            continue
+        data += (
+            start.line - line,
+            start.character - character if start.line == line else start.character,
+            place.end.character - start.character,
+            tokens.TYPES.index(token.type),
+            sum(1 << tokens.MODIFIERS.index(modifier) for modifier in token.modifiers),
+        )
+        line, character = start.line, start.character
+    return types.SemanticTokens(data)
+
+
+def _all_tokens(edge: Edge, params: types.SemanticTokensParams) -> types.SemanticTokens:
+    return _tokens(edge, None)
+
+
+def _tokens_in_range(edge: Edge, params: types.SemanticTokensRangeParams) -> types.SemanticTokens:
+    return _tokens(edge, edge.span(params.range))
+
+
+def _inlay_hints(edge: Edge, params: types.InlayHintParams) -> list[types.InlayHint]:
+    return [
+        types.InlayHint(
+            edge.position(hint.offset),
+            hint.label,
+            kind=types.InlayHintKind[hint.kind] if hint.kind else None,
+            tooltip=hint.tooltip or None,
+            padding_left=hint.before,
+            padding_right=not hint.before,
+        )
+        for hint in inlay.inlay_hints(edge.analysis, edge.span(params.range))
+    ]
+
+
+def _prepare_rename(edge: Edge, params: types.PrepareRenameParams) -> types.Range:
+    found = rename.prepare_rename(edge.analysis, edge.offset(params.position))
+    if isinstance(found, rename.Refusal):
+        raise RefusedError(found.reason)
+    return edge.range(found)
+
+
+def _rename(edge: Edge, params: types.RenameParams) -> types.WorkspaceEdit:
+    if not edge.is_exact:
+        raise RefusedError("the YAML is broken; nothing can be renamed")
+    found = rename.rename(edge.analysis, edge.offset(params.position), params.new_name)
+    if isinstance(found, rename.Refusal):
+        raise RefusedError(found.reason)
+    return edge.edit(found)
+
+
+def _format(edge: Edge, span: Span) -> list[types.TextEdit]:
+    if not edge.is_exact:
+        return []
+    return [types.TextEdit(edge.range(edit.span), edit.text) for edit in formatting.format_range(edge.analysis, span)]
+
+
+def _format_range(edge: Edge, params: types.DocumentRangeFormattingParams) -> list[types.TextEdit]:
+    return _format(edge, edge.span(params.range))
+
+
+def _code_lenses(edge: Edge, params: types.CodeLensParams) -> list[types.CodeLens]:
+    if not edge.client.shows_code:
+        return []
+    operators = {entry.name_span: entry.operator for entry in edge.analysis.model.entries}
+    return [
+        types.CodeLens(
+            edge.range(lens.span),
+            types.Command(lens.title, SHOW_GENERATED_CODE, arguments=[edge.uri, operators[lens.span]]),
+        )
+        for lens in generated.lenses(edge.analysis)
+    ]
+
+
+def generated_code(edge: Edge, operator: str) -> str | None:
+    """The C++ that the entry of an operator becomes."""
+    for entry in edge.analysis.model.entries:
+        if entry.operator == operator:
+            return generated.generated_code(edge.analysis, entry.name_span.start)
+    return None
+
+
+@dataclass(frozen=True)
+class Request:
+    """A request about a file.
+
+    Attributes:
+        method: its name in the protocol.
+        answer: answers it.
+        options: what the editor is told of it.
+    """
+
+    method: str
+    answer: Callable[[Edge, Any], Any]
+    options: object = None
+
+
+_LEGEND = types.SemanticTokensLegend(list(tokens.TYPES), list(tokens.MODIFIERS))
+#: The requests, with the features that answer them.
+REQUESTS = (
+    Request(types.TEXT_DOCUMENT_HOVER, _hover),
+    Request(
+        types.TEXT_DOCUMENT_COMPLETION,
+        _completion,
+        types.CompletionOptions(trigger_characters=[".", ":", ">", "(", "[", " "], resolve_provider=True),
+    ),
+    Request(
+        types.TEXT_DOCUMENT_SIGNATURE_HELP,
+        _signature_help,
+        types.SignatureHelpOptions(trigger_characters=["(", ","], retrigger_characters=[")"]),
+    ),
+    Request(types.TEXT_DOCUMENT_DEFINITION, _definition),
+    Request(types.TEXT_DOCUMENT_REFERENCES, _references),
+    Request(types.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT, _highlights),
+    Request(types.TEXT_DOCUMENT_DOCUMENT_SYMBOL, _symbols),
+    Request(types.TEXT_DOCUMENT_FOLDING_RANGE, _folds),
+    Request(types.TEXT_DOCUMENT_SELECTION_RANGE, _selections),
+    Request(types.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL, _all_tokens, _LEGEND),
+    Request(types.TEXT_DOCUMENT_SEMANTIC_TOKENS_RANGE, _tokens_in_range, _LEGEND),
+    Request(types.TEXT_DOCUMENT_INLAY_HINT, _inlay_hints),
+    Request(types.TEXT_DOCUMENT_PREPARE_RENAME, _prepare_rename),
+    Request(types.TEXT_DOCUMENT_RENAME, _rename, types.RenameOptions(prepare_provider=True)),
+    Request(types.TEXT_DOCUMENT_RANGE_FORMATTING, _format_range),
+    Request(types.TEXT_DOCUMENT_CODE_LENS, _code_lenses),
+)

@@ -1,0 +1,333 @@
+"""The language server: what arrives from the editor, and what it is told."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Iterable
+from functools import wraps
+from pathlib import Path
+from typing import Any, TypeVar
+
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException
+from pygls.lsp.server import LanguageServer
+
+from derivlint import __version__
+from derivlint.lsp.capabilities import Client
+from derivlint.lsp.checker import Checked
+from derivlint.lsp.code_actions import FIX_ALL, KINDS, Action, actions, fixed
+from derivlint.lsp.diagnostics import SOURCE, Renderer, cannot_check
+from derivlint.lsp.edge import Edge
+from derivlint.lsp.protocol import Protocol
+from derivlint.lsp.requests import (
+    GENERATED_CODE,
+    REQUESTS,
+    RefusedError,
+    Request,
+    generated_code,
+    resolved_completion,
+    workspace_symbols,
+)
+from derivlint.lsp.session import OpenFile, Outcome, Session
+from derivlint.lsp.workspace import WATCHED, Projects
+from derivlint.source import Span
+
+logger = logging.getLogger("derivlint.lsp")
+
+P = TypeVar("P")
+R = TypeVar("R")
+Handler = Callable[[P], Awaitable[R]]
+
+#: Registers the watchers.
+WATCHERS = "derivlint.watchers"
+
+
+class RequestFailed(JsonRpcException):
+    """A request that cannot be done, whose reason the editor shows: ``RequestFailed`` of the protocol."""
+
+    CODE = -32803
+
+
+class DerivlintServer(LanguageServer):
+    """The server.
+
+    Attributes:
+        session: the open files; from the ``initialize`` request on.
+        client: what the editor can do.
+    """
+
+    session: Session
+    client: Client
+
+    def __init__(self) -> None:
+        super().__init__(SOURCE, __version__, protocol_cls=Protocol)
+        self._watched: set[str] = set()
+
+    def report_server_error(self, error: Exception, source: object) -> None:
+        """Write an error to the log; a message box at every keystroke helps nobody."""
+        if isinstance(error, RequestFailed):
+            # it is the answer
+            return
+        self.log(f"{type(error).__name__}: {error}", error)
+
+    def log(self, message: str, error: BaseException | None = None) -> None:
+        """Write one entry to the editor's log, with the traceback on standard error."""
+        logger.error(message, exc_info=error)
+        self.window_log_message(types.LogMessageParams(types.MessageType.Error, message))
+
+    def start(self, client: Client, config: Iterable[str]) -> None:
+        """Take what the editor says of itself."""
+        self.client = client
+        self.session = Session(Projects(tuple(config)), self.tell, self.log)
+        self._renderer = Renderer(client.capabilities, client.encoding)
+
+    def render(self, file: OpenFile, outcome: Outcome) -> list[types.Diagnostic]:
+        """The diagnostics of a file, of its present text."""
+        if not isinstance(outcome, Checked):
+            return [cannot_check(outcome)]
+        others = {source.path: source for source in outcome.project.loaded.sources}
+        found = self._renderer.render(outcome.shown, file.document.uri, outcome.source, others)
+        return [*map(cannot_check, outcome.project.problems()), *found]
+
+    async def tell(self, file: OpenFile, outcome: Outcome) -> None:
+        """Tell the editor of a new outcome: by diagnostics, or by asking it to ask."""
+        if isinstance(outcome, Checked):
+            self.watch(outcome.project.files)
+        if self.client.pulls:
+            await self.refresh()
+            return
+        if file.is_open:
+            self.publish(file, self.render(file, outcome))
+
+    def publish(self, file: OpenFile, diagnostics: list[types.Diagnostic]) -> None:
+        """Send the diagnostics of a file's present text."""
+        version = file.document.version if self.client.versions else None
+        self.text_document_publish_diagnostics(
+            types.PublishDiagnosticsParams(file.document.uri, diagnostics, version=version)
+        )
+
+    async def refresh(self) -> None:
+        """Ask the editor to ask for diagnostics again."""
+        if self.client.refreshes:
+            await self.workspace_diagnostic_refresh_async(None)
+
+    def watch(self, files: Iterable[Path] = (), patterns: Iterable[str] = ()) -> None:
+        """Ask the editor to tell when files change, as far as it can and was not asked before."""
+        if not self.client.watches:
+            return
+        globs: list[types.GlobPattern] = [*patterns]
+        globs += [self.client.glob_of(path) for path in files if not any(path.match(known) for known in WATCHED)]
+        new = [glob for glob in globs if str(glob) not in self._watched]
+        if not new:
+            return
+        self._watched.update(map(str, new))
+        options = types.DidChangeWatchedFilesRegistrationOptions([types.FileSystemWatcher(glob) for glob in new])
+        registration = types.Registration(
+            f"{WATCHERS}.{len(self._watched)}", types.WORKSPACE_DID_CHANGE_WATCHED_FILES, options
+        )
+        self.client_register_capability(types.RegistrationParams([registration]))
+
+    async def check_again(self) -> None:
+        """Check the open files again, since something that they are checked with has changed."""
+        for file in self.session.forget():
+            if not self.client.pulls:
+                self.session.publish_later(file)
+        if self.client.pulls:
+            await self.refresh()
+
+    def file(self, uri: str) -> OpenFile | None:
+        """An open file that is checked."""
+        file = self.session.files.get(uri)
+        return file if file is not None and file.is_checked else None
+
+    def guarded(self, handler: Handler[P, R]) -> Handler[P, R | None]:
+        """A handler whose failure is one entry in the log, and no answer."""
+
+        @wraps(handler)
+        async def call(params: P) -> R | None:
+            try:
+                return await handler(params)
+            except Exception as error:
+                self.log(f"{handler.__name__}: {type(error).__name__}: {error}", error)
+                return None
+
+        return call
+
+    async def ask(self, uri: str, find: Callable[[Edge], R]) -> R | None:
+        """What a function finds in an open file; None where it is not checked."""
+        file = self.file(uri)
+        if file is None:
+            return None
+
+        def answer(checked: Checked) -> R:
+            return find(Edge(checked, self.client, uri, file.document.version))
+
+        return await self.session.run(file, answer)
+
+    def answering(self, request: Request) -> Callable[[Any], Awaitable[Any]]:
+        """The handler of a request about a file."""
+
+        async def call(params: Any) -> Any:
+            uri = params.text_document.uri
+            try:
+                return await self.ask(uri, lambda edge: request.answer(edge, params))
+            except RefusedError as refusal:
+                raise RequestFailed(str(refusal)) from None
+            except Exception as error:
+                self.log(f"{request.method}: {type(error).__name__}: {error}", error)
+                return None
+
+        return call
+
+
+def create_server() -> DerivlintServer:
+    """The server, ready to be started."""
+    server = DerivlintServer()
+
+    @server.feature(types.INITIALIZE)
+    def initialize(params: types.InitializeParams) -> None:
+        options: Any = params.initialization_options
+        config = options.get("config", ()) if isinstance(options, dict) else ()
+        if isinstance(config, str) or not all(isinstance(item, str) for item in config):
+            config = ()
+        server.start(Client(params), config)
+        if server.client.pulls:
+            pull = types.DiagnosticOptions(identifier=SOURCE, inter_file_dependencies=True, workspace_diagnostics=False)
+            server.feature(types.TEXT_DOCUMENT_DIAGNOSTIC, pull)(server.guarded(diagnostic))
+        options_of_actions = types.CodeActionOptions([*KINDS], resolve_provider=server.client.resolves_edits)
+        server.feature(types.TEXT_DOCUMENT_CODE_ACTION, options_of_actions)(server.guarded(code_actions))
+        if server.client.resolves_edits:
+            server.feature(types.CODE_ACTION_RESOLVE)(resolve_action)
+        for request in REQUESTS:
+            if request.method != types.TEXT_DOCUMENT_INLAY_HINT or server.client.hints:
+                server.feature(request.method, request.options)(server.answering(request))
+
+    @server.feature(types.INITIALIZED)
+    def initialized(params: types.InitializedParams) -> None:
+        server.watch(patterns=WATCHED)
+
+    @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
+    def did_open(params: types.DidOpenTextDocumentParams) -> None:
+        document = params.text_document
+        file = server.session.open(document.uri, document.version, document.text)
+        changed(file)
+
+    @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
+    def did_change(params: types.DidChangeTextDocumentParams) -> None:
+        file = server.session.files.get(params.text_document.uri)
+        if file is None:
+            return
+        file.document.change(params.text_document.version, params.content_changes, server.client.encoding)
+        server.session.edited(file)
+        changed(file)
+
+    def changed(file: OpenFile) -> None:
+        if file.is_checked and not server.client.pulls:
+            server.session.publish_later(file)
+
+    @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
+    def did_close(params: types.DidCloseTextDocumentParams) -> None:
+        file = server.session.close(params.text_document.uri)
+        if file is not None and file.is_checked and not server.client.pulls:
+            server.publish(file, [])
+
+    @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
+    async def did_save(params: types.DidSaveTextDocumentParams) -> None:
+        # an editor that watches nothing tells at least what was saved in it
+        if not server.client.watches and server.session.projects.is_stale():
+            await server.check_again()
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
+    async def did_change_watched_files(params: types.DidChangeWatchedFilesParams) -> None:
+        await server.check_again()
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)
+    async def did_change_configuration(params: types.DidChangeConfigurationParams) -> None:
+        await server.check_again()
+
+    @server.feature(types.SHUTDOWN)
+    def shutdown(params: None = None) -> None:
+        server.session.shutdown()
+
+    async def diagnostic(params: types.DocumentDiagnosticParams) -> types.DocumentDiagnosticReport:
+        file = server.file(params.text_document.uri)
+        if file is None:
+            return types.RelatedFullDocumentDiagnosticReport(items=[])
+        outcome = await server.session.outcome(file)
+        if isinstance(outcome, Checked):
+            server.watch(outcome.project.files)
+            if outcome.result_id == params.previous_result_id:
+                return types.RelatedUnchangedDocumentDiagnosticReport(result_id=outcome.result_id)
+        result_id = outcome.result_id if isinstance(outcome, Checked) else None
+        return types.RelatedFullDocumentDiagnosticReport(items=server.render(file, outcome), result_id=result_id)
+
+    async def code_actions(params: types.CodeActionParams) -> list[types.CodeAction] | None:
+        only = [str(getattr(kind, "value", kind)) for kind in params.context.only] if params.context.only else None
+
+        def find(edge: Edge) -> list[types.CodeAction]:
+            span = Span(edge.written(params.range.start), edge.written(params.range.end))
+            return [
+                action
+                for found in actions(edge.checked, span, only)
+                if (action := rendered(edge, found, params, only)) is not None
+            ]
+
+        return await server.ask(params.text_document.uri, find)
+
+    def rendered(
+        edge: Edge, action: Action, params: types.CodeActionParams, only: list[str] | None
+    ) -> types.CodeAction | None:
+        edits = action.edits
+        if edits is None and not server.client.resolves_edits:
+            if only is None:
+                # it would be worked out at every movement of the cursor
+                return None
+            edits = fixed(edge.checked)
+        mends = action.mends
+        about = [
+            item
+            for item in params.context.diagnostics
+            if mends is not None and item.code == mends.rule and item.range == edge.written_range(mends.span)
+        ]
+        return types.CodeAction(
+            title=action.title,
+            kind=types.CodeActionKind(action.kind) if action.kind != FIX_ALL else FIX_ALL,
+            diagnostics=about or None,
+            is_preferred=True if action.is_preferred else None,
+            edit=edge.edit(edits) if edits is not None else None,
+            data={"uri": edge.uri} if edits is None else None,
+        )
+
+    async def resolve_action(params: types.CodeAction) -> types.CodeAction:
+        data: Any = params.data
+        if params.edit is None and isinstance(data, dict) and isinstance(data.get("uri"), str):
+            try:
+                params.edit = await server.ask(data["uri"], lambda edge: edge.edit(fixed(edge.checked)))
+            except Exception as error:
+                server.log(f"{types.CODE_ACTION_RESOLVE}: {type(error).__name__}: {error}", error)
+        return params
+
+    @server.feature(types.COMPLETION_ITEM_RESOLVE)
+    async def resolve_completion(params: types.CompletionItem) -> types.CompletionItem:
+        data: Any = params.data
+        if not isinstance(data, dict) or not isinstance(data.get("uri"), str):
+            return params
+        try:
+            return await server.ask(data["uri"], lambda edge: resolved_completion(edge, params)) or params
+        except Exception as error:
+            server.log(f"{types.COMPLETION_ITEM_RESOLVE}: {type(error).__name__}: {error}", error)
+            return params
+
+    async def symbols(params: types.WorkspaceSymbolParams) -> list[types.WorkspaceSymbol]:
+        found: list[types.WorkspaceSymbol] = []
+        for uri in list(server.session.files):
+            found += await server.ask(uri, lambda edge: workspace_symbols(edge, params.query)) or []
+        return found
+
+    server.feature(types.WORKSPACE_SYMBOL)(server.guarded(symbols))
+
+    @server.command(GENERATED_CODE)
+    async def show(uri: str, operator: str) -> str | None:
+        return await server.ask(uri, lambda edge: generated_code(edge, operator))
+
+    return server

@@ -1,0 +1,67 @@
+"""A text as the editor shows it, with what is known of it: of itself, or of the last text that was YAML."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from derivlint.lsp.analysis import Analysis
+from derivlint.lsp.regions import common_prefix, common_suffix
+from derivlint.source import SourceFile, Span
+
+
+@dataclass(frozen=True)
+class View:
+    """What features work with.
+
+    Attributes:
+        source: the text that the editor shows.
+        analysis: what is known, perhaps of an earlier text.
+        start: where the two texts begin to differ.
+        end: where they end to differ, in the editor's text.
+    """
+
+    source: SourceFile
+    analysis: Analysis
+    start: int
+    end: int
+
+    @classmethod
+    def of(cls, source: SourceFile, analysis: Analysis) -> View:
+        """The view of a text with what is known."""
+        known = analysis.source.text
+        if analysis.source is source or known == source.text:
+            length = len(known)
+            return cls(source, analysis, length, length)
+        limit = min(len(known), len(source.text))
+        prefix = common_prefix(known, source.text, limit)
+        suffix = common_suffix(known, source.text, limit - prefix)
+        return cls(source, analysis, prefix, len(source.text) - suffix)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether what is known is known of the editor's text."""
+        return self.analysis.source.text == self.source.text
+
+    @property
+    def _delta(self) -> int:
+        return len(self.source.text) - len(self.analysis.source.text)
+
+    def inward(self, offset: int) -> int:
+        """Where a character of the editor's text is in the analysed one; of what is new, the nearest place."""
+        if offset <= self.start:
+            return offset
+        if offset >= self.end:
+            return offset - self._delta
+        return min(offset, max(self.start, self.end - self._delta))
+
+    def outward(self, span: Span) -> Span:
+        """Where a range of the analysed text is in the editor's."""
+        start = self._outward(span.start)
+        return Span(start, max(start, self._outward(span.end)))
+
+    def _outward(self, offset: int) -> int:
+        if offset <= self.start:
+            return offset
+        if offset >= self.end - self._delta:
+            return offset + self._delta
+        return min(offset, self.end)

@@ -1,0 +1,185 @@
+"""The projects of open files: configuration, rules and operators, kept until a file that they come from changes."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from derivlint import __version__
+from derivlint.lint import Diagnostic, Rule
+from derivlint.project.baselines import BaselineFile
+from derivlint.project.errors import InputError
+from derivlint.project.files import FILE_PATTERN
+from derivlint.project.narrowing import Narrowing
+from derivlint.project.operators import LoadedOperators, Operators, load_operators, operators_for, problem_text
+from derivlint.project.settings import OWN_FILE, PYPROJECT, Settings, SettingsOfFiles
+from derivlint.source import SourceFile
+
+#: The files whose changes are watched, wherever they are; those that a project names are watched as well.
+WATCHED = ("**/native_functions.yaml", "**/tags.yaml", f"**/{OWN_FILE}", f"**/{PYPROJECT}", "**/FunctionsManual.h")
+
+
+@dataclass(frozen=True)
+class Project:
+    """What a derivatives file is checked with.
+
+    Attributes:
+        settings: its settings.
+        rules: the rules that run.
+        operators: where its operators come from.
+        loaded: the operators.
+        narrowing: which of the findings are left.
+        key: differs where anything of it does.
+    """
+
+    settings: Settings
+    rules: tuple[Rule, ...]
+    operators: Operators
+    loaded: LoadedOperators
+    narrowing: Narrowing
+    key: str
+
+    @property
+    def headers(self) -> tuple[Path, ...]:
+        """The C++ headers that are files."""
+        manual = self.operators.functions_manual
+        return (*([manual] if manual is not None else []), *self.operators.headers)
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files that it was made from."""
+        tags = self.operators.tags
+        return tuple(
+            path
+            for path in (
+                *self.operators.native_functions,
+                *([tags] if tags is not None else []),
+                *self.headers,
+                *([self.settings.baseline] if self.settings.baseline is not None else []),
+                *([self.settings.origin] if self.settings.origin is not None else []),
+            )
+        )
+
+    def problems(self) -> tuple[str, ...]:
+        """What is wrong in the files of native functions."""
+        return tuple(map(problem_text, self.loaded.natives.problems))
+
+
+class Projects:
+    """Finds the project of a file."""
+
+    def __init__(self, config: Sequence[str] = ()) -> None:
+        """Take what the editor says.
+
+        Args:
+            config: as ``--config`` of the command line: the name of a file, or ``KEY=VALUE``.
+        """
+        self._config = tuple(config)
+        self._loaded: dict[Operators, tuple[str, LoadedOperators]] = {}
+        self._by_folder: dict[Path, Project | InputError] = {}
+        self._made: dict[Path, tuple[Project | InputError, list[str]]] = {}
+        self._settings: SettingsOfFiles | None = None
+
+    def settings_of(self, folder: Path) -> Settings:
+        """The settings of the files in a folder.
+
+        Raises:
+            InputError: a configuration has mistakes.
+        """
+        if self._settings is None:
+            self._settings = SettingsOfFiles(False, self._config)
+        return self._settings.of_folder(folder)
+
+    def is_derivatives_file(self, path: Path) -> bool:
+        """Whether a file is one to check: by its name, or because the configuration names it."""
+        try:
+            settings = self.settings_of(path.parent)
+        except InputError:
+            return path.match(FILE_PATTERN)
+        real = Path(os.path.realpath(path))
+        if settings.excludes(real):
+            return False
+        return path.match(FILE_PATTERN) or real in {Path(os.path.realpath(named)) for named in settings.paths}
+
+    def of(self, path: Path) -> Project:
+        """The project of a file.
+
+        Raises:
+            InputError: a configuration, the operators or the baseline cannot be read.
+        """
+        folder = path.parent
+        found = self._by_folder.get(folder)
+        if found is None:
+            try:
+                found = self._make(folder)
+            except InputError as error:
+                found = error
+            self._by_folder[folder] = found
+            self._made[folder] = (found, _stamps(_sources(folder, found)))
+        if isinstance(found, InputError):
+            raise found
+        return found
+
+    def _make(self, folder: Path) -> Project:
+        from derivlint.rules import load_rules
+
+        settings = self.settings_of(folder)
+        operators = operators_for(folder, settings)
+        # two projects may have the same operators, and a change of configuration leaves them as they are
+        known = self._loaded.get(operators)
+        stamp = _digest(map(str, (operators, *_stamps(_operator_files(operators)))))
+        if known is None or known[0] != stamp:
+            known = self._loaded[operators] = (stamp, load_operators(operators))
+        baseline = BaselineFile.read(settings.baseline) if settings.baseline is not None else None
+        rules = settings.selected(load_rules())
+        key = _digest([__version__, stamp, repr(settings), *_stamps([settings.baseline] if settings.baseline else [])])
+        return Project(settings, rules, operators, known[1], Narrowing(baseline=baseline), key)
+
+    def is_stale(self) -> bool:
+        """Whether a file that a project was made from has changed, or a configuration has come or gone."""
+        return any(_stamps(_sources(folder, project)) != stamps for folder, (project, stamps) in self._made.items())
+
+    def forget(self) -> None:
+        """Read configurations again; operators only where their files changed."""
+        self._by_folder.clear()
+        self._made.clear()
+        self._settings = None
+
+
+def _sources(folder: Path, project: Project | InputError) -> list[Path]:
+    """The files that a project was made from, and those where configurations may come to be."""
+    places = [parent / name for parent in (folder, *folder.parents) for name in (OWN_FILE, PYPROJECT)]
+    return places if isinstance(project, InputError) else [*project.files, *places]
+
+
+def _operator_files(operators: Operators) -> Iterable[Path]:
+    yield from operators.native_functions
+    yield from (path for path in (operators.tags, operators.functions_manual) if path is not None)
+    yield from operators.headers
+
+
+def _stamps(paths: Iterable[Path]) -> list[str]:
+    found = []
+    for path in paths:
+        try:
+            stat = os.stat(path)
+        except (OSError, ValueError):
+            found.append(f"{path}: none")
+        else:
+            found.append(f"{path}: {stat.st_mtime_ns} {stat.st_size} {stat.st_ino}")
+    return found
+
+
+def _digest(parts: Iterable[str]) -> str:
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def result_id(source: SourceFile, project: Project, shown: Iterable[Diagnostic]) -> str:
+    """What a check's result is known by: the text, everything that it was checked with, and what was found.
+
+    Not the version, which begins again when a file is opened again.
+    """
+    return _digest([project.key, source.text, *map(repr, shown)])[:32]

@@ -1,0 +1,102 @@
+"""What was found in a file, whatever is shown of it, and what settings and the like leave of that.
+
+Nothing here needs a model: findings may come from the cache.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from derivlint.lint import Diagnostic
+from derivlint.project.narrowing import Narrowing
+from derivlint.project.settings import Settings
+from derivlint.source import SourceFile
+
+if TYPE_CHECKING:
+    from derivlint.model import Model
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """Everything that there is in a file.
+
+    Attributes:
+        diagnostics: what was found, sorted, with the severities of the rules.
+        silenced: those of them that comments in the file are about.
+        ran: the names of the rules that ran.
+        crashes: how many checks of rules crashed; each is a diagnostic as well.
+        entries: the number of entries.
+        formulas: the number of formulas.
+    """
+
+    diagnostics: tuple[Diagnostic, ...]
+    silenced: frozenset[Diagnostic]
+    ran: frozenset[str]
+    crashes: int
+    entries: int
+    formulas: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What is left of the findings.
+
+    Attributes:
+        findings: the findings.
+        shown: the diagnostics that the settings show, sorted.
+        hidden: how many diagnostics lie below the wanted severity or confidence.
+        fails: whether something shown is at the fail level or above.
+        found: everything that was found, whatever comments, the baseline and the settings hide.
+        suppressed: how many diagnostics comments silence.
+        baselined: how many the baseline knows.
+        unchanged: how many are in entries that did not change, where only changes are wanted.
+    """
+
+    findings: Findings
+    shown: tuple[Diagnostic, ...]
+    hidden: int
+    fails: bool
+    found: tuple[Diagnostic, ...]
+    suppressed: int
+    baselined: int
+    unchanged: int
+
+    @property
+    def crashes(self) -> int:
+        """How many checks of rules crashed."""
+        return self.findings.crashes
+
+
+def judge(
+    findings: Findings,
+    source: SourceFile,
+    settings: Settings,
+    narrowing: Narrowing | None = None,
+    model: Model | None = None,
+) -> Outcome:
+    """What is left of the findings of a file.
+
+    Args:
+        findings: the findings.
+        source: the file.
+        settings: what is shown and what counts.
+        narrowing: what is left of the findings; by default what comments do not silence.
+        model: the file; only needed where changes alone are wanted.
+
+    Raises:
+        InputError: only changes are wanted and cannot be found out.
+    """
+    found = settings.judged(findings.diagnostics, source.path)
+    narrowed = (narrowing or Narrowing()).apply(source, found, findings.silenced, settings, findings.ran, model)
+    shown = tuple(item for item in narrowed.kept if settings.shows(item))
+    return Outcome(
+        findings,
+        shown,
+        hidden=len(narrowed.kept) - len(shown),
+        fails=any(item.severity >= settings.fail_level for item in shown),
+        found=found,
+        suppressed=narrowed.suppressed,
+        baselined=narrowed.baselined,
+        unchanged=narrowed.unchanged,
+    )

@@ -1,0 +1,178 @@
+"""``derivlint dev new-rule``: what it writes is a rule that lacks nothing but its cases."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from derivlint.formats.rule_page import rule_sections
+from derivlint.lint import Rule, RuleMeta, Severity, rule_from_module, run_rules
+from derivlint.model import build_model
+from derivlint.rules import NAMES, RENAMED
+from derivlint.schema import NativeFunctions
+from derivlint.source import SourceFile
+from tests.cli.conftest import SIN, Run
+
+ROOT = Path(__file__).parents[2]
+REGISTRY = "rules/__init__.py"
+NEW = "odd-thing"
+
+
+@pytest.fixture
+def repository(here: Path) -> Path:
+    """A copy of what the command changes."""
+    (here / "rules").mkdir()
+    shutil.copy(ROOT / REGISTRY, here / REGISTRY)
+    return here
+
+
+def load(path: Path) -> Rule:
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return rule_from_module(path.stem.replace("_", "-"), module)
+
+
+def registered(path: Path) -> list[str]:
+    namespace: dict[str, object] = {}
+    exec(compile(path.read_text(), str(path), "exec"), namespace)
+    names = namespace["NAMES"]
+    assert isinstance(names, tuple)
+    return list(names)
+
+
+def test_a_rule_is_written_and_registered(run: Run, repository: Path) -> None:
+    outcome = run("dev", "new-rule", NEW)
+    assert (outcome.status, outcome.err) == (0, "")
+    assert outcome.out.startswith("wrote rules/odd_thing.py, registered in rules/__init__.py; what is left")
+    assert registered(repository / REGISTRY) == sorted([*NAMES, NEW])
+    # nothing but the one line changes
+    before = (ROOT / REGISTRY).read_text().splitlines()
+    after = (repository / REGISTRY).read_text().splitlines()
+    assert [line for line in after if line not in before] == [f'    "{NEW}",']
+    assert len(after) == len(before) + 1
+
+
+@pytest.mark.parametrize("target", ["model", "entry", "body", "line"])
+def test_the_rule_loads_runs_and_finds_nothing(
+    run: Run, repository: Path, bundled_natives: NativeFunctions, target: str
+) -> None:
+    assert run("dev", "new-rule", NEW, "--target", target, "--severity", "error").status == 0
+    rule = load(repository / "rules" / "odd_thing.py")
+    assert (rule.name, rule.summary, rule.target) == (NEW, "Odd thing", target)
+    assert rule.meta == RuleMeta(Severity.ERROR, status="preview")
+    assert list(rule_sections(rule)) == ["What it detects", "Why it is bad", "Example", "Instead", "Sources"]
+    result = run_rules(build_model(SourceFile("derivatives.yaml", SIN), bundled_natives), (rule,))
+    assert (result.diagnostics, result.internal_errors) == ((), 0)
+
+
+def test_the_rule_has_the_form_that_linters_want(run: Run, repository: Path) -> None:
+    run("dev", "new-rule", NEW)
+    for arguments in (("check",), ("format", "--check")):
+        process = subprocess.run(
+            [sys.executable, "-m", "ruff", *arguments, "--config", str(ROOT / "pyproject.toml"), "--no-cache", "rules"],
+            cwd=repository,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert process.returncode == 0, process.stdout
+
+
+def test_its_tests_fail_until_it_has_cases(run: Run, repository: Path) -> None:
+    """The form tests of all rules, over the new one alone: what they miss are cases and a true example."""
+    run("dev", "new-rule", NEW)
+    for name in ("__init__.py", "test_cases.py", "test_examples.py"):
+        target = repository / "tests" / "rules" / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / "tests" / "rules" / name, target)
+    shutil.copy(ROOT / "tests" / "conftest.py", repository / "tests")
+    (repository / "tests" / "__init__.py").touch()
+    registry = repository / REGISTRY
+    registry.write_text(re.sub(r"NAMES: .*?\n\)\n", f'NAMES = ("{NEW}",)\n', registry.read_text(), flags=re.DOTALL))
+    (repository / "conftest.py").write_text(
+        "import sys\nimport rules\nsys.modules['derivlint.rules'] = rules\nimport derivlint\nderivlint.rules = rules\n"
+    )
+    about_others = "tests/rules/test_examples.py::test_only_abbreviated_examples_are_not_run"
+    options = ["-p", "no:cacheprovider", "-p", "no:xdist", "-q", "--rootdir", ".", "--deselect", about_others]
+    process = subprocess.run(
+        [sys.executable, "-m", "pytest", *options, "tests"],
+        cwd=repository,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    failed = re.findall(r"^FAILED tests/rules/(\S+)(?: - (.*))?$", process.stdout, re.MULTILINE)
+    assert [name for name, _ in failed] == [
+        f"test_cases.py::test_a_rule_has_a_target_and_enough_cases[{NEW}]",
+        f"test_examples.py::test_the_example_gives_a_finding[{NEW}]",
+    ], process.stdout
+    assert "write two VALID cases or more" in process.stdout
+    assert "the rule finds nothing in its example" in process.stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("undefined-name", 'there is a rule "undefined-name" already'),
+        ("internal-error", '"internal-error" is the name of findings that come from no rule'),
+        ("compiler-error", '"compiler-error" is the name of findings that come from no rule'),
+        ("check-grads", '"check-grads" must name the bad pattern; "check" says what is done about it'),
+        *(
+            (name, f'"{name}" must be lower-case words joined by hyphens, two or more')
+            for name in ("grads", "Odd-thing", "odd_thing", "odd--thing", "odd-", "../odd-thing", "odd-thíng", "")
+        ),
+    ],
+)
+def test_names_that_rules_cannot_have_are_2(run: Run, repository: Path, name: str, message: str) -> None:
+    before = (repository / REGISTRY).read_text()
+    outcome = run("dev", "new-rule", name)
+    assert (outcome.status, outcome.out, outcome.err) == (2, "", f"derivlint: {message}\n")
+    assert (repository / REGISTRY).read_text() == before
+    assert [path.name for path in (repository / "rules").iterdir()] == ["__init__.py"]
+
+
+def test_former_names_are_never_used_again(run: Run, repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(RENAMED, "old-thing", "undefined-name")
+    outcome = run("dev", "new-rule", "old-thing")
+    assert outcome.status == 2
+    assert outcome.err == 'derivlint: "old-thing" is what "undefined-name" was called; names are never used again\n'
+
+
+def test_a_file_that_is_there_is_not_overwritten(run: Run, repository: Path) -> None:
+    (repository / "rules" / "odd_thing.py").write_text("x")
+    outcome = run("dev", "new-rule", NEW)
+    assert (outcome.status, outcome.err) == (2, 'derivlint: "rules/odd_thing.py" exists and is not registered\n')
+    assert (repository / "rules" / "odd_thing.py").read_text() == "x"
+
+
+def test_elsewhere_than_in_the_repository_is_2(run: Run, here: Path) -> None:
+    outcome = run("dev", "new-rule", NEW)
+    assert outcome.status == 2
+    assert outcome.err == f'derivlint: cannot read "{REGISTRY}": No such file or directory\n'
+    (here / "rules").mkdir()
+    (here / REGISTRY).write_text("NAMES = ()\n")
+    assert run("dev", "new-rule", NEW).err == f'derivlint: "{REGISTRY}" has no list NAMES with a name on each line\n'
+
+
+def test_the_checklist_is_that_of_the_guide(run: Run, repository: Path) -> None:
+    """What the command tells to do, CONTRIBUTING.md tells in more words."""
+    listed = run("dev", "new-rule", NEW).out
+    guide = (ROOT / "CONTRIBUTING.md").read_text().partition("## Adding a rule\n")[2].partition("\n## ")[0]
+    for words in ("src/derivlint/model", "docs build", "CHANGELOG.md", "pytest tests/rules tests/conformance"):
+        assert words in listed
+        assert words in guide
+
+
+def test_the_command_is_not_listed(run: Run) -> None:
+    assert "\n  dev " not in run("--help").out

@@ -1,0 +1,114 @@
+"""The features on the file that PyTorch ships: every node of every formula."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from derivlint.cpp.header import read_declarations
+from derivlint.formula import Call, Member, Name, walk
+from derivlint.lsp.analysis import Analysis
+from derivlint.lsp.features.completion import completions
+from derivlint.lsp.features.formatting import format_range
+from derivlint.lsp.features.headers import function_places
+from derivlint.lsp.features.hover import hover
+from derivlint.lsp.features.inlay import inlay_hints
+from derivlint.lsp.features.locate import AtFormula, locate
+from derivlint.lsp.features.navigation import definition, highlights, references
+from derivlint.lsp.features.outline import document_symbols, folds, selections, workspace_symbols
+from derivlint.lsp.features.rename import prepare_rename
+from derivlint.lsp.features.signature import signature_help
+from derivlint.lsp.features.tokens import semantic_tokens
+from derivlint.lsp.features.variables import VariableKind, variable
+from derivlint.model import KeyedFormula
+from derivlint.source import Span
+from tests.lsp.feature_analysis import analysis_of
+
+
+@pytest.fixture(scope="module")
+def real(derivatives_path: Path) -> Analysis:
+    """The analysis of the file."""
+    return analysis_of(derivatives_path.read_text(encoding="utf-8"))
+
+
+def formulas(analysis: Analysis) -> Iterator[KeyedFormula]:
+    return (line for entry in analysis.model.entries for line in entry.lines if line.is_expression)
+
+
+def test_every_node_of_every_formula_is_answered(real: Analysis) -> None:
+    count = 0
+    for line in formulas(real):
+        assert line.formula.tree is not None
+        for node in walk(line.formula.tree):
+            start = node.name_start if isinstance(node, Member) else node.start
+            span = line.range(start, node.name_end if isinstance(node, Member) else node.end)
+            found = hover(real, span.start)
+            assert isinstance(locate(real, span.start), AtFormula)
+            assert found is not None or not isinstance(node, Name | Call | Member), real.source.slice(span)
+            assert found is None or found.markdown.strip()
+            selections(real, span.start)
+            prepare_rename(real, span.start)
+            count += 1
+    assert count > 10_000
+
+
+def test_every_argument_and_output_leads_to_its_name_in_the_schema(real: Analysis) -> None:
+    kinds = (VariableKind.ARGUMENT, VariableKind.PRIMAL, VariableKind.TANGENT)
+    for line in formulas(real):
+        for word in line.formula.words:
+            found = variable(line, word.text) if word.role == "variable" else None
+            if found is None or found.part is None:
+                continue
+            places = definition(real, line.span_of(word).start)
+            assert len(places) == 1, line.text
+            if found.kind in kinds:
+                assert places[0].text == found.part.name
+            else:
+                assert places[0].text in (found.part.name, str(found.part.type), word.text) or "(" in places[0].text
+            assert places[0].whole == line.entry.name.span if line.entry.name is not None else True
+
+
+def test_references_of_a_function_are_words_of_its_name(real: Analysis) -> None:
+    text = real.source.text
+    for before, name in ((" ", "maybe_multiply"), (": ", "sum_backward"), (".", "conj")):
+        places = references(real, text.index(f"{before}{name}(") + len(before) + 1, include_declaration=False)
+        assert places
+        assert {place.text for place in places} == {name}
+
+
+def test_every_function_of_the_real_header_has_its_place() -> None:
+    spec = find_spec("torch")
+    assert spec is not None
+    assert spec.origin is not None
+    header = Path(spec.origin).parent / "include/torch/csrc/autograd/FunctionsManual.h"
+    declared = read_declarations(header.read_text(encoding="utf-8")).declarations.functions
+    overloads = {name: functions for names in declared.values() for name, functions in names.items()}
+    assert len(overloads) > 150
+    for name, functions in overloads.items():
+        places = function_places((header,), name)
+        assert [place.text for place in places] == [name] * len(functions)
+
+
+def test_requests_are_answered_everywhere(real: Analysis) -> None:
+    text = real.source.text
+    for offset in [line.value.start + 1 for line in formulas(real)][::25]:
+        around = Span(offset, offset + 3000)
+        assert selections(real, offset)
+        assert completions(real, text, offset).items
+        assert semantic_tokens(real, around)
+        assert all(text[place.span.start : place.span.end] == place.text for place in references(real, offset))
+        assert all(offset - 3000 < span.start < len(text) for span in highlights(real, offset) if span.start >= offset)
+        signature_help(real, text, offset)
+        inlay_hints(real, around)
+        # the file is formatted as its authors format it
+        assert format_range(real, around) is not None
+
+
+def test_requests_about_the_whole_file_are_answered(real: Analysis) -> None:
+    assert len(document_symbols(real)) == len(real.model.entries)
+    assert len(folds(real)) >= len(real.model.entries) // 2
+    assert any("addcmul" in symbol.name for symbol in workspace_symbols(real, "addc"))
+    assert len(semantic_tokens(real)) > 7_500

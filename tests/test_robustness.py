@@ -1,0 +1,387 @@
+"""Whatever the input is, there is a diagnostic and an exit status: no traceback, no hang, nothing executed.
+
+The command runs as people run it; an exception that reaches the top is an exit status of 3 or a failing test. Texts are
+made from the pieces that files really hold, since noise alone never gets past the YAML reader.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from derivlint.cli.main import cli
+from derivlint.formats.registry import FORMATS
+from derivlint.formula import parse_formula
+from derivlint.lint import Finding, Fix, Rule, RuleMeta, Severity, TextEdit
+from derivlint.model import KeyedFormula, Model
+from derivlint.project.check import check_source
+from derivlint.project.fixing import fix_source
+from derivlint.project.settings import ConfigurationError, Settings
+from derivlint.project.settings.document import Notes
+from derivlint.project.settings.reading import OWN_FILE, read_document, read_settings
+from derivlint.rules import load_rules
+from derivlint.schema import NativeFunctions, SchemaError, parse_schema
+from derivlint.source import SourceFile, Span
+
+ENTRY = "- name: sin(Tensor self) -> Tensor\n  self: "
+#: The same examples in every run, and no limit for one of them: the machines of CI are slow at times.
+STABLE = settings(
+    max_examples=60, derandomize=True, database=None, deadline=None, suppress_health_check=list(HealthCheck)
+)
+
+SCHEMAS = [
+    "sin(Tensor self) -> Tensor",
+    "add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+    "sin_(Tensor(a!) self) -> Tensor(a!)",
+    "max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
+    "_foreach_sin(Tensor[] self) -> Tensor[]",
+    "nothing(Tensor self) -> Tensor",
+]
+FORMULAS = [
+    "grad * self.cos().conj()",
+    "auto_linear",
+    "auto_element_wise",
+    "non_differentiable",
+    "grads[0] * self_t",
+    "grad.defined() ? at::zeros_like(self, at::MemoryFormat::Contiguous) : Tensor()",
+    "[&]() { auto x = grad; return x; }()",
+    'not_implemented("sin")',
+    "maybe_multiply(grad, (double) alpha.conj()) - std::vector<Tensor>{self, other}[1]",
+]
+YAML_PIECES = [
+    *"\n\r\t\0 :-?[]{}&*!|>'\"%@`#,\ufeff\u2028\u00e9\x85\x1b",
+    "- ",
+    "\n  ",
+    "\n- name: ",
+    "\n  self: ",
+    "\n  result: ",
+    "\n  dispatch:\n    CUDA:\n      self: ",
+    "\n  output_differentiability: [True]",
+    "---\n",
+    "...\n",
+    "<<: *a",
+    "&a ",
+    "*a",
+    "!!python/object:os.system ",
+    "\\ud800",
+    "\U0001f600",
+    "# derivlint: ignore[undefined-name] reason\n",
+    "# derivlint: ignore-file[",
+    "# DERIVLINT ignore [a,,b",
+]
+FORMULA_PIECES = [
+    *"()[]{}<>.,;:?!~+-*/%^&|='\"\\ \n\0\u00e9",
+    *("grad", "self", "self_p", "self_t", "result", "1e5", "0x", "::", "->", "&&", ">>", "//", "/*", "*/", "at::"),
+    *("return ", "not ", "static_cast<", "std::vector<Tensor>", "[&]", "[=](", "\\x", "\U0001f600"),
+]
+SCHEMA_PIECES = [
+    *"()[]!?*,.=:-> \n\0\u00e9'\"",
+    *("Tensor", "int", "Tensor(a!)", "(a -> *)", "(a|b)", "SymInt[2]", "float?", "=None", "=[0, 1]", " -> ", "self"),
+]
+TOML_PIECES = [
+    *"\n=[]{}\"'#,.\0\u00e9",
+    *("[tool.derivlint]\n", "select = ", "ignore = ", "severity.", "options.", "torch = ", "preset = ", "paths = "),
+    *('["ALL"]', '"torch_npu"', '"undefined-name"', "1979-05-27", "true", "1e400", '"""', "per-file-ignores."),
+]
+
+
+def in_utf16(data: bytes) -> bytes:
+    return data.decode("utf-8", "replace").encode("utf-16")
+
+
+def mixed(whole: list[str], pieces: list[str], size: int = 12) -> st.SearchStrategy[str]:
+    """Texts of good parts and of pieces that break them."""
+    piece = st.one_of(st.sampled_from(pieces), st.sampled_from(whole), st.text(max_size=3))
+    return st.lists(piece, max_size=size).map("".join)
+
+
+formulas = mixed(FORMULAS, FORMULA_PIECES)
+schemas = mixed(SCHEMAS, SCHEMA_PIECES)
+entries = st.builds(
+    lambda schema, key, formula, more: f"- name: {schema}\n  {key}: {formula}\n  {more}",
+    st.one_of(st.sampled_from(SCHEMAS), schemas),
+    st.one_of(st.sampled_from(["self", "self, other", "result", "values", "output_differentiability"]), schemas),
+    st.one_of(st.sampled_from(FORMULAS), formulas, formulas.map(repr)),
+    mixed(FORMULAS, YAML_PIECES, 4),
+)
+files = st.one_of(
+    st.lists(entries, max_size=4).map("\n".join),
+    mixed([ENTRY + formula for formula in FORMULAS], YAML_PIECES),
+).map(lambda text: text.encode("utf-8", "surrogatepass"))
+any_file = st.one_of(files, st.binary(max_size=60), files.map(in_utf16))
+
+
+def run(*arguments: str, stdin: bytes | None = None) -> tuple[int, str, str]:
+    result = CliRunner().invoke(cli, arguments, input=stdin)
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result.exit_code, result.stdout, result.stderr
+
+
+@STABLE
+@given(any_file, st.sampled_from(sorted(FORMATS)))
+def test_any_bytes_give_a_report(data: bytes, output_format: str) -> None:
+    arguments = (
+        "check",
+        "-",
+        "--no-config",
+        "--no-cache",
+        "--preview",
+        "--min-confidence",
+        "low",
+        "--min-severity",
+        "info",
+    )
+    status, out, err = run(*arguments, "--output-format", output_format, stdin=data)
+    assert status in ((0,) if output_format == "lintrunner" else (0, 1))
+    assert "internal" not in out + err
+
+
+@STABLE
+@given(files)
+def test_any_text_can_be_fixed(bundled_natives: NativeFunctions, data: bytes) -> None:
+    rules = Settings().selected(load_rules())
+    source = SourceFile.from_bytes("derivatives.yaml", data)
+    fixed = fix_source(source, lambda text: check_source(text, bundled_natives, Settings(), rules), unsafe=True)
+    if fixed.changed:
+        again = check_source(fixed.result, bundled_natives, Settings(), rules)
+        assert again.model.document.problems == ()
+        assert again.crashes == 0
+
+
+@settings(STABLE, max_examples=400)
+@given(formulas)
+def test_any_formula_is_parsed_or_has_a_problem(text: str) -> None:
+    formula = parse_formula(text)
+    assert formula.tree is not None or formula.problems
+    assert all(0 <= problem.start <= problem.end <= len(text) for problem in formula.problems)
+
+
+@settings(STABLE, max_examples=400)
+@given(schemas)
+def test_any_schema_is_parsed_or_refused(text: str) -> None:
+    try:
+        parsed = parse_schema(text)
+    except SchemaError:
+        return
+    assert str(parse_schema(str(parsed))) == str(parsed)
+
+
+@settings(STABLE, max_examples=200)
+@given(data=st.one_of(mixed(['select = ["ALL"]\n'], TOML_PIECES).map(str.encode), st.binary(max_size=40)))
+def test_any_configuration_is_read_or_refused(tmp_path: Path, data: bytes) -> None:
+    path = tmp_path / OWN_FILE
+    path.write_bytes(data)
+    notes = Notes()
+    try:
+        document = read_document(path, notes)
+        if document is not None:
+            read_settings(document)
+    except ConfigurationError as error:
+        notes.mistakes.extend(error.mistakes)
+    assert all(mistake.message for mistake in notes.mistakes)
+
+
+def repeated(piece: str, count: int) -> Callable[[int], str]:
+    """A text with a piece as often as is asked for, ``count`` times at size 1."""
+    return lambda size: piece * (count * size)
+
+
+#: Texts that grow, each with its size at 1; none of them is checked for more than some seconds at 4.
+GROWING: dict[str, Callable[[int], str]] = {
+    "open brackets": lambda n: ENTRY + "(" * (2500 * n),
+    "nested calls": lambda n: ENTRY + "f(" * (2500 * n) + "grad" + ")" * (2500 * n),
+    "negations": lambda n: f"{ENTRY}'{'!' * (2500 * n)}grad'",
+    "conditionals": lambda n: f"{ENTRY}'{'a ? b : ' * (1000 * n)}grad'",
+    "lambdas": lambda n: f"{ENTRY}'{'[&]() { return ' * (150 * n)}grad{'; }' * (150 * n)}'",
+    "angles": lambda n: f"{ENTRY}'{'f<' * (1000 * n)}{'>' * (1000 * n)}(grad)'",
+    "comparisons": lambda n: f"{ENTRY}'{'a < b > c ' * (500 * n)}'",
+    "indices": lambda n: f"{ENTRY}'{'grads[' * (2500 * n)}0{']' * (2500 * n)}'",
+    "a sum": lambda n: f"{ENTRY}'{'grad + ' * (2000 * n)}grad'",
+    "a chain": lambda n: f"{ENTRY}'grad{'.cos()' * (1000 * n)}'",
+    "arguments": lambda n: f"{ENTRY}'f({'grad, ' * (1000 * n)}grad)'",
+    "namespaces": lambda n: f"{ENTRY}'{'a::' * (3000 * n)}f(grad)'",
+    "a word": lambda n: ENTRY + "a" * (250_000 * n),
+    "a string": lambda n: f"{ENTRY}'f(\"{'a' * (250_000 * n)}\")'",
+    "quotes": lambda n: f"{ENTRY}'{repeated(chr(39) * 2, 20_000)(n)}'",
+    "a folded value": lambda n: ENTRY + ">\n" + "    grad +\n" * (1000 * n) + "    grad\n",
+    "flow lists": lambda n: "[" * (2500 * n) + "]" * (2500 * n),
+    "flow mappings": lambda n: "{a: " * (2500 * n),
+    "lists in lists": lambda n: "- " * (2500 * n) + "a",
+    "schema brackets": lambda n: f"- name: 'f(Tensor{'[]' * (2500 * n)} self) -> Tensor'\n  self: grad\n",
+    "schema arguments": lambda n: f"- name: f({'Tensor a, ' * (1000 * n)}Tensor b) -> Tensor\n  self: grad\n",
+    "equal entries": lambda n: (ENTRY + "grad\n") * (300 * n),
+    "empty entries": lambda n: "- {}\n" * (2500 * n),
+    "unknown operators": lambda n: "".join(
+        f"- name: zz{i}(Tensor self) -> Tensor\n  self: grad\n" for i in range(200 * n)
+    ),
+    "unknown keys": lambda n: ENTRY + "grad\n" + "".join(f"  k{i}: grad\n" for i in range(300 * n)),
+    "equal keys": lambda n: ENTRY + "grad\n" + "  self: grad\n" * (500 * n),
+    "names in a key": lambda n: f"{ENTRY}grad\n  '{'other, ' * (2000 * n)}self': grad\n",
+    "a key": lambda n: f"{ENTRY}grad\n  {'k' * (50_000 * n)}: grad\n",
+    "aliases": lambda n: "- &a {name: 'sin(Tensor self) -> Tensor', self: grad}\n" + "- *a\n" * (300 * n),
+    "comments": lambda n: "# derivlint: ignore[undefined-name]\n" * (800 * n) + ENTRY + "slef\n",
+    "comments on a line": lambda n: f"{ENTRY}slef {'# derivlint: ignore[a] ' * (1000 * n)}\n",
+    "names in a comment": lambda n: f"{ENTRY}slef # derivlint: ignore[{'undefined-name, ' * (1000 * n)}x] y\n",
+}
+
+
+@pytest.mark.parametrize("name", GROWING)
+def test_time_grows_with_the_text_and_not_faster(bundled_natives: NativeFunctions, name: str) -> None:
+    """Four times the text takes about four times as long; with its square it would be sixteen."""
+    rules = Settings().selected(load_rules())
+
+    def seconds(size: int) -> float:
+        source = SourceFile("derivatives.yaml", GROWING[name](size))
+        begin = time.process_time()
+        checked = check_source(source, bundled_natives, Settings(), rules)
+        passed = time.process_time() - begin
+        assert checked.crashes == 0
+        return passed
+
+    seconds(1)
+    # whatever is slow at first is done; short times say nothing of how they grow
+    once, four = seconds(1), seconds(4)
+    assert four < 10 * max(once, 0.1), f"{once:.2f} s for the text, {four:.2f} s for four times of it"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "- !!python/object/apply:os.system ['touch executed']\n",
+        "- name: !!python/name:os.system ''\n  self: !!python/object/new:os.system ['touch executed']\n",
+        "- !!binary aaa\n- !!set {a, b}\n- !!timestamp 2001-01-01\n- !!int x\n- !!float []\n- !!null {}\n- ! {}\n",
+        "- &a [*a]\n- &b {b: *b}\n- &c {*c : 1}\n- {<<: *a}\n- {<<: [*b, *b, 1]}\n",
+        "- &a {<<: *a, name: x}\n",
+        "- &a {name: 'sin(Tensor self) -> Tensor'}\n- &a {name: 'cos(Tensor self) -> Tensor'}\n- *a\n- *missing\n",
+        "- {}\n---\n- {}\n...\n---\n--- x\n",
+        "%YAML 9.9\n%TAG ! tag:x,2000:\n%TAG ! tag:y:\n---\n- !foo {}\n",
+        "a: &a [x, x]\n" + "".join(f"{'abcdefghijkl'[i]}: &{'abcdefghijkl'[i]} [*a, *a]\n" for i in range(1, 12)),
+        "&a x: *a\n? [a, b]\n: c\n? {d: e}\n",
+        "- name: sin(Tensor self) -> Tensor\r  self: slef\r",
+        "- \0\n",
+        '- "\\ud800\\udc00\\U00110000\\x"\n',
+    ],
+)
+def test_odd_yaml_is_told_and_not_executed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    status, out, _ = run("check", "-", "--no-cache", stdin=text.encode())
+    assert status == 1
+    assert "found " in out
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_aliases_of_aliases_do_not_multiply(bundled_natives: NativeFunctions) -> None:
+    lines = ["- &a {name: 'sin(Tensor self) -> Tensor', self: grad}"]
+    lines += [f"- &{chr(98 + i)} [{', '.join([f'*{chr(97 + i)}'] * 9)}]" for i in range(20)]
+    begin = time.process_time()
+    checked = check_source(
+        SourceFile("laughs.yaml", "\n".join(lines)), bundled_natives, Settings(), Settings().selected(load_rules())
+    )
+    assert checked.crashes == 0
+    assert time.process_time() - begin < 5
+
+
+def derivlint(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """A process of its own, which is killed where it hangs, with as much memory as is decent."""
+
+    def limited() -> None:
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (2 * 2**30, 2 * 2**30))
+
+    return subprocess.run(
+        [sys.executable, "-m", "derivlint", "check", "--no-cache", "--no-config", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        preexec_fn=limited,
+    )
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no such files")
+def test_odd_files_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder" / "derivatives.yaml").mkdir(parents=True)
+    (tmp_path / "loop.yaml").symlink_to("loop.yaml")
+    (tmp_path / "dangling.yaml").symlink_to("nowhere")
+    (tmp_path / "large.yaml").touch()
+    os.truncate(tmp_path / "large.yaml", 65 * 2**20)
+    expected = {
+        "folder/derivatives.yaml": 'no file called "derivatives*.yaml" in "folder/derivatives.yaml"',
+        "loop.yaml": 'cannot read "loop.yaml": Too many levels of symbolic links',
+        "dangling.yaml": 'cannot read "dangling.yaml": No such file or directory',
+        "large.yaml": 'cannot read "large.yaml": it is larger than 64 MiB',
+        "a" * 5000: f'cannot read "{"a" * 5000}": File name too long',
+    }
+    for path, message in expected.items():
+        found = derivlint(path)
+        assert (found.returncode, found.stdout, found.stderr) == (2, "", f"derivlint: {message}\n")
+    empty = derivlint("/dev/null")
+    assert (empty.returncode, empty.stderr) == (1, "")
+    assert "[not-a-list-of-entries]" in empty.stdout
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-32", "latin-1", "cp037"])
+def test_other_encodings_are_told(encoding: str) -> None:
+    data = f"{ENTRY}grad * self.cos() # \u00e9\n".encode(encoding)
+    status, out, err = run("check", "-", "--no-config", "--no-cache", stdin=data)
+    assert (status, err) == (1, "")
+    assert "[invalid-encoding]" in out or "[yaml-syntax-error]" in out
+
+
+def silly_rule(name: str, fix: Fix) -> Rule:
+    """A rule that finds something in each formula, with a fix that may not be."""
+
+    def check(line: KeyedFormula) -> list[Finding]:
+        return [Finding(line.key.span, "a finding", fix=fix)]
+
+    return Rule(name, "silly", "silly\n", RuleMeta(Severity.WARNING), "line", check, (), ())
+
+
+@pytest.mark.parametrize(
+    "edits",
+    [
+        (TextEdit(Span(-5, 2), "x"),),
+        (TextEdit(Span(5, 2), "x"),),
+        (TextEdit(Span(0, 10**9), ""),),
+        (TextEdit(Span(0, 5), "a"), TextEdit(Span(3, 9), "b")),
+        (TextEdit(Span(0, 1), "\ud800"),),
+        (TextEdit(Span(0, 0), "[" * 10_000),),
+        (),
+    ],
+)
+def test_fixes_that_make_no_sense_do_no_harm(bundled_natives: NativeFunctions, edits: tuple[TextEdit, ...]) -> None:
+    source = SourceFile("derivatives.yaml", ENTRY + "grad * self.cos().conj()\n")
+    rules = (silly_rule("silly", Fix("do harm", edits)), *Settings().selected(load_rules()))
+    fixed = fix_source(source, lambda text: check_source(text, bundled_natives, Settings(), rules))
+    assert fixed.text == source.text
+
+
+def test_a_rule_that_crashes_leaves_the_others_alone(bundled_natives: NativeFunctions) -> None:
+    def recursion(model: Model) -> list[Finding]:
+        return recursion(model)
+
+    def attribute(line: KeyedFormula) -> list[Finding]:
+        return [Finding(line.nothing, "never")]  # type: ignore[attr-defined]
+
+    crashing = [
+        Rule(f"crash-{target}", "", "", RuleMeta(Severity.INFO), target, check, (), ())
+        for target, check in (("model", recursion), ("line", attribute), ("suppressions", recursion))
+    ]
+    rules = tuple(sorted((*Settings().selected(load_rules()), *crashing), key=lambda rule: rule.name))
+    source = SourceFile("derivatives.yaml", ENTRY + "slef # derivlint: ignore[crash-line] no\n")
+    checked = check_source(source, bundled_natives, Settings(), rules)
+    assert checked.crashes == 3
+    assert [item.rule for item in checked.shown].count("internal-error") == 3
+    assert "undefined-name" in {item.rule for item in checked.shown}
