@@ -35,11 +35,13 @@ COMMENTED = "# {0}\n- name: sin(Tensor self) -> Tensor # {0}\n  # {0}\n  self: g
 
 
 def check(data: bytes) -> None:
+    """Check a file."""
     checked = check_source(SourceFile.from_bytes("derivatives.yaml", data), NATIVES, Settings(), RULES)
     assert not checked.crashes, [item.message for item in checked.found if item.rule == "internal-error"]
 
 
 def fix(data: bytes) -> None:
+    """Fix a file, and check what came of it."""
     source = SourceFile.from_bytes("derivatives.yaml", data)
     fixed = fix_source(source, lambda text: check_source(text, NATIVES, Settings(), RULES), unsafe=True)
     if fixed.changed:
@@ -47,11 +49,13 @@ def fix(data: bytes) -> None:
 
 
 def formula(data: bytes) -> None:
+    """Parse a formula."""
     parsed = parse_formula(data.decode("utf-8", "replace"))
     assert parsed.tree is not None or parsed.problems
 
 
 def schema(data: bytes) -> None:
+    """Parse a schema, print it and parse that."""
     try:
         parsed = parse_schema(data.decode("utf-8", "replace"))
     except SchemaError:
@@ -60,6 +64,7 @@ def schema(data: bytes) -> None:
 
 
 def configuration(data: bytes) -> None:
+    """Read a configuration."""
     path = FOLDER / OWN_FILE
     path.write_bytes(data)
     try:
@@ -71,6 +76,7 @@ def configuration(data: bytes) -> None:
 
 
 def comments(data: bytes) -> None:
+    """Check a file with comments of that text."""
     check(COMMENTED.format(data.decode("utf-8", "replace")).encode("utf-8", "replace"))
 
 
@@ -80,12 +86,13 @@ TARGETS: dict[str, Callable[[bytes], None]] = {
 
 
 def seeds(target: str) -> Iterator[bytes]:
+    """What a target begins with."""
     texts = [text for rule in RULES for text in (*rule.valid, *(case.yaml for case in rule.invalid))]
     if target in ("check", "fix"):
-        yield from (text.encode() for text in texts)
+        yield from (text.encode("utf-8", "replace") for text in texts)
         return
     if target == "configuration":
-        yield b'select = ["ALL"]\nignore = ["missing-*"]\nseverity = { undefined-name = "info" }\npreset = "torch_npu"\n'
+        yield b'select = ["ALL"]\nseverity = { undefined-name = "info" }\npreset = "torch_npu"\n'
         return
     if target == "comments":
         yield b"derivlint: ignore[undefined-name, unknown-key] a reason"
@@ -95,10 +102,11 @@ def seeds(target: str) -> Iterator[bytes]:
         for line in text.splitlines():
             key, colon, value = line.partition(": ")
             if colon and (key.strip() == "- name") == (target == "schema"):
-                yield value.encode()
+                yield value.encode("utf-8", "replace")
 
 
 def main() -> None:
+    """Fuzz the target that the command line names."""
     if len(sys.argv) < 2 or sys.argv[1] not in TARGETS:
         raise SystemExit(__doc__)
     target = sys.argv.pop(1)

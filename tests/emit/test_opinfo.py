@@ -1,8 +1,8 @@
 """All emitted kernels at once, on PyTorch's own samples: what they do is what PyTorch's own kernels do.
 
 PyTorch's own kernels and the extension run the same checks (``opinfo_checks``) in two processes side by side; all that
-is seen of them must be equal, that some checks fail included. Building takes some minutes: this runs with ``-m full``. A report
-is written beside the extension.
+is seen of them must be equal, that some checks fail included. Building takes some minutes: this runs with ``-m full``.
+A report is written beside the extension.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ MANY_FILES = 5
 )
 @fix_options
 @suppression_options
-@click.option("--no-cache", is_flag=True, help="Read headers anew, and keep nothing.")
+@click.option("--no-cache", is_flag=True, help="Check everything anew, and keep nothing.")
 @show_options
 def check(
     paths: tuple[str, ...],

@@ -136,7 +136,7 @@ class Settings:
             "ignored": frozenset(self.ignored_keys) or None,
             "overrides": self.overrides,
         }
-        changes = {name: value for name, value in given.items() if value is not None}
+        changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
         if self.preset is None and not changes:
             return None
         layout = PRESETS[self.preset].layout if self.preset is not None else PLAIN
