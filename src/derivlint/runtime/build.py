@@ -31,8 +31,8 @@ from derivlint.emit.helpers.needed import base_name
 from derivlint.emit.in_tree import GENERATED, NODES
 from derivlint.emit.python_bindings import is_binding
 from derivlint.emit.release import release_of
-from derivlint.runtime import python
 from derivlint.runtime.manifest import Manifest, read_manifest, torch_of
+from derivlint.runtime.python import PYTHON_LIBRARY, PythonHeaders, library_file, python_headers, undefined_in
 
 LIBRARY = "libtorch_cpu.so"
 #: The libraries that an extension is linked with.
@@ -130,15 +130,15 @@ class _Builder:
         self._folder, self._place, self._manifest = folder, place, manifest
         self._toolchain, self._optimize, self._progress = toolchain, optimize, progress
         self._libraries = toolchain.includes[0].parent / "lib"
-        self._python = python.python_headers()
+        self._python = python_headers()
         self._without_bindings = self._missing() if manifest.bindings else ""
         has_bindings = bool(manifest.bindings) and not self._without_bindings
         self._sources = tuple(name for name in manifest.sources if has_bindings or not is_binding(name))
-        self._linked = (*LINKED, python.LIBRARY) if has_bindings else LINKED
+        self._linked = (*LINKED, PYTHON_LIBRARY) if has_bindings else LINKED
 
     def _missing(self) -> str:
         """Why bindings cannot be built."""
-        library = python.library_file(self._libraries)
+        library = library_file(self._libraries)
         return self._python.missing or ("" if library.is_file() else f'no "{library.name}" in "{self._libraries}"')
 
     def build(self) -> Built:
@@ -222,7 +222,7 @@ class _Builder:
             str(unfinished.resolve()),
         ]
         done = run(command, self._place)
-        missing = python.undefined_in(done.stderr)
+        missing = undefined_in(done.stderr)
         if done.status or missing:
             unfinished.unlink(missing_ok=True)
             reason = missing[0] if missing else first_error(done.stderr)
@@ -264,7 +264,7 @@ def syntax_errors(
     """
     try:
         toolchain = find_toolchain(compiler)
-        headers = python.python_headers()
+        headers = python_headers()
         found = sorted(str(path.relative_to(folder)) for path in folder.rglob("*.cpp"))
         names = [name for name in found if not (headers.missing and is_binding(name))]
         with _generated_folder(folder) as place, ThreadPoolExecutor(max_workers=JOBS) as pool:
@@ -289,7 +289,7 @@ def _generated_folder(folder: Path) -> Iterator[tuple[str, ...]]:
 
 def _read_only(
     toolchain: Toolchain,
-    headers: python.PythonHeaders,
+    headers: PythonHeaders,
     folder: Path,
     place: tuple[str, ...],
     progress: Callable[[str], None],
@@ -302,7 +302,7 @@ def _read_only(
     return run(command, folder)
 
 
-def _includes(folder: Path, name: str, headers: python.PythonHeaders) -> list[str]:
+def _includes(folder: Path, name: str, headers: PythonHeaders) -> list[str]:
     """Where the compiler looks first: at the user's own helpers; for bindings also at the headers of Python."""
     own = [f"-I{(folder / 'helpers').resolve()}"]
     return own + [f"-I{directory}" for directory in headers.includes] if is_binding(name) else own

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 #: The library that has PyTorch's own classes of Python.
-LIBRARY = "torch_python"
+PYTHON_LIBRARY = "torch_python"
 #: How GNU ld, gold and lld name a function of Python that they do not find.
 _OF_PYTHON = re.compile(r"undefined (?:reference to|symbol:) [`']?_?Py\w*'?$")
 
@@ -42,7 +42,7 @@ def python_headers() -> PythonHeaders:
 
 def library_file(folder: Path) -> Path:
     """PyTorch's library for Python in a folder of libraries."""
-    return folder / f"lib{LIBRARY}.so"
+    return folder / f"lib{PYTHON_LIBRARY}.so"
 
 
 def undefined_in(messages: str) -> list[str]:
