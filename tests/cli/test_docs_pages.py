@@ -225,3 +225,10 @@ def test_every_key_of_the_json_is_described() -> None:
         for key, member in value["properties"].items():
             assert f"| `{key}` |" in text
             assert member.get("description"), key
+
+
+def test_the_screenful_in_the_readme_is_what_is_printed(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    command = "check examples/derivatives.yaml"
+    printed = run(*command.split(), "--no-cache").out
+    assert f"$ derivlint {command}\n{printed}```\n" in (ROOT / "README.md").read_text(encoding="utf-8")
