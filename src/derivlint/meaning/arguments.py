@@ -10,7 +10,7 @@ that have an argument of that name give it a formula.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from derivlint.formula import Call, Conditional, Expr, Name, Node, Parenthesized, TypeName, walk
@@ -92,13 +92,14 @@ class ArgumentUses:
 
 def argument_uses(model: Model) -> ArgumentUses:
     """The uses of arguments in a file, counted once."""
-    return model.once(ArgumentUses, lambda: _count(model))
+    return model.once(ArgumentUses, lambda: count_uses(model.entries))
 
 
-def _count(model: Model) -> ArgumentUses:
+def count_uses(entries: Iterable[Entry]) -> ArgumentUses:
+    """The uses of arguments in some entries."""
     given: Counter[str] = Counter()
     lacking: Counter[str] = Counter()
-    for entry in model.entries:
+    for entry in entries:
         bodies = [body for body in entry.bodies if body.info is not None and body.info.has_derivatives]
         if entry.function is None or not bodies:
             continue

@@ -7,7 +7,8 @@ of a view, the generated functional variant of a mutable function and the foreac
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from copy import copy
 from dataclasses import dataclass, replace
 from enum import Enum
 
@@ -99,6 +100,11 @@ def view_copy_infos(infos: Mapping[str, InfoByKey], natives: NativeFunctions) ->
     return copies
 
 
+#: By the signature without defaults: the schema's signature, and the infos.
+_BySignature = dict[str, tuple[FunctionSchema, InfoByKey]]
+_ByBase = dict[str, list[tuple[FunctionSchema, InfoByKey]]]
+
+
 class Matcher:
     """Finds the info of any native function.
 
@@ -127,6 +133,29 @@ class Matcher:
         for item in items:
             by_base.setdefault(item[0].name.base, []).append(item)
         return by_base
+
+    def replaced(
+        self, infos: Mapping[str, InfoByKey], gone: Iterable[InfoByKey], own: Mapping[str, InfoByKey]
+    ) -> Matcher:
+        """A matcher with other infos for a few functions; to make one of all of them takes far longer.
+
+        Args:
+            infos: all infos that the new one knows.
+            gone: the infos of this one that it does not know any more.
+            own: those that it knows besides.
+        """
+        new = Matcher(own)
+        old = Matcher({str(index): by_key for index, by_key in enumerate(gone)})
+        found = copy(self)
+        found._infos = infos
+        found._functional = _changed(self._functional, old._functional, new._functional)
+        found._other = _changed(self._other, old._other, new._other)
+        names = old._functional_by_base.keys() | new._functional_by_base.keys()
+        found._functional_by_base = _by_base_changed(self._functional_by_base, found._functional, names)
+        names = old._other_by_base.keys() | new._other_by_base.keys()
+        found._other_by_base = _by_base_changed(self._other_by_base, found._other, names)
+        found.foreach = {}
+        return found
 
     def match(self, function: NativeFunction) -> FunctionMatch:
         """The differentiability of one function."""
@@ -204,3 +233,19 @@ class Matcher:
         by_key = {DEFAULT: made}
         self.foreach[str(function.schema)] = by_key
         return by_key, How.FOREACH_GENERATED
+
+
+def _changed(base: _BySignature, old: _BySignature, new: _BySignature) -> _BySignature:
+    found = {key: item for key, item in base.items() if key not in old or item[1] is not old[key][1]}
+    found.update(new)
+    return found
+
+
+def _by_base_changed(base: _ByBase, now: _BySignature, names: Collection[str]) -> _ByBase:
+    found = dict(base)
+    for name in names:
+        found.pop(name, None)
+    for item in now.values():
+        if item[0].name.base in names:
+            found.setdefault(item[0].name.base, []).append(item)
+    return found

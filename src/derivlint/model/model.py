@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import TypeVar
 
@@ -17,7 +17,7 @@ from derivlint.model.info import build_info
 from derivlint.model.layout import Layout, detected_layout
 from derivlint.model.match import FunctionMatch, InfoByKey, Matcher, MatchProblem, view_copy_infos
 from derivlint.model.read import DEFAULT, read_entries
-from derivlint.model.resolve import SchemaProblem, resolve_entry
+from derivlint.model.resolve import EntryFunction, SchemaProblem, resolve_entry
 from derivlint.model.typing import FormulaProblem, TypeChecker
 from derivlint.model.versions import file_versions
 from derivlint.schema import NativeFunction, NativeFunctions
@@ -69,16 +69,25 @@ class Model:
             # facts find an entry by its position
             for index, entry in enumerate(self.entries):
                 entry.index = index
+        self._begin()
+        self._infos = self._resolved_infos()
+        self.matcher = Matcher(self._infos)
+
+    def _begin(self) -> None:
+        """Keep nothing yet of what is worked out when it is asked for."""
         self.schema_problems: dict[int, SchemaProblem] = {}
         self._derived: dict[type, object] = {}
-        self._infos: dict[str, InfoByKey] = {}
         self._matches: dict[str, FunctionMatch] = {}
         self._uses: dict[int, tuple[FunctionMatch, ...]] = {}
         self._type_problems: dict[int, tuple[FormulaProblem, ...]] = {}
         self._differentiabilities: dict[int, tuple[Differentiability, ...]] = {}
+
+    def _resolved_infos(self) -> dict[str, InfoByKey]:
+        """Find the function of every entry, and build its infos; those of ``_copy`` twins come last."""
+        infos: dict[str, InfoByKey] = {}
         counter: Counter[str] = Counter()
         for entry in self.entries:
-            problem = resolve_entry(entry, natives)
+            problem = resolve_entry(entry, self.natives)
             if problem is not None:
                 self.schema_problems[entry.index] = problem
             if entry.function is None:
@@ -87,9 +96,9 @@ class Model:
             for body in entry.bodies:
                 body.info = build_info(body, entry.function, counter)
                 by_key[body.key] = body.info
-            self._infos[str(entry.function.schema)] = by_key
-        self._infos.update(view_copy_infos(self._infos, natives))
-        self.matcher = Matcher(self._infos)
+            infos[str(entry.function.schema)] = by_key
+        infos.update(view_copy_infos(infos, self.natives))
+        return infos
 
     def once(self, kind: type[T], make: Callable[[], T]) -> T:
         """What floors above work out of the model, worked out at the first question and kept under its class."""
@@ -249,20 +258,12 @@ class Model:
     @cached_property
     def entries_by_function(self) -> dict[str, tuple[Entry, ...]]:
         """The entries that speak of a function, by its schema, in file order; torchgen keeps the last of them."""
-        found: dict[str, list[Entry]] = {}
-        for entry in self.entries:
-            if entry.function is not None:
-                found.setdefault(str(entry.function.schema), []).append(entry)
-        return {schema: tuple(entries) for schema, entries in found.items()}
+        return by_function(self.entries)
 
     @cached_property
     def entries_by_base(self) -> dict[str, tuple[Entry, ...]]:
         """The entries of all overloads of an operator, by its base name, in file order."""
-        found: dict[str, list[Entry]] = {}
-        for entry in self.entries:
-            if entry.function is not None:
-                found.setdefault(entry.function.canonical.name.base, []).append(entry)
-        return {base: tuple(entries) for base, entries in found.items()}
+        return by_base(self.entries)
 
     def served_without_default(self, entry: Entry) -> list[NativeFunction]:
         """Functions that the entry serves but whose generated code needs its ``Default`` formulas, which are missing.
@@ -292,6 +293,24 @@ class Model:
             for function in self.natives.inplace_foreach
             if not self.match(function).infos and not self.match(function).problems
         ]
+
+
+def by_function(entries: Iterable[Entry]) -> dict[str, tuple[Entry, ...]]:
+    """Entries by the schema of the function that they speak of, in order."""
+    return _grouped(entries, lambda function: str(function.schema))
+
+
+def by_base(entries: Iterable[Entry]) -> dict[str, tuple[Entry, ...]]:
+    """Entries by the base name of their operator, in order."""
+    return _grouped(entries, lambda function: function.canonical.name.base)
+
+
+def _grouped(entries: Iterable[Entry], name_of: Callable[[EntryFunction], str]) -> dict[str, tuple[Entry, ...]]:
+    found: dict[str, list[Entry]] = {}
+    for entry in entries:
+        if entry.function is not None:
+            found.setdefault(name_of(entry.function), []).append(entry)
+    return {name: tuple(group) for name, group in found.items()}
 
 
 def build_model(
