@@ -11,6 +11,9 @@ import derivlint
 ROOT = Path(derivlint.__file__).parent
 REPOSITORY = Path(__file__).parent.parent
 
+_TEXTS = {"source", "yaml_reader", "formula", "schema"}
+_MODEL = {*_TEXTS, "cpp", "model"}
+_RULES = {*_MODEL, "meaning", "lint", "rules"}
 #: What each package may import, besides itself.
 ALLOWED: dict[str, set[str]] = {
     "source": set(),
@@ -18,47 +21,18 @@ ALLOWED: dict[str, set[str]] = {
     "yaml_reader": {"source"},
     "formula": {"source", "grammar"},
     "schema": {"source", "grammar", "yaml_reader"},
-    "cpp": {"source", "grammar", "yaml_reader", "formula", "schema"},
-    "model": {"source", "yaml_reader", "formula", "schema", "cpp"},
-    "meaning": {"source", "yaml_reader", "formula", "schema", "cpp", "model"},
-    "lint": {"source", "yaml_reader", "formula", "schema", "cpp", "model", "meaning"},
-    "rules": {"source", "yaml_reader", "formula", "schema", "cpp", "model", "meaning", "lint"},
+    "cpp": {*_TEXTS, "grammar"},
+    "model": {*_TEXTS, "cpp"},
+    "meaning": _MODEL,
+    "lint": {*_MODEL, "meaning"},
+    "rules": {*_MODEL, "meaning", "lint"},
     "project": {"source", "schema", "cpp", "model", "lint", "rules"},
-    "formats": {"source", "yaml_reader", "formula", "schema", "cpp", "model", "meaning", "lint", "rules"},
-    "lsp": {
-        "source",
-        "yaml_reader",
-        "formula",
-        "schema",
-        "cpp",
-        "model",
-        "meaning",
-        "lint",
-        "rules",
-        "project",
-        "formats",
-        "emit",
-    },
-    "emit": {"source", "yaml_reader", "formula", "schema", "cpp", "model", "meaning"},
+    "formats": _RULES,
+    "lsp": {*_RULES, "project", "formats", "emit"},
+    "emit": {*_MODEL, "meaning"},
     "runtime": {"compiler", "emit"},
-    "compiler": {"source", "yaml_reader", "formula", "schema", "cpp", "model", "lint"},
-    "cli": {
-        "source",
-        "yaml_reader",
-        "formula",
-        "schema",
-        "cpp",
-        "model",
-        "meaning",
-        "lint",
-        "rules",
-        "project",
-        "formats",
-        "compiler",
-        "emit",
-        "runtime",
-        "lsp",
-    },
+    "compiler": {*_MODEL, "lint"},
+    "cli": {*_RULES, "project", "formats", "compiler", "emit", "runtime", "lsp"},
 }
 
 

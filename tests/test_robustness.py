@@ -384,7 +384,7 @@ def test_a_rule_that_crashes_leaves_the_others_alone(bundled_natives: NativeFunc
         return recursion(model)
 
     def attribute(line: KeyedFormula) -> list[Finding]:
-        return [Finding(line.nothing, "never")]  # type: ignore[attr-defined]
+        return [Finding(line.nothing, "never")]  # type: ignore[attr-defined]  # it is to crash
 
     crashing = [
         Rule(f"crash-{target}", "", "", RuleMeta(Severity.INFO), target, check, (), ())

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import Any
 
 # importing them registers the snippets
-from tests.emit.behaviour import composed, dtypes, engine, forward, gradients, in_place, modes  # noqa: F401
+from tests.emit.behaviour import composed, dtypes, engine, forward, gradients, in_place, modes  # noqa: F401  # each registers its snippets
 from tests.emit.behaviour.telling import SHOWN, SNIPPETS, attempt
 
 #: Operators beside those of ``extension_checks``: without a formula in one direction, or with kernels of their own.

@@ -305,14 +305,14 @@ def recorder(outcome: Outcome) -> Any:
     """A mode that takes down the operators that are called; it comes behind the autograd kernels."""
     from torch.utils._python_dispatch import TorchDispatchMode
 
-    class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch gives it no types
         def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             name = function.name().removeprefix("aten::")
             if function.namespace == "aten" and name not in outcome.operators:
                 outcome.operators.append(name)
             return function(*args, **(kwargs or {}))
 
-    return Recorder()  # type: ignore[no-untyped-call]
+    return Recorder()  # type: ignore[no-untyped-call]  # torch gives it no types
 
 
 def foreign_kernels(operators: Iterable[str]) -> list[str]:
@@ -350,7 +350,7 @@ def database() -> list[Any]:
     if "expecttest" not in sys.modules:
         # PyTorch's tests compare texts with it, and samples only have to import it
         try:
-            import expecttest  # noqa: F401
+            import expecttest  # noqa: F401  # is it there?
         except ImportError:
             stand_in: Any = types.ModuleType("expecttest")
             stand_in.TestCase = unittest.TestCase

@@ -21,7 +21,7 @@ from torchgen.packaged.autograd.load_derivatives import load_derivatives
 from torchgen.selective_build.selector import SelectiveBuilder
 
 import derivlint
-from derivlint.compiler.gxx import compile_command, find_toolchain, run, torch_includes
+from derivlint.compiler.gxx import torch_includes
 from derivlint.emit.emission import FORMAT, Mode
 from derivlint.emit.files import MANIFEST
 from derivlint.emit.inplace_or_view import (
@@ -37,11 +37,7 @@ from derivlint.model import Model, build_model
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile
 from tests.emit import view_checks
-
-
-@pytest.fixture(scope="module")
-def model(derivatives_path: Path, installed_natives: NativeFunctions) -> Model:
-    return build_model(SourceFile.read(derivatives_path), installed_natives)
+from tests.emit.compiling import errors
 
 
 @pytest.fixture(scope="module")
@@ -354,19 +350,6 @@ def test_inverses_are_declared_as_torchgen_declares_them(
 # ---- files
 
 
-def compile_errors(files: dict[str, str], main: str, folder: Path, *flags: str) -> list[str]:
-    for name, text in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    command = compile_command(find_toolchain(), "-O0", "-fsyntax-only", *flags, main)
-    command.insert(1, f"-I{folder}")
-    done = run(command, folder)
-    found = [line for line in done.stderr.splitlines() if "error:" in line]
-    assert bool(found) == bool(done.status)
-    return found
-
-
 def test_all_kernels_compile_as_pytorchs_own(
     model: Model, all_kernels: dict[str, InplaceOrViewKernel], inverses: str, tmp_path: Path
 ) -> None:
@@ -384,7 +367,7 @@ def test_all_kernels_compile_as_pytorchs_own(
         "ATen/FunctionalInverses.h": inverses,
         "ADInplaceOrViewType.cpp": head + checks + mark + tail,
     }
-    assert compile_errors(files, "ADInplaceOrViewType.cpp", tmp_path, "-DAT_PER_OPERATOR_HEADERS") == []
+    assert errors(files, "ADInplaceOrViewType.cpp", tmp_path, "-DAT_PER_OPERATOR_HEADERS") == []
 
 
 def test_views_compile_without_the_header_that_is_not_shipped(model: Model, tmp_path: Path) -> None:
@@ -394,12 +377,12 @@ def test_views_compile_without_the_header_that_is_not_shipped(model: Model, tmp_
         "views.h": view_funcs_header(view_funcs(model), "mine"),
         "views.cpp": inplace_or_view_source(chosen, "mine", view_funcs_header="views.h"),
     }
-    assert compile_errors(files, "views.cpp", tmp_path) == []
+    assert errors(files, "views.cpp", tmp_path) == []
 
 
 def test_an_empty_shard_compiles(tmp_path: Path) -> None:
     files = {HEADER: view_funcs_header(()), "empty.cpp": inplace_or_view_source(())}
-    assert compile_errors(files, "empty.cpp", tmp_path) == []
+    assert errors(files, "empty.cpp", tmp_path) == []
 
 
 def test_emission_is_deterministic(
@@ -428,7 +411,7 @@ def test_variable_type_header_declares_what_the_shipped_one_declares(tmp_path: P
     assert len(signatures(own)) == 8
     without_guard = shipped.replace("#pragma once", "")
     files = {"own.h": own, "shipped.h": without_guard, "both.cpp": '#include "own.h"\n#include "shipped.h"\n'}
-    assert compile_errors(files, "both.cpp", tmp_path) == []
+    assert errors(files, "both.cpp", tmp_path) == []
 
 
 # ---- inside PyTorch

@@ -36,11 +36,6 @@ KINDS = words(
 
 
 @pytest.fixture(scope="module")
-def model(derivatives_path: Path, installed_natives: NativeFunctions) -> Model:
-    return build_model(SourceFile.read(derivatives_path), installed_natives)
-
-
-@pytest.fixture(scope="module")
 def all_kernels(model: Model) -> dict[tuple[str, str], Kernel]:
     return {(str(kernel.function.name), kernel.dispatch_key): kernel for kernel in kernels(model)}
 

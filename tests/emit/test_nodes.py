@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from derivlint.compiler.gxx import compile_command, find_toolchain, run, torch_includes
+from derivlint.compiler.gxx import torch_includes
 from derivlint.emit.nodes import Member, MemberKind, NodeClass, node_classes, nodes_header, nodes_source
 from derivlint.emit.template import yaml_name
 from derivlint.model import Model, build_model
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile
+from tests.emit.compiling import errors
 
 NAMESPACE = "derivlint_generated"
 IN_TREE = "torch::autograd::generated"
@@ -51,16 +52,6 @@ SAMPLE = {
     "VarBackward0",
     "WhereBackward0",
 }
-
-
-@pytest.fixture(scope="module")
-def model(derivatives_path: Path, installed_natives: NativeFunctions) -> Model:
-    return build_model(SourceFile.read(derivatives_path), installed_natives)
-
-
-@pytest.fixture(scope="module")
-def classes(model: Model) -> tuple[NodeClass, ...]:
-    return node_classes(model)
 
 
 @pytest.fixture(scope="module")
@@ -222,21 +213,6 @@ def test_a_key_that_names_no_argument_gives_no_gradient(bundled_natives: NativeF
     text = "- name: mul.Tensor(Tensor self, Tensor other) -> Tensor\n  self, othr: f(grad)\n"
     (node,) = source_of(text, bundled_natives)
     assert "f(grad)" not in node.source
-
-
-def errors(sources: dict[str, str], main: str, folder: Path) -> list[str]:
-    """What the compiler refuses in a file, with the place that it gives."""
-    for name, text in sources.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    command = compile_command(find_toolchain(), "-O0", "-fsyntax-only", main)
-    # before the headers of the installed torch
-    command.insert(1, f"-I{folder}")
-    done = run(command, folder)
-    found = [line for line in done.stderr.splitlines() if "error:" in line]
-    assert bool(found) == bool(done.status)
-    return found
 
 
 def test_nodes_compile_and_a_wrong_formula_is_reported_in_the_yaml(

@@ -35,16 +35,6 @@ FILE = "derivatives.yaml"
 
 
 @pytest.fixture(scope="module")
-def model(derivatives_path: Path, installed_natives: NativeFunctions) -> Model:
-    return build_model(SourceFile.read(derivatives_path), installed_natives)
-
-
-@pytest.fixture(scope="module")
-def classes(model: Model) -> tuple[NodeClass, ...]:
-    return node_classes(model)
-
-
-@pytest.fixture(scope="module")
 def torchgen_getters(derivatives_path: Path, native_functions_path: Path, tags_path: Path) -> dict[str, list[str]]:
     """The properties of every class, of those of foreach functions too, in the order that torchgen gives them."""
     cached, _ = load_derivatives(str(derivatives_path), str(native_functions_path), str(tags_path))

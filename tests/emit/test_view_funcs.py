@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from derivlint.compiler.gxx import compile_command, find_toolchain, run, torch_includes
+from derivlint.compiler.gxx import torch_includes
 from derivlint.emit.view_funcs import (
     HEADER,
     SHIPPED_NAMESPACE,
@@ -21,6 +21,7 @@ from derivlint.emit.view_funcs.view_func import view_func
 from derivlint.model import Model, build_model
 from derivlint.schema import NativeFunction, NativeFunctions
 from derivlint.source import SourceFile
+from tests.emit.compiling import errors
 
 #: Class, constructor and data of PyTorch's own header, and of ours.
 _CLASS = re.compile(
@@ -30,11 +31,6 @@ _CLASS = re.compile(
 )
 
 Class = tuple[str, str, str, str, list[str]]
-
-
-@pytest.fixture(scope="module")
-def model(derivatives_path: Path, installed_natives: NativeFunctions) -> Model:
-    return build_model(SourceFile.read(derivatives_path), installed_natives)
 
 
 @pytest.fixture(scope="module")
@@ -149,20 +145,6 @@ def test_emission_is_deterministic(
     again = view_funcs(build_model(SourceFile.read(derivatives_path), installed_natives))
     assert view_funcs_header(again) == view_funcs_header(funcs)
     assert view_funcs_source(again) == view_funcs_source(funcs)
-
-
-def errors(files: dict[str, str], main: str, folder: Path) -> list[str]:
-    """What the compiler refuses in a file, whose headers come before those of the installed torch."""
-    for name, text in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    command = compile_command(find_toolchain(), "-O0", "-fsyntax-only", main)
-    command.insert(1, f"-I{folder}")
-    done = run(command, folder)
-    found = [line for line in done.stderr.splitlines() if "error:" in line]
-    assert bool(found) == bool(done.status)
-    return found
 
 
 #: Every kind of argument that a view could have; what is not kept by the view itself dangles.

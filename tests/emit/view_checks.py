@@ -231,13 +231,13 @@ def _collector(seen: list[object]) -> Callable[[Any], Any]:
     return visit
 
 
-def _text(value: object) -> str:
+def _text(value: Any) -> str:
     if value is None or isinstance(value, bool | int | str | list):
         return str(value)
     if type(value).__name__ == "Tensor":
-        return str(value.tolist())  # type: ignore[attr-defined]
+        return str(value.tolist())
     if type(value).__name__ == "Size":
-        return str(list(value))  # type: ignore[call-overload]
+        return str(list(value))
     return type(value).__name__
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Set
 from typing import Any
 from xml.etree import ElementTree
 
@@ -22,7 +23,7 @@ from tests.formats.reports import CLEAN, FOUND, ODD_MESSAGE, PATH, SOURCE, TEXT,
 ODD_TEXT = st.text(st.sampled_from("a%25:,\n\r\"'<&>]\t\x00\x1b\ufffe\ud800é😀\u2028[]()"), max_size=15)
 
 
-def keys(value: dict[str, Any], required: set[str], optional: set[str] = frozenset()) -> None:  # type: ignore[assignment]
+def keys(value: dict[str, Any], required: set[str], optional: Set[str] = frozenset()) -> None:
     """Refuse an object that lacks a key or has one that nobody reads."""
     assert required <= value.keys()
     assert value.keys() <= required | optional
@@ -248,7 +249,7 @@ def apply_rdjson(text: str, edit: dict[str, Any]) -> str:
     return result
 
 
-def check_rdjson(item: dict[str, Any], more: set[str] = frozenset()) -> None:  # type: ignore[assignment]
+def check_rdjson(item: dict[str, Any], more: Set[str] = frozenset()) -> None:
     keys(item, {"message", "location", "severity", "code"} | more, {"suggestions", "related_locations"})
     assert item["severity"] in ("ERROR", "WARNING", "INFO")
     keys(item["code"], {"value", "url"})

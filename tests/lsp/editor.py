@@ -120,7 +120,7 @@ class Editor:
                 watchers = (
                     item.register_options["watchers"]
                     if isinstance(item.register_options, dict)
-                    else item.register_options.watchers  # type: ignore[union-attr]
+                    else item.register_options.watchers  # type: ignore[union-attr]  # registered by us, with options
                 )
                 self.registered += [
                     watcher["globPattern"] if isinstance(watcher, dict) else watcher.glob_pattern
@@ -160,7 +160,7 @@ class Editor:
             await asyncio.wait_for(process.wait(), PATIENCE)
         elif process.returncode is None:
             process.kill()
-        await self.client.stop()  # type: ignore[no-untyped-call]
+        await self.client.stop()  # type: ignore[no-untyped-call]  # pygls gives it no types
 
     @property
     def process(self) -> asyncio.subprocess.Process:

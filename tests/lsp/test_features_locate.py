@@ -95,7 +95,8 @@ def test_each_name_of_a_key_has_its_place() -> None:
 
 
 def test_two_equal_returns_are_told_apart() -> None:
-    text = "- name: native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor, Tensor, Tensor)\n  input: grad\n"  # noqa: E501
+    arguments = "Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps"
+    text = f"- name: native_layer_norm({arguments}) -> (Tensor, Tensor, Tensor)\n  input: grad\n"
     analysis, offset = at(text, "(Tensor, Ten§sor, Tensor)")
     found = locate(analysis, offset)
     assert isinstance(found, AtSchema)

@@ -257,7 +257,7 @@ def test_the_server_talks_over_a_port_too(tmp_path: Path) -> None:
         assert result.server_info.name == "derivlint"
         await client.shutdown_async(None)
         client.exit(None)
-        await client.stop()  # type: ignore[no-untyped-call]
+        await client.stop()  # type: ignore[no-untyped-call]  # pygls gives it no types
 
     server = subprocess.Popen([sys.executable, "-m", "derivlint", "lsp", "--tcp", str(port)])
     try:

@@ -129,7 +129,7 @@ def test_what_an_edit_leaves_alone_is_the_same_text(new: str, start: int, length
 def test_places_of_an_earlier_text_are_found_in_a_later_one(before: str, after: str) -> None:
     source = SourceFile("f", after)
     analysis = _Known(SourceFile("f", before))
-    view = View.of(source, analysis)  # type: ignore[arg-type]
+    view = View.of(source, analysis)  # type: ignore[arg-type]  # only its text counts
     for offset in range(len(after) + 1):
         assert 0 <= view.inward(offset) <= len(before)
         if offset < view.start or offset > view.end:
@@ -231,7 +231,8 @@ def parts(project: Project, before: str, after: str) -> tuple[list[str], list[st
     part = check_edit(source, project, base)
     assert part is not None
     whole = check_whole(source, project)
-    return tuple([f"{item.span.start} {item.rule}" for item in found.shown] for found in (part, whole))  # type: ignore[return-value]
+    in_part, in_whole = ([f"{item.span.start} {item.rule}" for item in found.shown] for found in (part, whole))
+    return in_part, in_whole
 
 
 @pytest.mark.parametrize(

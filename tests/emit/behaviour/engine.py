@@ -246,7 +246,7 @@ def checkpoints(torch: Any) -> Any:
 
 @snippet
 def custom_function(torch: Any) -> Any:
-    class Double(torch.autograd.Function):  # type: ignore[misc]
+    class Double(torch.autograd.Function):  # type: ignore[misc]  # torch is given as Any
         @staticmethod
         def forward(ctx: Any, x: Any) -> Any:
             ctx.save_for_backward(x)

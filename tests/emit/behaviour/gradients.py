@@ -22,7 +22,7 @@ def unused_inputs(torch: Any) -> Any:
 
 @snippet
 def undefined_gradients_come_in(torch: Any) -> Any:
-    class Nothing(torch.autograd.Function):  # type: ignore[misc]
+    class Nothing(torch.autograd.Function):  # type: ignore[misc]  # torch is given as Any
         @staticmethod
         def forward(ctx: Any, x: Any) -> Any:
             ctx.set_materialize_grads(False)

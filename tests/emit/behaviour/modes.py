@@ -87,7 +87,7 @@ def traced_graphs(torch: Any) -> Any:
 def subclasses(torch: Any) -> Any:
     called: list[str] = []
 
-    class Logged(torch.Tensor):  # type: ignore[misc]
+    class Logged(torch.Tensor):  # type: ignore[misc]  # torch is given as Any
         @staticmethod
         def __new__(cls: Any, inner: Any) -> Any:
             made = torch.Tensor._make_wrapper_subclass(
