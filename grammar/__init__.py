@@ -1,4 +1,4 @@
-"""The Lark grammars of derivlint, as text: they are read through :func:`grammar_text`."""
+"""The Lark grammars of derivlint, as text, and the parser's tables that Lark makes of them."""
 
 from pathlib import Path
 
@@ -7,3 +7,16 @@ def grammar_text(name: str) -> str:
     """The text of the grammar called ``name``, such as ``"formula"`` for ``formula.lark``."""
     # pathlib rather than importlib.resources, whose import costs more than reading the file
     return Path(__file__).with_name(f"{name}.lark").read_text(encoding="utf-8")
+
+
+def table_path(name: str) -> Path:
+    """Where the table of the grammar called ``name`` is kept; ``derivlint dev table`` writes it."""
+    return Path(__file__).with_name(f"{name}.table.json")
+
+
+def table_text(name: str) -> str | None:
+    """The table of the grammar called ``name`` as JSON, or None where there is none that can be read."""
+    try:
+        return table_path(name).read_text(encoding="utf-8")
+    except OSError:
+        return None

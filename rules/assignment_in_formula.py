@@ -36,7 +36,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from derivlint.formula import Binary, walk
+from derivlint.formula import Binary
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.edits import formula_fix
 from derivlint.lint.wording import quoted
@@ -91,10 +91,9 @@ INVALID = (
 
 def check(line: KeyedFormula) -> Iterator[Finding]:
     """Find the assignments in a formula."""
-    tree = line.formula.tree
-    if tree is None or not line.is_expression:
+    if not line.is_expression:
         return
-    for node in walk(tree):
+    for node in line.formula.nodes:
         if isinstance(node, Binary) and node.op in ASSIGNMENTS:
             end = node.op_start + len(node.op)
             other = "==" if node.op == "=" else node.op.removesuffix("=")

@@ -38,7 +38,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from derivlint.formula import Binary, walk
+from derivlint.formula import Binary
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.wording import quoted
 from derivlint.model import KeyedFormula
@@ -83,11 +83,10 @@ OPERATORS = frozenset({"||", "&&", "-", "/", "<", ">"})
 
 def check(line: KeyedFormula) -> Iterator[Finding]:
     """Find the operators with the same expression on both sides."""
-    tree = line.formula.tree
-    if tree is None or not line.is_expression:
+    if not line.is_expression:
         return
     text = line.formula.text
-    for node in walk(tree):
+    for node in line.formula.nodes:
         if isinstance(node, Binary) and node.op in OPERATORS:
             left, right = ("".join(text[side.start : side.end].split()) for side in (node.left, node.right))
             if left == right:

@@ -30,9 +30,9 @@ ALLOWED: dict[str, set[str]] = {
     "formats": _RULES,
     "lsp": {*_RULES, "project", "formats", "emit"},
     "emit": {*_MODEL, "meaning"},
-    "runtime": {"compiler", "emit"},
+    "runtime": {"source", "compiler", "emit"},
     "compiler": {*_MODEL, "lint"},
-    "cli": {*_RULES, "project", "formats", "compiler", "emit", "runtime", "lsp"},
+    "cli": {*_RULES, "grammar", "project", "formats", "compiler", "emit", "runtime", "lsp"},
 }
 
 

@@ -11,7 +11,6 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import FrameType
 
 import pytest
 from click.testing import CliRunner
@@ -31,6 +30,7 @@ from derivlint.project.settings.reading import OWN_FILE, read_document, read_set
 from derivlint.rules import load_rules
 from derivlint.schema import NativeFunctions, SchemaError, parse_schema
 from derivlint.source import SourceFile, Span
+from tests.counting import calls_of
 
 ENTRY = "- name: sin(Tensor self) -> Tensor\n  self: "
 #: The same examples in every run, and no limit for one of them: the machines of CI are slow at times.
@@ -235,35 +235,20 @@ GROWING: dict[str, Callable[[int], str]] = {
 }
 
 
-def calls_of(function: Callable[[], CheckedFile]) -> int:
-    """How many functions, of Python and of C, are called until it is done; the same on every machine."""
-    count = 0
-
-    def profile(frame: FrameType, event: str, argument: object) -> None:
-        nonlocal count
-        count += event in ("call", "c_call")
-
-    sys.setprofile(profile)
-    try:
-        checked = function()
-    finally:
-        sys.setprofile(None)
-    assert checked.crashes == 0
-    return count
-
-
 @pytest.mark.parametrize("name", GROWING)
 def test_work_grows_with_the_text_and_not_faster(bundled_natives: NativeFunctions, name: str) -> None:
     """Four times the text takes about four times as many calls; with its square it would be sixteen."""
     rules = Settings().selected(load_rules())
+    checks: list[CheckedFile] = []
 
     def calls(size: int) -> int:
         source = SourceFile("derivatives.yaml", GROWING[name](size))
-        return calls_of(lambda: check_source(source, bundled_natives, Settings(), rules))
+        return calls_of(lambda: checks.append(check_source(source, bundled_natives, Settings(), rules)))
 
     # then whatever is done only once is done; a text that was read before is known, so that it has to be another
     calls(2)
     once, four = calls(1), calls(4)
+    assert [checked.crashes for checked in checks] == [0, 0, 0]
     # few calls say nothing of how they grow
     assert four < 7 * max(once, 20_000), f"{once:,} calls for the text, {four:,} for four times of it"
 

@@ -120,6 +120,17 @@ def test_several_files_are_shown_one_after_the_other(run: Run, here: Path) -> No
     assert "derivatives-b.yaml" in lines
 
 
+def test_excluded_files_are_left_out(run: Run, here: Path) -> None:
+    """A folder is searched for what a check would read; a file that is named is read."""
+    (here / "derivatives.yaml").write_text(SIN)
+    (here / "derivatives_old.yaml").write_text(COS)
+    (here / "derivlint.toml").write_text('exclude = ["*_old.yaml"]\n')
+    assert json.loads(run("coverage", "--output-format", "json", ".").out)["files"][0]["path"] == "derivatives.yaml"
+    assert run("model", ".").out == run("model", "derivatives.yaml").out
+    assert run("emit", "cpp", ".", "--out", "ext", "--ops", "sin").status == 0
+    assert '"cos"' in run("model", "derivatives_old.yaml").out
+
+
 def test_json_has_the_documented_shape(run: Run, file: Path) -> None:
     document = json.loads(run("coverage", "derivatives.yaml", "--output-format", "json", "--ops", "hardsigmoid").out)
     reason = {

@@ -76,6 +76,13 @@ def test_a_file_with_errors_is_refused(run: Run, here: Path, derivatives: Path) 
     assert run("emit", "cpp", "--out", "other", "--force").status == 0
 
 
+def test_an_error_that_a_comment_silences_is_none(run: Run, here: Path, derivatives: Path) -> None:
+    """What a check would not show does not keep the file from being written."""
+    derivatives.write_text(WRONG.replace("- name", "# derivlint: ignore[undefined-member] of my fork\n- name", 1) + COS)
+    assert run("check").status == 0
+    assert run("emit", "cpp", "--out", "ext").status == 0
+
+
 def test_errors_of_other_operators_do_not_matter(run: Run, here: Path, derivatives: Path) -> None:
     """What is wrong with an operator that is not emitted is nobody's business; what is wrong with the file is."""
     derivatives.write_text(WRONG + COS)

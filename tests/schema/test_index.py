@@ -28,7 +28,7 @@ MAX_INDEX_BYTES = 450_000
 
 
 def facts(natives: NativeFunctions) -> list[dict[str, object]]:
-    hidden = {"source": None, "schema": None, "_dispatch_keys": None, "is_view_op": None}
+    hidden = {"source": None, "schema": None, "schema_text": None, "_dispatch_keys": None, "is_view_op": None}
     return [vars(f) | hidden for f in natives.written]
 
 

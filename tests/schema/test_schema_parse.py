@@ -22,7 +22,7 @@ from derivlint.schema import (
     parse_type,
 )
 from derivlint.schema.grammar_parser import parse_with_grammar
-from derivlint.schema.parser import MAX_LENGTH
+from derivlint.schema.parser import MAX_LENGTH, is_canonical
 from derivlint.source import Span
 
 TENSOR = BaseType("Tensor")
@@ -339,6 +339,20 @@ def test_schemas_print_back_and_both_readers_agree(text: str) -> None:
     assert grammar.name == schema.name
     assert places(grammar) == places(schema)
     assert schema.signature_key == str(schema.signature())
+    assert schema.signature_key_no_defaults == str(schema.signature(strip_default=True))
+
+
+@settings(max_examples=300)
+@given(schemas(), st.data())
+def test_what_is_canonical_at_a_look_is_a_schema_that_prints_as_it_is_written(text: str, data: st.DataObject) -> None:
+    # what divides arguments may stand in a string
+    assert is_canonical(text) or "'" in text or '"' in text
+    place = data.draw(st.integers(0, len(text)))
+    changed = text[:place] + data.draw(SCHEMA_CHARACTERS) + text[place + data.draw(st.integers(0, 9)) :]
+    if is_canonical(changed):
+        schema = parse_schema(changed)
+        assert str(FunctionSchema(schema.name, schema.arguments, schema.returns)) == str(schema) == changed
+        assert parse_with_grammar(changed).arguments == schema.arguments
 
 
 @given(schemas(), st.data())

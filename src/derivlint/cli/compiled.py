@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import PurePath
 
 from derivlint.compiler.diagnostics import COMPILER_ERROR, is_made_of
 from derivlint.lint import Confidence, Diagnostic, Severity
 from derivlint.model import KeyedFormula, Model
 from derivlint.source import Span
+from derivlint.source.records import dataclass
 
 #: clang and g++ write the same form.
 _MESSAGE = re.compile(r"^(?P<file>[^:\n]+):(?P<line>\d+):(?:\d+:)? +(?:fatal )?error: (?P<text>.*)$")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from derivlint.cli.exits import tell
@@ -13,6 +12,7 @@ from derivlint.project.errors import InputError
 from derivlint.project.files import STDIN, derivatives_files, folder_of
 from derivlint.project.operators import operators_for
 from derivlint.project.settings import ConfigurationError, Settings, SettingsOfFiles
+from derivlint.source.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from functools import cache
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from derivlint.cli.loading import load_models
 from derivlint.cli.options import rule_names, source_options
 from derivlint.cli.terminal import wants_color, write, write_lines
 from derivlint.lint.wording import did_you_mean
 from derivlint.project.errors import InputError
-from derivlint.project.files import derivatives_files, folder_of, read_source
-from derivlint.project.operators import load_operators, operators_for
-from derivlint.project.settings import SettingsOfFiles
-from derivlint.source import SourceError
 
 if TYPE_CHECKING:
     from derivlint.meaning.differentiability_coverage import Coverage, CoverageOfModel
@@ -39,17 +34,13 @@ ASPECTS = ("backward", "forward", "double-backward", "forward-over-reverse", "co
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True)
 def coverage(
     paths: tuple[str, ...],
-    native_functions: tuple[Path, ...],
-    tags: Path | None,
-    headers: tuple[Path, ...],
-    torch: str | None,
-    config: tuple[str, ...],
     no_config: bool,
     stdin_filename: str | None,
     missing: tuple[str, ...],
     ops: tuple[str, ...],
     output_format: str,
     color: str,
+    **given: Any,
 ) -> None:
     """Say which operators have which derivatives, and what follows.
 
@@ -61,22 +52,11 @@ def coverage(
     """
     from derivlint.formats.coverage_json import CoverageReport, render_coverage_json
     from derivlint.formats.coverage_text import coverage_lines, coverage_markdown
-    from derivlint.project.check import model_of
 
-    lookup = SettingsOfFiles(
-        no_config, config, native_functions=native_functions, tags=tags, torch=torch, headers=headers
-    )
-    load = cache(load_operators)
-    reports = []
-    for path in derivatives_files(paths, lookup.of_folder(Path.cwd())):
-        try:
-            source = read_source(path, stdin_filename)
-        except SourceError as error:
-            raise InputError(str(error)) from error
-        folder = folder_of(path, stdin_filename)
-        settings = lookup.of_folder(folder)
-        model = model_of(source, load(operators_for(folder, settings)).natives, settings)
-        reports.append(CoverageReport(source, tuple(_rows(model, ops, missing))))
+    reports = [
+        CoverageReport(loaded.source, tuple(_rows(loaded.model, ops, missing)))
+        for loaded in load_models(paths, stdin_filename, no_config, **given)
+    ]
     if output_format == "json":
         write(render_coverage_json(reports), utf8=True)
         return

@@ -96,6 +96,17 @@ def dev() -> None:
     """Work on derivlint itself."""
 
 
+@dev.command()
+def table() -> None:
+    """Write the parser's table of grammar/formula.lark, as Lark makes it."""
+    from derivlint.formula.builder import TreeBuilder
+    from derivlint.formula.grammar_tables import describe, table_json
+    from derivlint.grammar import grammar_text, table_path
+
+    made = table_json(describe(grammar_text("formula"), TreeBuilder()))
+    write_atomically(table_path("formula"), made.encode())
+
+
 @dev.command("new-rule", short_help="Begin a rule.")
 @click.argument("name")
 @click.option(

@@ -4,79 +4,25 @@ from __future__ import annotations
 
 import re
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from derivlint.cli.exits import CLEAN, FINDINGS, tell
+from derivlint.cli.loading import errors_of, known_operators, load_model, print_findings
 from derivlint.cli.options import EXISTING, rule_names, source_options
-from derivlint.cli.terminal import show_progress, terminal_width, wants_color, write, write_lines
-from derivlint.lint.wording import counted, did_you_mean
+from derivlint.cli.terminal import show_progress, write
+from derivlint.lint.wording import counted
 from derivlint.project.errors import InputError
-from derivlint.project.files import derivatives_files, folder_of, read_source
-from derivlint.project.operators import load_operators, operators_for, problem_text
-from derivlint.project.settings import Settings, SettingsOfFiles
-from derivlint.source import SourceError
 
 if TYPE_CHECKING:
     from derivlint.emit.emission import Emission, Helpers
-    from derivlint.lint import Diagnostic
     from derivlint.model import Model
 
-ALL = "all"
 IN_TREE_NAMESPACE = "torch::autograd::generated"
 DEFAULT_NAMESPACE = "derivlint_generated"
 _NAMESPACE = re.compile(r"[A-Za-z_]\w*(?:::[A-Za-z_]\w*)*")
-
-
-@dataclass(frozen=True, slots=True)
-class Loaded:
-    """A model with the settings that hold for its file."""
-
-    model: Model
-    settings: Settings
-
-
-def load_model(paths: tuple[str, ...], stdin_filename: str | None, no_config: bool, **given: Any) -> Loaded:
-    """The model of the one derivatives file that the arguments name.
-
-    Raises:
-        InputError: there are several or none, or it or its operators cannot be read.
-    """
-    from derivlint.project.check import model_of
-
-    lookup = SettingsOfFiles(no_config, **given)
-    files = derivatives_files(paths, lookup.of_folder(Path.cwd()))
-    if len(files) != 1:
-        raise InputError(f"one derivatives file is wanted, and there are {len(files)}")
-    try:
-        source = read_source(files[0], stdin_filename)
-    except SourceError as error:
-        raise InputError(str(error)) from error
-    folder = folder_of(files[0], stdin_filename)
-    settings = lookup.of_folder(folder)
-    natives = load_operators(operators_for(folder, settings)).natives
-    if natives.problems:
-        raise InputError(problem_text(natives.problems[0]))
-    return Loaded(model_of(source, natives, settings), settings)
-
-
-def known_operators(model: Model, names: tuple[str, ...]) -> tuple[str, ...] | None:
-    """The names of operators, None for all of them.
-
-    Raises:
-        InputError: there is no operator of a name.
-    """
-    if not names or ALL in names:
-        return None
-    for name in names:
-        known = model.natives.operator(name) if "." in name else model.natives.named(name)
-        if not known and not model.natives.with_base(name):
-            question = did_you_mean(name, model.natives.operator_names())
-            raise InputError(f'no operator "{name}"' + (f"; {question}" if question else ""))
-    return names
 
 
 @click.group(short_help="Write the C++ that a derivatives file becomes.")
@@ -150,9 +96,9 @@ def cpp(
     loaded = load_model(paths, stdin_filename, no_config, ignore=ignore, **given)
     model = loaded.model
     operators = known_operators(model, ops)
-    errors = [] if force else _errors(loaded, operators)
+    errors = [] if force else errors_of(loaded, operators)
     if errors:
-        _print(model, errors, color)
+        print_findings(model, errors, color)
         tell(f"nothing is written: {counted(len(errors), 'error')}; --ignore leaves out rules, --force goes on")
         exit_with(FINDINGS)
     try:
@@ -200,19 +146,6 @@ def _helpers(path: Path | None, in_tree: bool) -> Helpers | None:
     return Helpers.read(path)
 
 
-def _errors(loaded: Loaded, operators: tuple[str, ...] | None) -> list[Diagnostic]:
-    """What derivlint check would call an error, of the file as a whole or of entries that the code is made from."""
-    from derivlint.emit.selection import entries_of
-    from derivlint.lint import Severity, run_rules
-    from derivlint.rules import load_rules
-
-    found = run_rules(loaded.model, loaded.settings.selected(load_rules())).diagnostics
-    found = loaded.settings.judged(found, loaded.model.source.path)
-    errors = [item for item in found if item.severity is Severity.ERROR and loaded.settings.shows(item)]
-    concerned = {None, *(entry.operator for entry in entries_of(loaded.model, operators))}
-    return errors if operators is None else [item for item in errors if item.entry in concerned]
-
-
 def _left_out(model: Model) -> dict[str, str]:
     """The operators whose formulas call functions that cannot be called from outside of PyTorch's library.
 
@@ -248,14 +181,6 @@ def _report(emitted: Emission, written: int, out: Path) -> None:
     )
 
 
-def _print(model: Model, found: list[Diagnostic], color: str) -> None:
-    from derivlint.formats import Report
-    from derivlint.formats.text import render_text
-
-    report = Report(tuple(sorted(found)), {model.source.path: model.source}, model.n_entries, model.n_formulas)
-    write_lines(render_text(report, terminal_width(), False), wants_color(color))
-
-
 def _compile_check(model: Model, out: Path, compiler: str | None, color: str) -> None:
     """Report what the compiler refuses: in formulas at their places, elsewhere as it is."""
     from derivlint.cli.compiled import messages_of
@@ -268,7 +193,7 @@ def _compile_check(model: Model, out: Path, compiler: str | None, color: str) ->
     finally:
         show_progress("")
     found = messages_of(model, [item.output for item in refused])
-    _print(model, found.diagnostics, color)
+    print_findings(model, found.diagnostics, color)
     for line in found.others:
         tell(line)
     if refused and not found.diagnostics and not found.others:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import wraps
 from typing import Any
 
 import click
 
 from derivlint.project.errors import InputError
+from derivlint.source.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

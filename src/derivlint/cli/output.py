@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
@@ -19,6 +19,7 @@ from derivlint.formats.places import repository_root
 from derivlint.formats.registry import FORMATS
 from derivlint.project.errors import InputError
 from derivlint.source import replace_file
+from derivlint.source.records import dataclass
 
 #: The format that is wanted where the command line names none.
 FORMAT_VARIABLE = "DERIVLINT_OUTPUT_FORMAT"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from derivlint.cli.emit import known_operators, load_model
+from derivlint.cli.loading import known_operators, load_model
 from derivlint.cli.options import source_options
 from derivlint.cli.terminal import write
 from derivlint.project.errors import InputError

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import click
 
 from derivlint.project.errors import InputError
+from derivlint.source.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

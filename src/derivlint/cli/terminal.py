@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import shutil
 import sys
 from collections.abc import Iterable
 
@@ -32,7 +31,12 @@ def is_terminal() -> bool:
 
 def terminal_width() -> int:
     """The columns of the terminal; 120 where there is none."""
-    return shutil.get_terminal_size((120, 24)).columns if is_terminal() else 120
+    if not is_terminal():
+        return 120
+    # shutil imports every kind of compression
+    import shutil
+
+    return shutil.get_terminal_size((120, 24)).columns
 
 
 def wants_links() -> bool:

@@ -10,7 +10,7 @@ from derivlint.compiler.judge import Refusal, refusals
 from derivlint.lint import Confidence, Diagnostic, Severity
 from derivlint.model import KeyedFormula, Model
 from derivlint.model.consequences import is_checkable
-from derivlint.model.evaluation import Origin, evaluations
+from derivlint.model.evaluation import Origin
 from derivlint.source import Span
 
 #: The name under which findings of the compiler are reported.
@@ -40,7 +40,7 @@ def compiler_diagnostics(
     found = [
         evaluation
         for entry in model.entries
-        for evaluation in evaluations(entry, model.differentiabilities(entry))
+        for evaluation in model.evaluations(entry)
         if is_checkable(evaluation.line)
     ]
     first: dict[KeyedFormula, Refusal] = {}

@@ -11,9 +11,10 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+
+from derivlint.source.records import dataclass
 
 DEFAULT_COMPILER = "g++"
 #: The language and the warnings that PyTorch is built with; follows its CMakeLists.txt and cmake/public/utils.cmake.

@@ -6,12 +6,12 @@ import re
 import tempfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 
 from derivlint.compiler.gxx import Compiler, CompilerError, Toolchain, compile_command, first_error, run
 from derivlint.compiler.unit import CONSUMER, FORMULA, is_backward, source_of
 from derivlint.model.evaluation import Evaluation
+from derivlint.source.records import dataclass
 
 #: A template that breaks is reported where it is used first; other uses show when that one is gone.
 ROUNDS = 4

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from derivlint.compiler.gxx import Toolchain, run_program
 from derivlint.compiler.narrowing import admit_narrowing
 from derivlint.compiler.relation_types import relation_types
+from derivlint.source.records import dataclass
 
 FORMAT = 1
 BINARY = ("+", "-", "*", "/", "%", "==", "!=", "<", ">", "<=", ">=", "&", "|", "^", "<<", ">>")

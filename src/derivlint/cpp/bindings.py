@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from derivlint.cpp.types import value_type
 from derivlint.schema import Argument, NativeFunction, TensorOptionsArguments
+from derivlint.source.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,6 @@ Follows the templates of gen_autograd_functions.py and gen_variable_type.py.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ from derivlint.cpp.conversion import IMPOSSIBLE, template_of
 from derivlint.cpp.operators import common_type
 from derivlint.cpp.problem import TypeProblemKind
 from derivlint.cpp.value import BRACES, TEMPORARY, TENSOR, UNKNOWN, VOID, Value
+from derivlint.source.records import dataclass
 
 if TYPE_CHECKING:
     from derivlint.cpp.inference import Inference

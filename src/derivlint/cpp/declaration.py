@@ -7,8 +7,10 @@ defaults. Bodies, values of defaults, access of members that are not public and 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
+
+from derivlint.source.records import dataclass
 
 #: The type of a result that the declaration does not tell.
 AUTO = "auto"

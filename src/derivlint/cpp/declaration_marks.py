@@ -6,11 +6,12 @@ expressions are gone opens template arguments.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from derivlint.cpp.declaration_syntax import MACRO_LIKE, SPECIAL
 from derivlint.cpp.declaration_tokens import Tokens
 from derivlint.formula.vocabulary import Token, words
+from derivlint.source.records import dataclass
 
 #: Words with an argument in parentheses, or without, that say nothing of types.
 _ATTRIBUTES = frozenset({"__attribute__", "__declspec", "alignas", "noexcept", "throw", "_Alignas"})

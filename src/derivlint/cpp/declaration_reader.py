@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from derivlint.cpp.canonical import canonical_type
@@ -23,6 +22,7 @@ from derivlint.cpp.declaration_syntax import (
     Variables,
 )
 from derivlint.formula.vocabulary import Token
+from derivlint.source.records import dataclass
 
 
 @dataclass(slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 
 from derivlint.cpp.canonical import MAX_LENGTH, canonical_type
@@ -18,6 +18,7 @@ from derivlint.cpp.declaration import (
     unknown_function,
     without_repetitions,
 )
+from derivlint.source.records import dataclass
 
 #: Aliases of aliases are followed this far.
 _MAX_DEPTH = 20

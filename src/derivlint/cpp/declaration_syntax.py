@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from derivlint.cpp.declaration import Parameter
 from derivlint.formula.vocabulary import Token
+from derivlint.source.records import dataclass
 
 #: What a name is that has several segments, that ends with template arguments, or that is an operator.
 QUALIFIED, TEMPLATE_ID, SPECIAL = "QUALIFIED", "TEMPLATE_ID", "SPECIAL"

@@ -6,7 +6,6 @@ One that the grammar cannot read leaves its name behind, and never stops the oth
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from derivlint.cpp.declaration import Declarations
@@ -16,6 +15,7 @@ from derivlint.cpp.declaration_reader import Reader, Scope
 from derivlint.cpp.declaration_tokens import Tokens
 from derivlint.formula.vocabulary import Token
 from derivlint.source import Span
+from derivlint.source.records import dataclass
 
 
 class HeaderProblem(NamedTuple):

@@ -7,9 +7,11 @@ known of it more closely stands in declarations.
 from __future__ import annotations
 
 import json
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
 from typing import Any
+
+from derivlint.source.lazy import cached_property
 
 _DATA = Path(__file__).parent / "data"
 

@@ -7,8 +7,6 @@ exist without a declaration that can be read is unknown: it may be called with a
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 from derivlint.cpp.canonical import canonical_type
@@ -19,6 +17,8 @@ from derivlint.cpp.nearby import Neighbours, is_one_slip
 from derivlint.cpp.operator_signatures import OperatorSignatures
 from derivlint.cpp.relations import Relations
 from derivlint.cpp.value import TENSOR
+from derivlint.source.lazy import cached_property
+from derivlint.source.records import dataclass
 
 HELPERS = "torch::autograd::generated::details"
 ATEN = "at"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
 from derivlint.cpp.library import INCLUDED, NOTHING, Found, Library
+from derivlint.source.records import dataclass
 
 if TYPE_CHECKING:
     from derivlint.cpp.scope import Scope

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cached_property
+
+from derivlint.source.lazy import cached_property
 
 #: Shorter names have too many neighbours.
 SHORTEST = 4

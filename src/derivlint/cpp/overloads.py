@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
 
 from derivlint.cpp.conversion import IMPOSSIBLE, UNSURE, Conversions, template_of
 from derivlint.cpp.declaration import Function
 from derivlint.cpp.library import instantiated
 from derivlint.cpp.value import BRACES, NULL_OPTION, UNKNOWN, Value
+from derivlint.source.records import dataclass
 
 
 class Outcome(Enum):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from derivlint.emit.nodes import node_classes
 from derivlint.emit.release import release_of
 from derivlint.emit.template import yaml_name
 from derivlint.model import Model
+from derivlint.source.records import dataclass
 
 #: Names the form of the manifest.
 FORMAT = 1

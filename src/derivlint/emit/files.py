@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from derivlint.source import replace_file
+from derivlint.source.records import dataclass
 
 #: The file that names the others, in the folder.
 MANIFEST = "derivlint.json"

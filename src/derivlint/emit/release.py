@@ -8,10 +8,11 @@ read off the headers that the wheels of these releases ship.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 
 from derivlint.emit.template import load
+from derivlint.source.records import dataclass
 
 INTRUSIVE = "c10::intrusive_ptr"
 SHARED = "std::shared_ptr"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from derivlint.meaning.differentiability import Answer, Reason, Verdict, Way
 from derivlint.meaning.differentiability_coverage import Aspect, Coverage
 from derivlint.source import SourceFile
+from derivlint.source.records import dataclass
 
 VERSION = 1
 Json = dict[str, Any]

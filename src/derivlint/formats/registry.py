@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
 from derivlint.formats.report import Report
+from derivlint.source.records import dataclass
 
 if TYPE_CHECKING:
     from derivlint.formats.styles import Line

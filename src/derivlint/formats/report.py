@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from derivlint.lint import Diagnostic, Severity
 from derivlint.source import SourceFile
+from derivlint.source.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

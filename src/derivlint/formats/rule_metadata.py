@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from derivlint.formats.links import rule_url
 from derivlint.formats.rule_page import rule_page, rule_sections
 from derivlint.lint import Confidence, Severity
+from derivlint.source.records import dataclass
 
 #: The longest short text that code scanning takes.
 MAX_TEXT = 1024

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from derivlint.lint import Severity
+from derivlint.source.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,9 @@ with that one bit and the open brackets says what a person would say: "missing o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from derivlint.formula.problem import SyntaxProblem
 from derivlint.formula.vocabulary import KEYWORD, SEMICOLON, Token
+from derivlint.source.records import dataclass
 
 _OPERATORS = frozenset({"BOTH", "BINARY", "PREFIX", "STEP"})
 _LITERALS = frozenset({"NUMBER", "STRING", "CHAR", "LAMBDA"})

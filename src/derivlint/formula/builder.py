@@ -111,7 +111,8 @@ class TreeBuilder:
         return Char(token.start, token.end, token.text)
 
     def string(self, children: list[Any]) -> String:  # noqa: D102
-        return String(children[0].start, children[-1].end, " ".join(token.text for token in children))
+        tokens: list[Token] = children[0]
+        return String(tokens[0].start, tokens[-1].end, " ".join(token.text for token in tokens))
 
     def construct_simple(self, children: list[Any]) -> Construct:  # noqa: D102
         token, braces = children
@@ -182,6 +183,11 @@ class TreeBuilder:
         items.append(children[2])
         return items
 
+    def list_next(self, children: list[Any]) -> list[Any]:  # noqa: D102
+        items: list[Any] = children[0]
+        items.append(children[1])
+        return items
+
     # ---- names
 
     def qualified_global(self, children: list[Any]) -> Qualified:  # noqa: D102
@@ -218,8 +224,3 @@ class TreeBuilder:
     def type_token(self, children: list[Any]) -> Token:  # noqa: D102
         token: Token = children[0]
         return token
-
-    def type_more(self, children: list[Any]) -> TypeItems:  # noqa: D102
-        items: TypeItems = children[0]
-        items.append(children[1])
-        return items

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from derivlint.formula.lambdas import LambdaInfo
-from derivlint.formula.nodes import Expr, Lambda, Name, Node, TypeName
+from derivlint.formula.nodes import Expr, Lambda, Name, Node, TypeName, walk
 from derivlint.formula.problem import SyntaxProblem
 from derivlint.formula.vocabulary import Token
 from derivlint.formula.words import Word, find_words
@@ -20,7 +20,7 @@ class Formula:
         text: the source text.
     """
 
-    __slots__ = ("_lambdas", "_names", "_parse", "_problems", "_tokens", "_tree", "_words", "text")
+    __slots__ = ("_lambdas", "_names", "_nodes", "_parse", "_problems", "_tokens", "_tree", "_words", "text")
 
     def __init__(
         self,
@@ -37,6 +37,7 @@ class Formula:
         self._lambdas = lambdas
         self._words: tuple[Word, ...] | None = None
         self._names: tuple[Name, ...] | None = None
+        self._nodes: tuple[Node, ...] | None = None
 
     def _parsed(self) -> None:
         if self._parse is not None:
@@ -69,6 +70,13 @@ class Formula:
             # nothing else asks for the tokens, and they are most of what a formula holds
             self._tokens, self._lambdas = [], []
         return self._words
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """Every node of the tree, parents first, in source order; nothing where there is no tree."""
+        if self._nodes is None:
+            self._nodes = () if self.tree is None else tuple(walk(self.tree))
+        return self._nodes
 
     @property
     def names(self) -> tuple[Name, ...]:

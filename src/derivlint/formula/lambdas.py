@@ -6,10 +6,11 @@ and the closing ``; }``. A body of any other statements is one token: its words 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from derivlint.formula.nodes import LambdaParam
 from derivlint.formula.vocabulary import KEYWORD, SEMICOLON, Token
+from derivlint.source.records import dataclass
 
 _ENDS_OPERAND = frozenset({"IDENT", "NUMBER", "STRING", "CHAR", "RPAR", "RSQB", "RBRACE", "TEMPLATE_CLOSE", "STEP"})
 _CLOSING = {"RPAR": "LPAR", "RSQB": "LSQB", "RBRACE": "LBRACE"}

@@ -7,7 +7,8 @@ order. Nodes are compared by identity, and are not changed once they are built.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from derivlint.source.records import dataclass
 
 
 @dataclass(slots=True, eq=False)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 from derivlint.formula.angles import mark_angles, mark_casts
 from derivlint.formula.diagnose import diagnose
 from derivlint.formula.formula import Formula
-from derivlint.formula.grammar_tables import lark
 from derivlint.formula.lambdas import mark_lambdas
 from derivlint.formula.lexical import lexical_problem
 from derivlint.formula.nodes import depth
+from derivlint.formula.parse_table import formula_table
 from derivlint.formula.problem import SyntaxProblem
 from derivlint.formula.suspicious import suspicious_problem
 from derivlint.formula.tokens import tokens
@@ -49,7 +49,7 @@ def _tree_and_problem(
     text: str, expression: list[Token], marked: list[Token], fed: list[Token], problem: SyntaxProblem | None
 ) -> tuple[Expr | None, SyntaxProblem | None]:
     """The tree and the one problem that is told, given what was found before parsing."""
-    tree, culprit = _parse(fed)
+    tree, culprit = formula_table().parse(fed)
     if culprit is not None:
         # of two problems the cause is told: a comment that hides the closing bracket, not the missing bracket
         if problem is None or problem.kind == "trailing-semicolon":
@@ -64,19 +64,3 @@ def _tree_and_problem(
 
 #: Problems of a text that is otherwise an expression.
 _KEEPS_TREE = frozenset({"trailing-semicolon", "line-comment", "bad-number"})
-
-
-def _parse(fed: list[Token]) -> tuple[Expr | None, Token | None]:
-    """The tree, or the token that the parser refused."""
-    from lark.exceptions import UnexpectedToken
-
-    state = cast("Any", lark().parse_interactive()).parser_state
-    feed = state.feed_token
-    end = fed[-1].end if fed else 0
-    last = Token("$END", "", end, end)
-    try:
-        for token in fed:
-            feed(token)
-        return feed(last, True), None
-    except UnexpectedToken as error:
-        return None, cast("Token", error.token)

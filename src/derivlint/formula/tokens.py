@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from derivlint.formula.grammar_tables import terminals_pattern
+from derivlint.formula.parse_table import formula_table
 from derivlint.formula.vocabulary import (
     BAD,
     KEYWORD,
@@ -21,24 +21,26 @@ from derivlint.formula.vocabulary import (
 def tokens(text: str) -> list[Token]:
     """All tokens of a text, in order and without gaps; never raises."""
     found: list[Token] = []
-    scan = terminals_pattern().match
+    scan = formula_table().terminals.match
     position = 0
     length = len(text)
     while position < length:
         match = scan(text, position)
         if match is None:
             token = _unmatched(text, position)
+            end = token.end
         else:
             kind = match.lastgroup or BAD
-            token = Token(kind, match[0], position, match.end())
+            word = match[0]
+            end = match.end()
             if kind == "IDENT":
-                word = token.text
                 if word in SPECIAL_WORDS:
-                    token.type = KEYWORD if word in STATEMENT_WORDS else WORD_OPERATORS[word][0]
+                    kind = KEYWORD if word in STATEMENT_WORDS else WORD_OPERATORS[word][0]
                 elif not word.isascii() and not word.isidentifier():
-                    token.type = BAD
+                    kind = BAD
+            token = Token(kind, word, position, end)
         found.append(token)
-        position = token.end
+        position = end
     return found
 
 

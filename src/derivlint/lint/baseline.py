@@ -10,12 +10,13 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from derivlint.lint.diagnostic import Diagnostic
 from derivlint.lint.fingerprint import Identity, identity
 from derivlint.source import SourceFile
+from derivlint.source.records import dataclass
 
 VERSION = 1
 #: Longer marked texts are cut and get a digest, so that lines can be read.

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from derivlint.lint.severity import Confidence, Severity
 from derivlint.source import Span
+from derivlint.source.records import dataclass
 
 if TYPE_CHECKING:
     # diagnostics are read from the cache without any model

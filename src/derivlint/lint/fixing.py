@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from derivlint.lint.diagnostic import Diagnostic, Fix, TextEdit
 from derivlint.source import SourceFile, Span
+from derivlint.source.records import dataclass
 
 #: An edit as it sorts: by place, then by text.
 _Edit = tuple[int, int, str]

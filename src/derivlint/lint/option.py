@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from derivlint.source.records import dataclass
 
 #: What an option can hold; names are those of functions, arguments, ..., or patterns of them.
 OptionValue = bool | int | str | tuple[str, ...]

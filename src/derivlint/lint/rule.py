@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from types import ModuleType
 
 from derivlint.lint.diagnostic import Finding
 from derivlint.lint.option import Option, Options, OptionValue
 from derivlint.lint.severity import Confidence, Severity
+from derivlint.source.records import dataclass
 
 #: What a rule's ``check`` may look at: the name of its parameter.
 TARGETS = ("model", "entry", "body", "line", "suppressions")

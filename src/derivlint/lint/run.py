@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from derivlint.lint.diagnostic import Diagnostic, Finding
 from derivlint.lint.rule import Rule
 from derivlint.lint.severity import Confidence, Severity
 from derivlint.source import Span
+from derivlint.source.records import dataclass
 
 if TYPE_CHECKING:
     from derivlint.lint.suppression import RuleNames
@@ -106,9 +106,10 @@ def judge_suppressions(
 
 def _ask(model: Model, rule: Rule, about: Sequence[Any], found: set[Diagnostic], crashed: list[str]) -> None:
     """Add what a rule finds; where a check crashes, add that, and the name of the rule to ``crashed``."""
+    find = rule.find
     for target in about:
         try:
-            for finding in rule.find(target):
+            for finding in find(target):
                 found.add(_diagnostic(model, rule, target, finding))
         except Exception as error:
             crashed.append(rule.name)

@@ -10,8 +10,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import field
 
 from derivlint.lint.diagnostic import Diagnostic
 from derivlint.lint.ownership import EntryFinder
@@ -19,6 +18,8 @@ from derivlint.lint.suppression_comments import IGNORE_FILE, Suppression, read_s
 from derivlint.model import Entry, Model
 from derivlint.source import Span
 from derivlint.source.file import BOM
+from derivlint.source.lazy import cached_property
+from derivlint.source.records import dataclass
 from derivlint.yaml_reader import Mapping as YamlMapping
 from derivlint.yaml_reader import Pair
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 
 from derivlint.lint.wording import closest, quoted
 from derivlint.source import Span
 from derivlint.source.file import BOM
+from derivlint.source.records import dataclass
 from derivlint.yaml_reader import Document, Mapping, Node, Scalar, Sequence
 from derivlint.yaml_reader.decode import BREAKS
 

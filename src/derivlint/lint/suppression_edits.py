@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from derivlint.lint.diagnostic import Diagnostic, TextEdit
 from derivlint.lint.suppression import NEVER_SILENCED, Scope, Suppressions, suppressions_of
@@ -11,6 +11,7 @@ from derivlint.lint.suppression_comments import IGNORE, IGNORE_FILE, Suppression
 from derivlint.model import Entry, KeyedFormula, Model
 from derivlint.source import SourceFile, Span
 from derivlint.source.file import BOM
+from derivlint.source.records import dataclass
 
 
 def deletion(source: SourceFile, suppression: Suppression) -> Span:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from derivlint.model import Model
@@ -10,6 +9,7 @@ from derivlint.project.check import CheckedFile
 from derivlint.project.settings import Settings
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile
+from derivlint.source.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from threading import Event
 
 from derivlint.lint import Diagnostic, Finding, Rule
@@ -13,6 +13,7 @@ from derivlint.lsp.workspace import Project, result_id
 from derivlint.model import Entry, Model
 from derivlint.project.check import CheckedFile, check_source
 from derivlint.source import SourceFile
+from derivlint.source.records import dataclass
 from derivlint.yaml_reader import Document
 
 

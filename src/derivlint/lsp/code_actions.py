@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from derivlint.lint import Diagnostic, TextEdit
 from derivlint.lint.suppression import NEVER_SILENCED
@@ -14,6 +13,7 @@ from derivlint.lsp.incremental import check_edit
 from derivlint.project.check import CheckedFile
 from derivlint.project.fixing import fix_source
 from derivlint.source import SourceFile, Span
+from derivlint.source.records import dataclass
 
 QUICK_FIX = "quickfix"
 REWRITE = "refactor.rewrite"

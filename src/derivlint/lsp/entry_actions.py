@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from derivlint.lint import TextEdit
 from derivlint.meaning import meaning_of
@@ -11,6 +10,7 @@ from derivlint.meaning.degree import Degree
 from derivlint.meaning.facts import Dependence
 from derivlint.model import AUTO_ELEMENT_WISE, AUTO_LINEAR, DispatchBody, Entry, KeyedFormula, Model, Role
 from derivlint.source import SourceFile, Span
+from derivlint.source.records import dataclass
 from derivlint.yaml_reader import Mapping, Scalar, read_yaml
 
 

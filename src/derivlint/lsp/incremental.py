@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections import abc
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 
 from derivlint.lint import Diagnostic, run_rules
@@ -28,6 +27,7 @@ from derivlint.project.findings import Findings, judge
 from derivlint.project.narrowing import rule_names
 from derivlint.source import SourceFile
 from derivlint.source.file import BOM
+from derivlint.source.records import dataclass
 from derivlint.yaml_reader import Document, Mapping, Node, Sequence, read_yaml
 from derivlint.yaml_reader.build import NodeBuilder
 from derivlint.yaml_reader.events import open_events

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
 
 from derivlint.meaning.arguments import ArgumentUses, argument_uses, count_uses
 from derivlint.model import Entry, Model
@@ -11,6 +10,7 @@ from derivlint.model.model import by_base, by_function
 from derivlint.model.read import read_entry
 from derivlint.model.typing import TypeChecker
 from derivlint.schema import NativeFunction
+from derivlint.source.lazy import cached_property
 from derivlint.yaml_reader import Document, Node
 
 

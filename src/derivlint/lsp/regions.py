@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from derivlint.lint import Diagnostic
 from derivlint.source import SourceFile, Span
+from derivlint.source.records import dataclass
 from derivlint.yaml_reader import Sequence
 
 _BREAKS = "\n\r"

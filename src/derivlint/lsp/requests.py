@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from lsprotocol import types
@@ -23,6 +22,7 @@ from derivlint.lsp.features import (
     tokens,
 )
 from derivlint.source import Span
+from derivlint.source.records import dataclass
 
 #: The command of editors that show what an entry becomes; its arguments are the file and the operator.
 SHOW_GENERATED_CODE = "derivlint.showGeneratedCode"

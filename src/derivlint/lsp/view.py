@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from derivlint.lsp.analysis import Analysis
 from derivlint.lsp.regions import common_prefix, common_suffix
 from derivlint.source import SourceFile, Span
+from derivlint.source.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from derivlint import __version__
@@ -17,6 +16,7 @@ from derivlint.project.narrowing import Narrowing
 from derivlint.project.operators import LoadedOperators, Operators, load_operators, operators_for, problem_text
 from derivlint.project.settings import OWN_FILE, PYPROJECT, Settings, SettingsOfFiles
 from derivlint.source import SourceFile
+from derivlint.source.records import dataclass
 
 #: The files whose changes are watched, wherever they are; those that a project names are watched as well.
 WATCHED = ("**/native_functions.yaml", "**/tags.yaml", f"**/{OWN_FILE}", f"**/{PYPROJECT}", "**/FunctionsManual.h")

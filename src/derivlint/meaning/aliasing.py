@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from derivlint.formula import Expr
 from derivlint.meaning.callee import CallFacts
@@ -14,6 +13,7 @@ from derivlint.meaning.operators import VIEWS
 from derivlint.meaning.typed import TypedFormula
 from derivlint.model.differentiable import is_view
 from derivlint.schema import NativeFunction, SchemaKind
+from derivlint.source.records import dataclass
 
 
 def _is_view(function: NativeFunction) -> bool:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from derivlint.formula import Call, Conditional, Expr, Name, Node, Parenthesized, TypeName, walk
 from derivlint.formula.vocabulary import words
@@ -21,6 +20,7 @@ from derivlint.meaning.typed import TypedFormula
 from derivlint.model import DispatchBody, Entry, KeyedFormula, Model, Role
 from derivlint.model.evaluation import NOT_IMPLEMENTED
 from derivlint.model.forward import PRIMAL, TANGENT
+from derivlint.source.records import dataclass
 
 #: Names of arguments that hold indices, truth values, counts or sizes, or are the state of a random number generator.
 DISCRETE = words("""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import Enum
 
 from derivlint.formula import Expr
@@ -17,6 +16,7 @@ from derivlint.meaning.interpret import Interpretation
 from derivlint.meaning.meaning import Meaning
 from derivlint.model import AUTO_LINEAR, DispatchBody, KeyedFormula, Role
 from derivlint.model.forward import PRIMAL
+from derivlint.source.records import dataclass
 
 #: Functions that mix, move or drop elements.
 NOT_ELEMENT_WISE = words("""

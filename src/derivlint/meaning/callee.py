@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from derivlint.cpp.declaration import Function, Parameter
 from derivlint.formula import Call, Expr, Member, Name
 from derivlint.meaning.typed import TypedFormula
+from derivlint.source.records import dataclass
 
 SELF = Parameter("Tensor", "self")
 SYMINT = "_symint"

@@ -10,7 +10,6 @@ said.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
@@ -38,6 +37,7 @@ from derivlint.meaning.passing import variable_of
 from derivlint.meaning.polynomials import POLYNOMIALS
 from derivlint.meaning.roles import ParameterRole, role_of
 from derivlint.model.forward import PRIMAL
+from derivlint.source.records import dataclass
 
 
 class Parity(Enum):

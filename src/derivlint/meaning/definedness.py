@@ -8,7 +8,6 @@ are undefined; for several inputs never. Follows gen_autograd_functions.py (``DE
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from derivlint.cpp.consumer import Use
 from derivlint.formula import Binary, Call, Conditional, Expr, Index, Member, Name, Node, Unary, walk
@@ -19,6 +18,7 @@ from derivlint.meaning.interpret import METADATA_MEMBERS, Interpretation
 from derivlint.meaning.typed import TypedFormula
 from derivlint.model import Model, Role
 from derivlint.model.gradients import GRAD, gradients_of
+from derivlint.source.records import dataclass
 
 DEFINED = "defined"
 #: Backward operators whose kernels return undefined gradients for an undefined gradient (LinearAlgebra.cpp,

@@ -7,7 +7,7 @@ operators, ``emit_check_no_requires_grad`` for single arguments, ``emit_forbid_f
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 
 from derivlint.formula import Call, Expr, Name
@@ -19,6 +19,7 @@ from derivlint.model.differentiable import cpp_name
 from derivlint.model.read import DEFAULT
 from derivlint.model.torch_lists import DONT_REQUIRE_DERIVATIVE, MANUAL_AUTOGRAD
 from derivlint.schema import Argument, NativeFunction
+from derivlint.source.records import dataclass
 
 
 class Answer(Enum):

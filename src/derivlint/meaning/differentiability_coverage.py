@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
-from functools import cached_property
 
 from derivlint.cpp.library import HELPERS
 from derivlint.cpp.load import library_of
@@ -26,6 +25,8 @@ from derivlint.meaning.meaning import Meaning, meaning_of
 from derivlint.meaning.typed import TypedFormula
 from derivlint.model import DispatchBody, Model
 from derivlint.schema import NativeFunction, SchemaKind
+from derivlint.source.lazy import cached_property
+from derivlint.source.records import dataclass
 
 DIFFERENTIABLE = "differentiable"
 #: Words in names of operators that say how they are implemented.

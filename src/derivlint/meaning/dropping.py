@@ -7,12 +7,12 @@ literal, or nothing since it has a default, the formula is right for one value o
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from derivlint.formula import Expr, Name, Number, Parenthesized, String, Unary
 from derivlint.meaning.callee import CallFacts
 from derivlint.meaning.interpret import Interpretation
 from derivlint.meaning.typed import TypedFormula
+from derivlint.source.records import dataclass
 
 #: What the name of a backward function holds.
 BACKWARD = "backward"

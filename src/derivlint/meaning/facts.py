@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum, IntEnum
 
 from derivlint.formula import Expr
 from derivlint.meaning.degree import Degree
+from derivlint.source.records import dataclass
 
 
 class Dependence(IntEnum):
@@ -96,4 +97,6 @@ def merged(dependences: Iterable[Mapping[str, Dependence]]) -> Mapping[str, Depe
 
 def weakened(dependence: Mapping[str, Dependence], most: Dependence) -> Mapping[str, Dependence]:
     """The same dependence, at most this strong."""
+    if most is Dependence.VALUE:
+        return dependence
     return {name: min(strength, most) for name, strength in dependence.items()}

@@ -7,7 +7,6 @@ of non-linearity is noted once, where it arises.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from derivlint.formula import (
@@ -38,6 +37,7 @@ from derivlint.meaning.operators import LIKE_FIRST, LIKE_SECOND, MAY_RETURN_ARGU
 from derivlint.meaning.polynomials import Polynomial
 from derivlint.meaning.roles import ParameterRole, role_of
 from derivlint.meaning.typed import TypedFormula
+from derivlint.source.records import dataclass
 
 #: Types that hold no value of a tensor, only facts about it.
 METADATA_TYPES = frozenset(

@@ -8,13 +8,13 @@ take the arguments in the order in which they give the gradients.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 
 from derivlint.formula import Call, Expr, Member, Name, unparenthesized, walk
 from derivlint.meaning.callee import callee_name
 from derivlint.model import KeyedFormula, NameKind, Role
 from derivlint.schema import ListType, Type
+from derivlint.source.records import dataclass
 
 #: What passes its first argument on, or nothing: it stands for the argument itself.
 WRAPPERS = frozenset({"wrap_opt_if", "optional", "toNonOptTensor", "make_optional"})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from derivlint.formula import Call, Expr
 from derivlint.meaning.callee import callee_name
@@ -12,6 +11,7 @@ from derivlint.meaning.facts import Cause, Culprit, Fact
 from derivlint.meaning.interpret import Interpretation
 from derivlint.meaning.meaning import Meaning
 from derivlint.model import Entry
+from derivlint.source.records import dataclass
 
 #: PyTorch's own tests use operators whose formulas are wrong on purpose.
 TEST_PREFIX = "_test_"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from derivlint.cpp.declaration import Parameter
 from derivlint.meaning.callee import CallFacts
@@ -18,6 +17,7 @@ from derivlint.model import DispatchBody, KeyedFormula
 from derivlint.model.forward import TANGENT
 from derivlint.model.gradients import NAMED_PREFIX, gradients_of
 from derivlint.model.scope import ORIGINAL_SELF
+from derivlint.source.records import dataclass
 
 REAL_FROM_COMPLEX = "handle_r_to_c"
 

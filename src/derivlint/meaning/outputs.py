@@ -8,12 +8,12 @@ caller's, and is never among them.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from derivlint.formula.vocabulary import words
 from derivlint.model import DispatchBody, Model, Output
 from derivlint.model.gradients import body_gradients
 from derivlint.schema import NativeFunction, SchemaKind
+from derivlint.source.records import dataclass
 
 BOOLEAN, INTEGRAL = "boolean", "integral"
 

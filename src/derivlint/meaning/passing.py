@@ -7,7 +7,6 @@ helper ``self_p`` and ``self_t``. A value with the name of another parameter is 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import Enum
 from itertools import pairwise
 
@@ -21,6 +20,7 @@ from derivlint.meaning.typed import TypedFormula
 from derivlint.model.forward import PRIMAL, TANGENT
 from derivlint.model.gradients import GRADS
 from derivlint.schema import SchemaKind
+from derivlint.source.records import dataclass
 
 #: Methods that return the same value in another form.
 SAME_VALUE = frozenset({"conj", "contiguous", "clone", "detach"})

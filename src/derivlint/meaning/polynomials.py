@@ -7,9 +7,8 @@ that formulas are made of; what it does not have may be told by the file itself 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from derivlint.formula.vocabulary import words
+from derivlint.source.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

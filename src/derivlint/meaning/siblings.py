@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import combinations
 
 from derivlint.formula import Name, Token, tokens, walk
@@ -13,6 +12,7 @@ from derivlint.model import AUTO_ELEMENT_WISE, Entry, KeyedFormula, Model, Role
 from derivlint.model.forward import PRIMAL
 from derivlint.model.torch_lists import DONT_REQUIRE_DERIVATIVE
 from derivlint.schema import NativeFunction, SchemaKind
+from derivlint.source.records import dataclass
 
 SELF_PRIMAL = "self" + PRIMAL
 

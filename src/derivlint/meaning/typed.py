@@ -7,17 +7,18 @@ The tree is that of the expression which the generated code evaluates: saved pro
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import field
 
 from derivlint.cpp.declaration import Function
 from derivlint.cpp.value import UNKNOWN_VALUE, Value
-from derivlint.formula import Expr
+from derivlint.formula import Expr, Name, walk
 from derivlint.model import Entry, KeyedFormula, Model
 from derivlint.model.consequences import is_checkable
 from derivlint.model.entry import InFormula
-from derivlint.model.evaluation import Evaluation, Mode, Origin, evaluations
+from derivlint.model.evaluation import Evaluation, Mode, Origin
 from derivlint.source import Span
+from derivlint.source.lazy import cached_property
+from derivlint.source.records import dataclass
 
 
 @dataclass(eq=False)
@@ -56,6 +57,11 @@ class TypedFormula:
         """The arguments or outputs that the key names."""
         return frozenset(name.text for name in self.line.names)
 
+    @cached_property
+    def variables(self) -> frozenset[str]:
+        """The variables that the expression mentions."""
+        return frozenset(node.simple for node in walk(self.tree) if isinstance(node, Name) and node.simple is not None)
+
     def type_of(self, node: Expr) -> str:
         """The canonical C++ type of an expression, ``?`` where it is not known."""
         return self.values.get(node, UNKNOWN_VALUE).type
@@ -78,7 +84,7 @@ def typed_formulas(model: Model, entry: Entry) -> Iterator[TypedFormula]:
 
     A formula under a key that makes no sense, or that is meant as another word, has no meaning.
     """
-    for evaluation in evaluations(entry, model.differentiabilities(entry)):
+    for evaluation in model.evaluations(entry):
         if evaluation.origin is not Origin.YAML or evaluation.mode is Mode.SAVE or not is_checkable(evaluation.line):
             continue
         typed = model.typing.typed(evaluation, evaluation.text)

@@ -24,6 +24,12 @@ OF_ARGUMENTS = frozenset(
 
 def is_checkable(line: KeyedFormula) -> bool:
     """Whether the types of a formula mean something: it is an expression, for a key that makes sense."""
+    if line.checkable is None:
+        line.checkable = _is_checkable(line)
+    return line.checkable
+
+
+def _is_checkable(line: KeyedFormula) -> bool:
     formula = line.formula
     if formula.tree is None or any(problem.kind != "comma-operator" for problem in formula.problems):
         return False

@@ -5,10 +5,11 @@ Names and fields follow torchgen/api/autograd.py, so that whoever knows PyTorch'
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from derivlint.cpp.types import TENSOR, TENSOR_VECTOR, optional_of
+from derivlint.source.records import dataclass
 
 if TYPE_CHECKING:
     from derivlint.cpp import Binding

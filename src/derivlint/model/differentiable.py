@@ -7,14 +7,13 @@ the fact stays here and a rule reports it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
-
 from derivlint.cpp import return_names
 from derivlint.model.derivative import DifferentiabilityInfo, ForwardDerivative
 from derivlint.model.match import FunctionMatch, How
 from derivlint.model.torch_lists import DONT_REQUIRE_DERIVATIVE, MANUAL_AUTOGRAD, MAY_RETURN_VIEWS, VIEWS
 from derivlint.schema import Argument, ListType, NativeFunction, SchemaKind, Type
+from derivlint.source.lazy import cached_property
+from derivlint.source.records import dataclass
 
 #: Schema types that the function which recreates a view can keep by value (gen_inplace_or_view_type.py).
 VIEW_ARGUMENT_TYPES = frozenset({"int", "int?", "SymInt", "SymInt?", "bool", "int[]", "SymInt[]", "Tensor", "Tensor?"})

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection
-from dataclasses import dataclass
 from enum import Enum
-from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 from derivlint.formula import Formula, parse_formula
 from derivlint.source import Span
+from derivlint.source.lazy import cached_property
+from derivlint.source.records import dataclass
 from derivlint.yaml_reader import Mapping, Node, Scalar, Sequence
 
 if TYPE_CHECKING:
@@ -93,9 +93,22 @@ class KeyedFormula:
         derivative: the backward formula's derivative, once built.
         forward: the forward formula's derivative, once built.
         undeclared: the uses of names that are not declared, once :func:`undeclared_names` was asked for them.
+        checkable: whether its types mean something, once :func:`is_checkable` was asked.
     """
 
-    __slots__ = ("__dict__", "body", "derivative", "forward", "index", "key", "names", "role", "undeclared", "value")
+    __slots__ = (
+        "__dict__",
+        "body",
+        "checkable",
+        "derivative",
+        "forward",
+        "index",
+        "key",
+        "names",
+        "role",
+        "undeclared",
+        "value",
+    )
 
     def __init__(self, body: DispatchBody, index: int, key: Scalar, names: tuple[KeyName, ...], value: Node) -> None:
         self.body = body
@@ -107,6 +120,7 @@ class KeyedFormula:
         self.derivative: Derivative | None = None
         self.forward: ForwardDerivative | None = None
         self.undeclared: tuple[UndeclaredName, ...] | None = None
+        self.checkable: bool | None = None
 
     @property
     def entry(self) -> Entry:
@@ -124,7 +138,7 @@ class KeyedFormula:
         value = self.value
         return value.value if isinstance(value, Scalar) and value.kind == "str" else None
 
-    @property
+    @cached_property
     def auto(self) -> str | None:
         """``auto_linear`` or ``auto_element_wise`` where the formula is exactly that word."""
         return self.text if self.text in (AUTO_LINEAR, AUTO_ELEMENT_WISE) else None
@@ -135,7 +149,7 @@ class KeyedFormula:
         function = self.entry.function
         return () if function is None else tuple((name, function.resolve(name.text)) for name in self.names)
 
-    @property
+    @cached_property
     def says_non_differentiable(self) -> bool:
         """Whether the value is ``non_differentiable``, in any case and with any blanks around, whatever the key."""
         return self.text is not None and self.text.lower().strip() == NON_DIFFERENTIABLE

@@ -9,7 +9,6 @@ kernel, too. Follows gen_autograd_functions.py (``process_function``) and gen_va
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 
@@ -27,6 +26,7 @@ from derivlint.model.scope import RETAIN_VARIABLES
 from derivlint.model.torch_lists import WITH_OWN_ENTRY
 from derivlint.model.words import mentions
 from derivlint.schema import NativeFunction
+from derivlint.source.records import dataclass
 
 #: What the members of nodes are unpacked into, by the type that the generated kernel saves.
 UNPACKED = {
@@ -137,7 +137,7 @@ def evaluations(entry: Entry, differentiabilities: Sequence[Differentiability]) 
             continue
         if id(info) not in infos:
             infos.add(id(info))
-            yield from _backward(entry, info)
+            yield from _backward(info)
         if differentiability.is_generated and differentiability.requires_derivative and not differentiability.is_out:
             yield from _forward(entry, differentiability)
             if differentiability.match.how is How.EXACT:
@@ -147,7 +147,7 @@ def evaluations(entry: Entry, differentiabilities: Sequence[Differentiability]) 
 # ---- nodes
 
 
-def _backward(entry: Entry, info: DifferentiabilityInfo) -> Iterator[Evaluation]:
+def _backward(info: DifferentiabilityInfo) -> Iterator[Evaluation]:
     if not info.has_derivatives:
         return
     is_made = info.source.kind == "foreach"
@@ -238,6 +238,8 @@ def formals(function: NativeFunction) -> dict[str, str]:
 
 
 def _forward(entry: Entry, differentiability: Differentiability) -> Iterator[Evaluation]:
+    if not differentiability.forwards:
+        return
     function = differentiability.function
     known = formals(function)
     if not differentiability.is_inplace:
@@ -304,15 +306,19 @@ def _saved(differentiability: Differentiability) -> Iterator[Evaluation]:
     """The properties that a kernel computes when it saves them."""
     function = differentiability.function
     info = differentiability.info
-    known = formals(function)
-    for name, item in zip(return_names(function), function.schema.returns, strict=True):
-        known.setdefault(name, return_type(item.type))
+    if info.source.kind != "entry":
+        return
+    known: dict[str, str] | None = None
     for derivative in info.derivatives:
-        if derivative.line is None or info.source.kind != "entry":
+        if derivative.line is None:
             continue
         for saved in (*derivative.saved_inputs, *derivative.saved_outputs):
             if saved.expr == saved.name:
                 continue
+            if known is None:
+                known = formals(function)
+                for name, item in zip(return_names(function), function.schema.returns, strict=True):
+                    known.setdefault(name, return_type(item.type))
             yield Evaluation(
                 derivative.line,
                 function,

@@ -7,14 +7,13 @@ where a replacement cut an identifier in two.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from derivlint.cpp import Binding, value_type
 from derivlint.formula import Word, parse_formula
 from derivlint.model.derivative import Derivative, DifferentiabilityInfo, ForwardDerivative, InfoSource, SavedAttribute
 from derivlint.model.forward import PRIMAL, TANGENT
 from derivlint.model.words import mentions, replace_in_words, rewrite_words
 from derivlint.schema import Argument, FunctionSchema, ListType, NativeFunction, OptionalType, SchemaKind
+from derivlint.source.records import dataclass
 
 #: foreach functions whose reference is the in-place function
 WITH_INPLACE_REFERENCE = frozenset({"_foreach_zero_"})

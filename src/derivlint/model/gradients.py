@@ -7,11 +7,11 @@ three are alternatives, see the head of derivatives.yaml. torchgen counts text (
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from derivlint.formula import Formula, Index, Name, Number, Word, parse_formula, walk
+from derivlint.formula import Formula, Index, Name, Number, Word, parse_formula
 from derivlint.model.words import mentions, occurrences, replaced_occurrences, variable_uses
+from derivlint.source.records import dataclass
 
 if TYPE_CHECKING:
     from derivlint.model.derivative import Derivative
@@ -69,7 +69,7 @@ def gradient_uses(line: KeyedFormula, available: tuple[str, ...]) -> GradientUse
     formula = line.formula
     indexed = []
     if formula.tree is not None and mentions(formula, GRADS):
-        for node in walk(formula.tree):
+        for node in formula.nodes:
             if not isinstance(node, Index) or len(node.args) != 1:
                 continue
             base, position = node.object, node.args[0]
@@ -146,7 +146,7 @@ def adjacent_indices(formula: Formula) -> list[int]:
     """The numbers in ``grads[<digits>]`` without blanks, also of a member that is called ``grads``."""
     indices = []
     if formula.tree is not None and mentions(formula, GRADS):
-        for node in walk(formula.tree):
+        for node in formula.nodes:
             if isinstance(node, Index) and len(node.args) == 1 and isinstance(node.args[0], Number):
                 digits = formula.text[node.args[0].start : node.args[0].end]
                 value = integer(digits)
@@ -241,7 +241,7 @@ def out_of_range_masks(line: KeyedFormula) -> list[tuple[Index, int]]:
     found: list[tuple[Index, int]] = []
     if formula.tree is None or not mentions(formula, GRAD_INPUT_MASK):
         return found
-    for node in walk(formula.tree):
+    for node in formula.nodes:
         if isinstance(node, Index) and len(node.args) == 1 and isinstance(node.args[0], Number):
             base = node.object
             value = integer(node.args[0].text)

@@ -5,13 +5,13 @@ Follows gen_variable_type.py, ``guard_for``, which reads the condition out of th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from derivlint.cpp.types import TENSOR
-from derivlint.formula import Call, Name, walk
+from derivlint.formula import Call, Name
 from derivlint.model.differentiable import is_tensor_list
 from derivlint.model.words import mentions
+from derivlint.source.records import dataclass
 
 if TYPE_CHECKING:
     from derivlint.model.derivative import DifferentiabilityInfo
@@ -44,7 +44,7 @@ def wrap_opt_if_calls(line: KeyedFormula, info: DifferentiabilityInfo) -> list[W
         return []
     found: list[WrapOptIf] = []
     seen: set[str] = set()
-    for node in walk(formula.tree):
+    for node in formula.nodes:
         if isinstance(node, Call) and isinstance(node.callee, Name) and node.callee.simple == WRAP_OPT_IF:
             first = node.args[0] if node.args else None
             variable = first.simple if isinstance(first, Name) else None

@@ -6,11 +6,12 @@ result is ``self`` itself, its original value is a clone, and the tangent of ``s
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from derivlint.formula import Call, Formula, Member, Name, parse_formula
 from derivlint.model.derivative import DifferentiabilityInfo, ForwardDerivative
 from derivlint.model.words import mentions, substitute
+from derivlint.source.records import dataclass
 
 SELF_PRIMAL = "self_p"
 SELF_TANGENT = "self_t"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from derivlint.source.records import dataclass
 from derivlint.yaml_reader import Mapping, Node, Sequence
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 
 from derivlint.model.derivative import DifferentiabilityInfo, ForwardDerivative, InfoSource
@@ -18,6 +18,7 @@ from derivlint.model.inplace import InplaceProblem, inplace_forwards
 from derivlint.model.read import DEFAULT
 from derivlint.model.torch_lists import WITH_OWN_ENTRY
 from derivlint.schema import FunctionSchema, NativeFunction, NativeFunctions, SchemaKind
+from derivlint.source.records import dataclass
 
 #: The infos of one function by dispatch key.
 InfoByKey = dict[str, DifferentiabilityInfo]

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from functools import cached_property
 from typing import TypeVar
 
 from derivlint.cpp.load import library_of
 from derivlint.model.derivative import DifferentiabilityInfo
 from derivlint.model.differentiable import Differentiability, has_generated_kernel, is_view
 from derivlint.model.entry import DispatchBody, Entry
-from derivlint.model.evaluation import evaluations
+from derivlint.model.evaluation import Evaluation, evaluations
 from derivlint.model.foreach import is_reference
 from derivlint.model.info import build_info
 from derivlint.model.layout import Layout, detected_layout
@@ -22,6 +21,7 @@ from derivlint.model.typing import FormulaProblem, TypeChecker
 from derivlint.model.versions import file_versions
 from derivlint.schema import NativeFunction, NativeFunctions
 from derivlint.source import SourceFile
+from derivlint.source.lazy import cached_property
 from derivlint.yaml_reader import Document, Node, read_yaml
 
 T = TypeVar("T")
@@ -81,6 +81,7 @@ class Model:
         self._uses: dict[int, tuple[FunctionMatch, ...]] = {}
         self._type_problems: dict[int, tuple[FormulaProblem, ...]] = {}
         self._differentiabilities: dict[int, tuple[Differentiability, ...]] = {}
+        self._evaluations: dict[int, tuple[Evaluation, ...]] = {}
 
     def _resolved_infos(self) -> dict[str, InfoByKey]:
         """Find the function of every entry, and build its infos; those of ``_copy`` twins come last."""
@@ -185,6 +186,13 @@ class Model:
             )
         return found
 
+    def evaluations(self, entry: Entry) -> tuple[Evaluation, ...]:
+        """Every expression that comes from an entry, with the variables that are declared where it stands."""
+        found = self._evaluations.get(entry.index)
+        if found is None:
+            found = self._evaluations[entry.index] = tuple(evaluations(entry, self.differentiabilities(entry)))
+        return found
+
     def canonical_differentiability(self, body: DispatchBody) -> Differentiability | None:
         """What the kernel of the entry's own function does with these formulas; None where they do not reach it."""
         function = body.entry.function
@@ -226,9 +234,7 @@ class Model:
             # the tables of C++ are those of a much later PyTorch
             found = self._type_problems[entry.index] = ()
         if found is None:
-            found = self._type_problems[entry.index] = self.typing.problems(
-                entry, evaluations(entry, self.differentiabilities(entry))
-            )
+            found = self._type_problems[entry.index] = self.typing.problems(entry, self.evaluations(entry))
         return found
 
     def all_type_problems(self) -> Iterator[FormulaProblem]:

@@ -5,7 +5,6 @@ Follows torchgen/packaged/autograd/load_derivatives.py, ``create_differentiabili
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 
 from derivlint.cpp import Binding, cpp_arguments, return_names
@@ -21,6 +20,7 @@ from derivlint.schema import (
     Type,
     parse_schema,
 )
+from derivlint.source.records import dataclass
 
 RESULT = "result"
 TENSOR = BaseType("Tensor")

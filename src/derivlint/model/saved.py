@@ -8,12 +8,12 @@ remains is saved as it is. Here the expressions are found in the syntax tree.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from derivlint.cpp import is_optional_string
-from derivlint.formula import Call, Edit, Formula, Member, Name, Node, Number, Unary, Word, apply_edits, walk
+from derivlint.formula import Call, Edit, Formula, Member, Name, Node, Number, Unary, Word, apply_edits
 from derivlint.model.derivative import SavedAttribute
 from derivlint.model.words import NOT_A_VARIABLE
+from derivlint.source.records import dataclass
 
 SYM_INT_ARRAY = "c10::SymIntArrayRef"
 OPTIONAL_SYM_INT_ARRAY = f"::std::optional<{SYM_INT_ARRAY}>"
@@ -160,7 +160,7 @@ def property_uses(formula: Formula) -> list[PropertyUse]:
     uses: list[PropertyUse] = []
     if formula.tree is None:
         return uses
-    for node in walk(formula.tree):
+    for node in formula.nodes:
         if isinstance(node, Call):
             callee = node.callee
             use = None
@@ -212,8 +212,10 @@ class SavedVariables:
     def save(self, names: Sequence[tuple[str, str]]) -> tuple[SavedAttribute, ...]:
         """What is saved of the given names, each with its C++ type, in torchgen's order."""
         saved: list[SavedAttribute] = []
+        # one search in place of a question to each word: does any end with the name?
+        ends = " ".join([*(word.text for word in self._formula.words), ""])
         for name, cpp_type in names:
-            if any(word.text.endswith(name) for word in self._formula.words):
+            if f"{name} " in ends:
                 self._save_properties(name, saved)
                 self._save_whole(name, cpp_type, saved)
             elif name in self._new_words:
@@ -221,6 +223,8 @@ class SavedVariables:
         return tuple(saved)
 
     def _save_properties(self, name: str, saved: list[SavedAttribute]) -> None:
+        if not self._uses:
+            return
         text = self._formula.text
         for item in PROPERTIES:
             for use in self._uses:

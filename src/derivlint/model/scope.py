@@ -7,7 +7,6 @@ of differentiable arguments. Follows gen_autograd_functions.py and gen_variable_
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,7 @@ from derivlint.model.entry import KeyedFormula, Role
 from derivlint.model.forward import PRIMAL, TANGENT
 from derivlint.model.gradients import GRAD, GRAD_INPUT_MASK, GRADS, NAMED_PREFIX
 from derivlint.model.resolve import EntryFunction, generic_output_index
+from derivlint.source.records import dataclass
 
 if TYPE_CHECKING:
     from derivlint.model.derivative import DifferentiabilityInfo

@@ -6,10 +6,9 @@ PyTorch traces backward formulas with symbolic sizes; ``sizes()`` would fix them
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from derivlint.formula import Call, Formula, Member, Name, Number, Unary, Word, walk
+from derivlint.formula import Call, Formula, Member, Name, Number, Unary, Word
 from derivlint.model.words import mentions, occurrences
+from derivlint.source.records import dataclass
 
 #: Each method with its symbolic form.
 SYMBOLIC = {"sizes": "sym_sizes", "size": "sym_size", "strides": "sym_strides"}
@@ -35,7 +34,7 @@ def plain_sizes(formula: Formula) -> list[PlainSize]:
     found: list[PlainSize] = []
     if formula.tree is None or not any(mentions(formula, name) for name in SYMBOLIC):
         return found
-    for node in walk(formula.tree):
+    for node in formula.nodes:
         if isinstance(node, Call) and isinstance(node.callee, Member) and node.callee.name in SYMBOLIC:
             callee = node.callee
             if _is_literal(node) if callee.name == "size" else not node.args:

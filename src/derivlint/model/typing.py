@@ -8,7 +8,7 @@ functions is told only where the formula itself is right.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from derivlint.cpp.consumer import Consumer, Use, check_result
 from derivlint.cpp.inference import Inference
@@ -23,6 +23,7 @@ from derivlint.model.evaluation import Evaluation, Mode, Origin
 from derivlint.model.inplace import SELF_TANGENT, copied_formula
 from derivlint.model.scope import undeclared_names, visible_names
 from derivlint.source import Span
+from derivlint.source.records import dataclass
 
 SELF_TANGENT_RAW = f"{SELF_TANGENT}_raw"
 

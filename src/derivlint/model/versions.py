@@ -6,9 +6,8 @@ range with both ends, whose end may be ``newest``, and a text names versions one
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from derivlint.model.layout import Layout
+from derivlint.source.records import dataclass
 from derivlint.yaml_reader import Mapping, Node, Scalar, Sequence
 
 NEWEST = "newest"

@@ -9,10 +9,10 @@ to know both readings; the syntax tree gives both.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 
 from derivlint.formula import Edit, Formula, Word, apply_edits, parse_formula
+from derivlint.source.records import dataclass
 
 #: Roles in which a word is not a use of the C++ variable of that name.
 NOT_A_VARIABLE = frozenset({"string", "comment", "member", "qualified", "type", "lambda"})

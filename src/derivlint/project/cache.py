@@ -6,16 +6,18 @@ written is no cache, and nothing more.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from derivlint import __version__
 from derivlint.source import replace_file
+
+if TYPE_CHECKING:
+    from hashlib import _Hash
 
 #: Names the folder, instead of the one that the system has for caches.
 VARIABLE = "DERIVLINT_CACHE_DIR"
@@ -38,6 +40,14 @@ def cache_folder() -> Path | None:
         return None
 
 
+def sha256(data: bytes) -> _Hash:
+    """A digest, which is begun with ``data``."""
+    # hashlib loads OpenSSL, for nothing in a run without a cache
+    import hashlib
+
+    return hashlib.sha256(data)
+
+
 def cached(kind: str, material: bytes, make: Callable[[], Any], *, use_cache: bool = True) -> Any:
     """A value that can be written as JSON, from the cache or made anew.
 
@@ -50,7 +60,7 @@ def cached(kind: str, material: bytes, make: Callable[[], Any], *, use_cache: bo
     folder = cache_folder() if use_cache else None
     if folder is None:
         return make()
-    digest = hashlib.sha256(b"\0".join((__version__.encode(), kind.encode(), material))).hexdigest()
+    digest = sha256(b"\0".join((__version__.encode(), kind.encode(), material))).hexdigest()
     path = folder / f"{kind}-{digest[:32]}.json"
     try:
         return json.loads(path.read_bytes())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 from derivlint.lint import Diagnostic, Rule, run_rules
 from derivlint.lint.run import SUPPRESSIONS, judge_suppressions
@@ -16,6 +15,7 @@ from derivlint.project.narrowing import Narrowing, rule_names
 from derivlint.project.settings import Settings
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile
+from derivlint.source.records import dataclass
 
 #: Finds more in a model, given what the rules found.
 Check = Callable[[Model, tuple[Diagnostic, ...]], Iterable[Diagnostic]]

@@ -5,13 +5,13 @@ Nothing here needs a model: findings may come from the cache.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from derivlint.lint import Diagnostic
 from derivlint.project.narrowing import Narrowing
 from derivlint.project.settings import Settings
 from derivlint.source import SourceFile
+from derivlint.source.records import dataclass
 
 if TYPE_CHECKING:
     from derivlint.model import Model

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from derivlint.lint import Diagnostic, Severity
 from derivlint.lint.fixing import FixOutcome, apply_fixes, fixable, moved
 from derivlint.project.check import CheckedFile
 from derivlint.source import SourceFile
+from derivlint.source.records import dataclass
 
 #: A fix may make room for another; rules whose fixes undo each other must not go round for ever.
 MAX_PASSES = 10

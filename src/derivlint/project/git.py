@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import subprocess
-from functools import cached_property
 from pathlib import Path
 
 from derivlint.project.errors import InputError
+from derivlint.source.lazy import cached_property
 
 #: What a revision may end with, to mean where the current branch left another.
 MERGE_BASE = "..."

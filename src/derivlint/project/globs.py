@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from derivlint.source.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

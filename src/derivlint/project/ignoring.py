@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from derivlint.lint import Diagnostic
 from derivlint.lint.suppression import NEVER_SILENCED
@@ -11,6 +10,7 @@ from derivlint.lint.suppression_edits import ignore_edits
 from derivlint.project.check import CheckedFile
 from derivlint.project.errors import InputError
 from derivlint.source import SourceFile
+from derivlint.source.records import dataclass
 
 #: Checks a text.
 Checker = Callable[[SourceFile], CheckedFile]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ from derivlint.lint import Diagnostic
 from derivlint.project.settings import Settings
 from derivlint.rules import BESIDES, NAMES, RENAMED
 from derivlint.source import SourceFile
+from derivlint.source.records import dataclass
 
 if TYPE_CHECKING:
     from derivlint.lint.suppression import RuleNames

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from derivlint.project.headers import merged, read_headers
 from derivlint.project.presets import PRESETS
 from derivlint.project.settings import Settings
 from derivlint.source import SourceError, SourceFile
+from derivlint.source.records import dataclass
 
 if TYPE_CHECKING:
     from derivlint.schema import InstalledTorch, NativeFunctions, NativeProblem

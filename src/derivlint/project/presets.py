@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from derivlint.model import LAYOUTS, Layout
+from derivlint.source.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

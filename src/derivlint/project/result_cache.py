@@ -7,24 +7,28 @@ judged against, which rules run with which options, and derivlint itself. What o
 
 from __future__ import annotations
 
-import hashlib
 import os
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import derivlint.rules
 from derivlint import __version__
-from derivlint.project.cache import cache_folder
+from derivlint.project.cache import cache_folder, sha256
 from derivlint.project.findings import Findings
 from derivlint.project.operators import Operators
 from derivlint.project.settings import Settings
 from derivlint.project.stored_findings import decoded, encoded
 from derivlint.source import SourceError, SourceFile, replace_file
+from derivlint.source.records import dataclass
+
+if TYPE_CHECKING:
+    from hashlib import _Hash
 
 #: How many results are kept; the real file's has 60 KB.
 MAX_RESULTS = 256
@@ -90,7 +94,7 @@ def place_of(source: SourceFile, operators: Operators, settings: Settings) -> Pl
     except SourceError:
         # reading them again tells why
         return None
-    digest = hashlib.sha256()
+    digest = sha256(b"")
     for text in (source, *texts):
         _add(digest, "-" if text is None else f"{text.path}\0{text.undecodable}")
         _add(digest, "" if text is None else text.text)
@@ -104,7 +108,7 @@ def place_of(source: SourceFile, operators: Operators, settings: Settings) -> Pl
     return Place(folder / f"{PREFIX}{digest.hexdigest()}", sources)
 
 
-def _add(digest: hashlib._Hash, text: str) -> None:
+def _add(digest: _Hash, text: str) -> None:
     data = text.encode("utf-8", "surrogatepass")
     # without the length, two texts could be cut in another way
     digest.update(b"%d " % len(data))
@@ -185,7 +189,7 @@ def _sweep(folder: Path) -> None:
 @cache
 def program_digest() -> str:
     """A digest of derivlint and of what it reads files with, by the times and sizes of their files."""
-    digest = hashlib.sha256(f"{__version__} {sys.version}".encode())
+    digest = sha256(f"{__version__} {sys.version}".encode())
     for stamp in sorted(_stamps()):
         digest.update(stamp.encode("utf-8", "surrogateescape"))
     return digest.hexdigest()

@@ -5,11 +5,11 @@ The first line is a digest of the rest, so that a file that was cut off or chang
 
 from __future__ import annotations
 
-import hashlib
 import json
 from typing import Any
 
 from derivlint.lint import Confidence, Diagnostic, Fix, Related, Severity, TextEdit
+from derivlint.project.cache import sha256
 from derivlint.project.findings import Findings
 from derivlint.source import Span
 
@@ -30,7 +30,7 @@ def encoded(findings: Findings, path: str) -> bytes:
     }
     assert all(item.path == path for item in findings.diagnostics)
     body = json.dumps(value, separators=(",", ":")).encode()
-    return hashlib.sha256(body).hexdigest().encode() + b"\n" + body
+    return sha256(body).hexdigest().encode() + b"\n" + body
 
 
 def decoded(data: bytes, path: str) -> Findings | None:
@@ -41,7 +41,7 @@ def decoded(data: bytes, path: str) -> Findings | None:
         path: the path of the file that they are about.
     """
     digest, _, body = data.partition(b"\n")
-    if hashlib.sha256(body).hexdigest().encode() != digest:
+    if sha256(body).hexdigest().encode() != digest:
         return None
     try:
         value = json.loads(body)

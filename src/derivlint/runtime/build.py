@@ -12,7 +12,6 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -33,6 +32,7 @@ from derivlint.emit.python_bindings import is_binding
 from derivlint.emit.release import release_of
 from derivlint.runtime.manifest import Manifest, read_manifest, torch_of
 from derivlint.runtime.python import PYTHON_LIBRARY, PythonHeaders, library_file, python_headers, undefined_in
+from derivlint.source.records import dataclass
 
 LIBRARY = "libtorch_cpu.so"
 #: The libraries that an extension is linked with.

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from derivlint.runtime.build import BuildError, build
 from derivlint.runtime.manifest import ManifestError, read_manifest
+from derivlint.source.records import dataclass
 
 
 class LoadError(Exception):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from derivlint.emit.emission import FORMAT, Mode
 from derivlint.emit.extension import target_name
 from derivlint.emit.files import MANIFEST
 from derivlint.emit.python_bindings import is_binding
+from derivlint.source.records import dataclass
 
 
 class ManifestError(Exception):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 import sys
 import sysconfig
-from dataclasses import dataclass
 from pathlib import Path
+
+from derivlint.source.records import dataclass
 
 #: The library that has PyTorch's own classes of Python.
 PYTHON_LIBRARY = "torch_python"

@@ -6,11 +6,12 @@ Follows torchgen/model.py, ``Annotation``, ``Argument``, ``Return`` and ``Argume
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import field
 
 from derivlint.schema.types import BaseType, OptionalType, Type
 from derivlint.source import Span
+from derivlint.source.lazy import cached_property
+from derivlint.source.records import dataclass
 
 #: Offsets of type, name and default, two each, -1 where there is none.
 Marks = tuple[int, int, int, int, int, int]
@@ -68,6 +69,8 @@ class Argument:
     #: Equal arguments of different schemas share their marks, ``offset`` shifts them to the place in the text.
     marks: Marks | None = field(default=None, compare=False, repr=False)
     offset: int = field(default=0, compare=False, repr=False)
+    #: Type and name without the annotation, where the parser knows them; equal arguments share this too.
+    bare: str | None = field(default=None, compare=False, repr=False)
 
     @property
     def is_write(self) -> bool:
@@ -92,6 +95,13 @@ class Argument:
     def without_annotation(self, *, strip_default: bool = False) -> Argument:
         """The argument as it stands in a signature; it has no place in any text."""
         return Argument(self.name, self.type, None if strip_default else self.default)
+
+    def signature_text(self, *, strip_default: bool = False) -> str:
+        """What ``without_annotation`` prints as."""
+        text = self.bare
+        if text is None:
+            text = f"{self.type} {self.name}"
+        return text if strip_default or self.default is None else f"{text}={self.default}"
 
     def __str__(self) -> str:
         text = f"{annotated(self.type, self.annotation)} {self.name}"
@@ -173,10 +183,11 @@ class Arguments:
 
         Follows torchgen/model.py, ``Arguments.parse``; a second group of tensor options stays four plain arguments.
         """
-        place = next((i for i, a in enumerate(positional) if a.name == "self"), None)
         before, self_arg, after = positional[:0], None, positional
-        if place is not None:
-            before, self_arg, after = positional[:place], positional[place], positional[place + 1 :]
+        for place, argument in enumerate(positional):
+            if argument.name == "self":
+                before, self_arg, after = positional[:place], argument, positional[place + 1 :]
+                break
         options = None
         pre, post = kwarg_only, kwarg_only[:0]
         for i in range(len(kwarg_only) - 3):
@@ -185,7 +196,10 @@ class Arguments:
                 options = TensorOptionsArguments(*window)
                 pre, post = kwarg_only[:i], kwarg_only[i + 4 :]
                 break
-        return Arguments(tuple(before), self_arg, tuple(after), tuple(pre), options, tuple(post), tuple(out))
+        found = Arguments(tuple(before), self_arg, tuple(after), tuple(pre), options, tuple(post), tuple(out))
+        found.__dict__["flat_positional"] = tuple(positional)
+        found.__dict__["flat_kwarg_only"] = tuple(kwarg_only)
+        return found
 
     @cached_property
     def flat_positional(self) -> tuple[Argument, ...]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from derivlint.schema.names import OperatorName
 from derivlint.schema.native_function import NativeFunction
 from derivlint.schema.natives import NativeFunctions
+from derivlint.source.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

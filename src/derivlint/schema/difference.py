@@ -6,13 +6,13 @@ PyTorch compares schemas as text, so every difference counts, down to a blank.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from enum import Enum
 
 from derivlint.schema.arguments import Argument, Return, annotated
 from derivlint.schema.function_schema import FunctionSchema
 from derivlint.schema.native_function import NativeFunction
 from derivlint.source import Span
+from derivlint.source.records import dataclass
 
 
 class DifferenceKind(Enum):

@@ -8,11 +8,11 @@ worked out without looking at the rest of the file.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from derivlint.schema.function_schema import SchemaKind
 from derivlint.schema.native_function import NativeFunction, ViewSchemaKind
 from derivlint.schema.variants import generated_variants
+from derivlint.source.records import dataclass
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,11 +38,22 @@ class Family:
         view_groups: each view group with the file position of its first function.
     """
 
-    __slots__ = ("_by_schema", "_signature_groups", "_view_group_of", "functions", "generated", "view_groups")
+    __slots__ = (
+        "_by_base",
+        "_by_name",
+        "_by_schema",
+        "_signature_groups",
+        "_view_group_of",
+        "functions",
+        "generated",
+        "view_groups",
+    )
 
     def __init__(self, written: Sequence[tuple[int, NativeFunction]]) -> None:
         self.generated = _generate(written)
         self.functions = tuple(f for _, f in written) + tuple(f for _, f in self.generated)
+        self._by_base: dict[str, tuple[NativeFunction, ...]] = {}
+        self._by_name: dict[str, tuple[NativeFunction, ...]] = {}
         self._by_schema: dict[str, NativeFunction] = {}
         for function in self.functions:
             self._by_schema.setdefault(str(function.schema), function)
@@ -65,6 +76,21 @@ class Family:
             for function in ordered:
                 key = (function.namespace, function.schema.signature_key)
                 self._signature_groups.setdefault(key, []).append(function)
+
+    def with_base(self, base: str) -> tuple[NativeFunction, ...]:
+        """The functions with that base name."""
+        found = self._by_base.get(base)
+        if found is None:
+            found = self._by_base[base] = tuple([f for f in self.functions if f.name.base == base])
+        return found
+
+    def named(self, name: str) -> tuple[NativeFunction, ...]:
+        """The overloads of an operator."""
+        found = self._by_name.get(name)
+        if found is None:
+            found = tuple([f for f in self.functions if f.name.name_without_overload == name])
+            self._by_name[name] = found
+        return found
 
     def by_schema(self, text: str) -> NativeFunction | None:
         """The function whose schema is, or prints as, ``text``."""
@@ -107,6 +133,8 @@ def _by_view_signature(functions: Iterable[NativeFunction]) -> list[list[NativeF
 
 def _view_group(members: list[NativeFunction]) -> tuple[ViewGroup | None, list[NativeFunction]]:
     """The view group among functions with one view signature, and the functions that are not in it."""
+    if not any(f.is_view_op for f in members):
+        return None, members
     view = _first(members, ViewSchemaKind.aliasing)
     if view is None:
         return None, members

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from enum import Enum
-from functools import cached_property
 
 from derivlint.schema.arguments import Argument, Arguments, Return
 from derivlint.schema.names import OperatorName
 from derivlint.source import Span
+from derivlint.source.lazy import cached_property
+from derivlint.source.records import dataclass
 
 
 class SchemaKind(Enum):
@@ -117,13 +119,16 @@ class FunctionSchema:
     @cached_property
     def signature_key_no_defaults(self) -> str:
         """The text of ``signature(strip_default=True)``."""
-        return self._signature_text(self.name.base, strip_default=True)
+        key = self.signature_key
+        return self._signature_text(self.name.base, strip_default=True) if "=" in key else key
 
     @property
     def view_signature_key(self) -> str:
         """The text of ``signature(strip_view_copy_name=True)``, the same for a view and its ``_copy`` twin."""
-        base = view_base(self.name.base)
-        return self.signature_key if base == self.name.base else self._signature_text(base, strip_default=False)
+        base = self.name.base
+        if not base.endswith(("_copy", "_scatter")):
+            return self.signature_key
+        return self._signature_text(view_base(base), strip_default=False)
 
     def signature(
         self, *, strip_default: bool = False, strip_view_copy_name: bool = False, keep_return_names: bool = False
@@ -163,20 +168,29 @@ class FunctionSchema:
     def _unreturned_writes(self) -> list[Argument]:
         arguments = self.arguments
         own = () if arguments.self_arg is None else (arguments.self_arg,)
-        returned = {r.annotation for r in self.returns}
         # The order matters: an in-place and an out form with further mutable arguments have equal signatures.
-        return [
+        writes = [
             a
             for a in (*own, *arguments.out, *arguments.post_self_positional)
-            if a.is_write and a.annotation not in returned
+            if a.annotation is not None and a.annotation.is_write
         ]
+        if not writes:
+            return writes
+        returned = [r.annotation for r in self.returns]
+        return [a for a in writes if a.annotation not in returned]
 
     def _signature_text(self, base: str, *, strip_default: bool) -> str:
-        positional, keyword = self._signature_arguments(strip_default)
-        parts = [str(argument) for argument in positional]
+        """What the signature prints as, without making it."""
+        arguments = self.arguments
+        keyword: Sequence[Argument] = arguments.pre_tensor_options_kwarg_only + arguments.post_tensor_options_kwarg_only
+        positional: Sequence[Argument] = arguments.flat_positional
+        if base == "bernoulli":
+            positional, keyword = self._signature_arguments(strip_default)
+            strip_default = False
+        parts = [argument.signature_text(strip_default=strip_default) for argument in positional]
         if keyword:
             parts.append("*")
-            parts.extend(str(argument) for argument in keyword)
+            parts += [argument.signature_text(strip_default=strip_default) for argument in keyword]
         returns = [str(r.type) for r in self.returns]
         returns += [str(argument.type) for argument in self._unreturned_writes()]
         text = returns[0] if len(returns) == 1 else f"({', '.join(returns)})"

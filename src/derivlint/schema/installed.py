@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from pathlib import Path
+
+from derivlint.source.records import dataclass
 
 _VERSION = re.compile(r"""^__version__\s*(?::[^=\n]*)?=\s*['"]([^'"]+)['"]""", re.MULTILINE)
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
+
+from derivlint.source.records import dataclass
 
 #: The methods whose in-place form is ``__i<name>__``, after PEP 203.
 AUGMENTED_ASSIGNMENTS = frozenset(("add", "sub", "mul", "div", "mod", "pow", "lshift", "rshift", "and", "xor", "or"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import Enum
-from functools import cached_property
 
 from derivlint.schema.dispatch import (
     COMPOSITE_EXPLICIT,
@@ -14,8 +13,9 @@ from derivlint.schema.dispatch import (
 )
 from derivlint.schema.function_schema import FunctionSchema
 from derivlint.schema.names import OperatorName
-from derivlint.schema.parser import parse_schema
+from derivlint.schema.parser import is_canonical, parse_schema
 from derivlint.source import Span
+from derivlint.source.lazy import cached_property
 
 DEFAULT_NAMESPACE = "aten"
 
@@ -118,6 +118,15 @@ class NativeFunction:
         """
         return parse_schema(self.func_text)
 
+    @cached_property
+    def schema_text(self) -> str:
+        """The schema as PyTorch writes it, which need not be parsed where it is written so.
+
+        Raises:
+            SchemaError: as ``schema`` does.
+        """
+        return self.func_text if is_canonical(self.func_text) else str(self.schema)
+
     @property
     def generated(self) -> bool:
         """Whether PyTorch generates it from another function's entry."""
@@ -183,6 +192,9 @@ class NativeFunction:
         """Whether a return is a view of an argument; follows torchgen/model.py, ``NativeFunction.is_view_op``."""
         if "inplace_view" in self.tags and str(self.name) not in RESIZES:
             return True
+        if self.func_text.count("(") == 1:
+            # Annotations stand in parentheses of their own; most schemas have none.
+            return False
         schema = self.schema
         return any(r.annotation is not None and not r.annotation.is_write for r in schema.returns) or any(
             a.annotation is not None and "*" in a.annotation.alias_set_after for a in schema.arguments.flat_all

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
-from functools import cached_property
 from typing import Any, NamedTuple
 
 from derivlint.schema.families import Family, ViewGroup
@@ -12,6 +11,7 @@ from derivlint.schema.function_schema import view_base
 from derivlint.schema.names import FOREACH_PREFIX, OperatorName
 from derivlint.schema.native_function import NativeFunction
 from derivlint.source import SourceFile, Span
+from derivlint.source.lazy import cached_property
 
 #: A whole PyTorch has more functions than this.
 WHOLE = 500
@@ -104,13 +104,17 @@ class NativeFunctions:
         return len(self.written) < WHOLE
 
     def _family(self, base: str) -> Family | None:
-        key = view_base(base)
-        family = self._families.get(key)
+        """The family of a base name; each is known by the name of its view and by those that were asked for."""
+        family = self._families.get(base)
         if family is None:
-            members = self._members.get(key)
-            if members is None:
-                return None
-            family = self._families[key] = Family(members)
+            key = view_base(base)
+            family = self._families.get(key)
+            if family is None:
+                members = self._members.get(key)
+                if members is None:
+                    return None
+                family = self._families[key] = Family(members)
+            self._families[base] = family
         return family
 
     def _all_families(self) -> list[Family]:
@@ -137,8 +141,8 @@ class NativeFunctions:
 
     def named(self, name: str) -> tuple[NativeFunction, ...]:
         """The overloads of an operator, ``abs`` and ``abs_`` being two operators."""
-        base = OperatorName.parse(name).base
-        return tuple(f for f in self.with_base(base) if f.name.name_without_overload == name)
+        family = self._family(OperatorName.parse(name).base)
+        return () if family is None else family.named(name)
 
     def operator(self, name: str) -> NativeFunction | None:
         """The function of that name with its overload, such as ``add_.Tensor``."""
@@ -147,7 +151,7 @@ class NativeFunctions:
     def with_base(self, base: str) -> tuple[NativeFunction, ...]:
         """The functions with that base name: functional, in-place, out and generated forms, all overloads."""
         family = self._family(base)
-        return () if family is None else tuple(f for f in family.functions if f.name.base == base)
+        return () if family is None else family.with_base(base)
 
     def signature_group(self, function: NativeFunction) -> tuple[NativeFunction, ...]:
         """The functions with the signature of ``function``, as load_derivatives.py orders them."""

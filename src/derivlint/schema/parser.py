@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from typing import TypeAlias, cast
 
 from derivlint.schema.arguments import Annotation, Argument, Arguments, Return
 from derivlint.schema.errors import SchemaError
@@ -32,6 +33,11 @@ _RETURN = re.compile(rf"{_TYPE}(?: ([A-Za-z_]\w*))?", re.ASCII)
 MAX_LENGTH = 10_000
 
 
+def is_canonical(text: str) -> bool:
+    """Whether the text certainly is a schema that prints as it is written; cheaper than to parse it."""
+    return len(text) <= MAX_LENGTH and _split(text) is not None
+
+
 @lru_cache(maxsize=16384)
 def parse_schema(text: str) -> FunctionSchema:
     """The schema written ``text``, without a namespace.
@@ -50,54 +56,78 @@ def parse_schema(text: str) -> FunctionSchema:
     return schema
 
 
+#: The parts of a canonical schema, of which equal ones are shared by all schemas: the offset of its opening
+#: parenthesis, its arguments as written (the ``*`` among them), those before the ``*`` and behind it, how many of the
+#: latter are written to (they are the last), and the returns with their offsets.
+_Parts: TypeAlias = tuple[int, list[str], list[Argument], list[Argument], int, list[tuple[Return, int]]]
+
+
 def _parse_canonical(text: str) -> FunctionSchema | None:
     """The schema, or None when the text is not in canonical form (which does not mean that it is wrong)."""
-    opening = text.find("(")
-    closing = text.find(") -> ", opening + 1)
-    if opening < 0 or closing < 0 or _OPERATOR.fullmatch(text, 0, opening) is None:
+    parts = _split(text)
+    if parts is None:
         return None
-    arguments = _arguments(text, opening + 1, closing)
-    if arguments is None:
-        return None
-    returns = _returns(text, closing + 5)
-    if returns is None:
-        return None
-    schema = FunctionSchema(OperatorName.parse(text[:opening]), arguments, returns, text, Span(0, opening))
+    opening, written, positional, keyword, out, returns = parts
+    placed = []
+    offset = opening + 1
+    for item, part in zip(positional, written, strict=False):
+        placed.append(Argument(item.name, item.type, item.default, item.annotation, item.marks, offset, item.bare))
+        offset += len(part) + 2
+    placed_keyword = []
+    if keyword:
+        offset += 3
+        for item, part in zip(keyword, written[len(positional) + 1 :], strict=True):
+            placed_keyword.append(
+                Argument(item.name, item.type, item.default, item.annotation, item.marks, offset, item.bare)
+            )
+            offset += len(part) + 2
+    first_out = len(keyword) - out
+    arguments = Arguments.group(placed, placed_keyword[:first_out], placed_keyword[first_out:])
+    found = tuple([Return(item.name, item.type, item.annotation, item.marks, offset) for item, offset in returns])
+    schema = FunctionSchema(OperatorName.parse(text[:opening]), arguments, found, text, Span(0, opening))
     # Canonical text is what the schema prints as; printing thousands of them again would only cost time.
     schema.__dict__["canonical"] = text
     return schema
 
 
-def _arguments(text: str, start: int, end: int) -> Arguments | None:
-    positional: list[Argument] = []
-    kwarg_only: list[Argument] = []
-    out: list[Argument] = []
-    current = positional
-    if start < end:
-        offset = start
-        for part in text[start:end].split(", "):
-            if part == "*":
-                if current is not positional:
-                    return None
-                current = kwarg_only
-            else:
-                argument = _argument(part)
-                if argument is None:
-                    return None
-                if argument.is_write:
-                    if current is kwarg_only:
-                        current = out
-                elif current is out:
-                    return None
-                current.append(
-                    Argument(
-                        argument.name, argument.type, argument.default, argument.annotation, argument.marks, offset
-                    )
-                )
-            offset += len(part) + 2
-        if current is kwarg_only and not kwarg_only:
+# A file's schemas are looked at first, and most of them parsed later.
+@lru_cache(maxsize=4096)
+def _split(text: str) -> _Parts | None:
+    """The parts, or None when the text is not in canonical form."""
+    opening = text.find("(")
+    closing = text.find(") -> ", opening + 1)
+    if opening < 0 or closing < 0 or _OPERATOR.fullmatch(text, 0, opening) is None:
+        return None
+    inner = text[opening + 1 : closing]
+    written = inner.split(", ") if inner else []
+    positional: list[Argument | None] = []
+    keyword: list[Argument | None] = []
+    out = 0
+    if "*" in written:
+        star = written.index("*")
+        positional.extend(map(_argument, written[:star]))
+        keyword.extend(map(_argument, written[star + 1 :]))
+        if not keyword:
             return None
-    return Arguments.group(positional, kwarg_only, out)
+    else:
+        positional.extend(map(_argument, written))
+    # A part that is no argument is None; an argument is never false.
+    if not all(positional) or not all(keyword):
+        return None
+    if keyword and "!" in inner:
+        writes = [item is not None and item.is_write for item in keyword]
+        out = writes.count(True)
+        if not all(writes[len(writes) - out :]):
+            return None
+    start = closing + 5
+    if text.startswith("(", start):
+        returns = _returns(text, start)
+    else:
+        single = _return(text[start:])
+        returns = None if single is None else [(single, start)]
+    if returns is None:
+        return None
+    return opening, written, cast("list[Argument]", positional), cast("list[Argument]", keyword), out, returns
 
 
 @lru_cache(maxsize=16384)
@@ -111,18 +141,17 @@ def _argument(text: str) -> Argument | None:
     except SchemaError:
         return None
     marks = (0, match.end(3), *match.span(4), *match.span(5))
-    return Argument(name, type_, default, parse_annotation(annotation) if annotation else None, marks)
+    noted = parse_annotation(annotation) if annotation else None
+    return Argument(name, type_, default, noted, marks, 0, f"{base}{suffixes} {name}")
 
 
-def _returns(text: str, start: int) -> tuple[Return, ...] | None:
-    if not text.startswith("(", start):
-        single = _return(text[start:])
-        return None if single is None else (_placed(single, start),)
+def _returns(text: str, start: int) -> list[tuple[Return, int]] | None:
+    """The returns in the parentheses at ``start``."""
     if not text.endswith(")"):
         return None
     inner = text[start + 1 : -1]
     if not inner:
-        return ()
+        return []
     parts = inner.split(", ")
     if len(parts) == 1:
         return None
@@ -132,13 +161,9 @@ def _returns(text: str, start: int) -> tuple[Return, ...] | None:
         item = _return(part)
         if item is None:
             return None
-        returns.append(_placed(item, offset))
+        returns.append((item, offset))
         offset += len(part) + 2
-    return tuple(returns)
-
-
-def _placed(item: Return, offset: int) -> Return:
-    return Return(item.name, item.type, item.annotation, item.marks, offset)
+    return returns
 
 
 @lru_cache(maxsize=4096)

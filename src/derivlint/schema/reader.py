@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator
 from collections.abc import Sequence as Seq
+from functools import lru_cache
 from typing import Any
 
 from derivlint.schema.dispatch import AUTOGRAD_KEYS
@@ -55,7 +56,7 @@ def read_native_functions(sources: Seq[SourceFile], *, tags: SourceFile | None =
             for pair in root.pairs:
                 if isinstance(pair.value, Sequence):
                     for function, _ in _read_list(source, pair.value, problems, grouped=True):
-                        known = functions.setdefault((function.namespace, str(function.schema)), function)
+                        known = functions.setdefault((function.namespace, function.schema_text), function)
                         known.has_backend_kernel = True
         elif isinstance(root, Sequence):
             _add_list(source, root, functions, problems)
@@ -104,7 +105,7 @@ def _add_list(
             problems.append(NativeProblem(source, message, span, None))
         else:
             first[name] = span
-            functions[(function.namespace, str(function.schema))] = function
+            functions[(function.namespace, function.schema_text)] = function
 
 
 def _read_list(
@@ -130,7 +131,7 @@ def _read_list(
         function = NativeFunction(text, namespace=namespace, source=(source.path, func.span), **facts)
         function.in_cpp_api = not grouped
         try:
-            _ = function.schema
+            _ = function.schema_text
         except SchemaError as error:
             place = func.span_of(error.start + offset, error.end + offset)
             problems.append(NativeProblem(source, error.message, place, error.help))
@@ -163,22 +164,32 @@ def _facts(fields: dict[str, Node]) -> dict[str, Any]:
         elif name in ("tags", "cpp_no_default_args"):
             facts[name] = frozenset(_strings(node))
         elif name == "autogen":
-            facts[name] = tuple(_split(node.value)) if isinstance(node, Scalar) and node.value else ()
+            facts[name] = _split(node.value) if isinstance(node, Scalar) and node.value else ()
         elif name == "dispatch":
             if isinstance(node, Mapping):
-                keys = [pair.key.value for pair in node.pairs if isinstance(pair.key, Scalar)]
-                facts[name] = tuple(sys.intern(part) for key in keys for part in _split(key))
+                keys: list[str] = []
+                for key, _ in node.pairs:
+                    if isinstance(key, Scalar):
+                        keys += _split(key.value)
+                facts[name] = tuple(keys)
         elif name == "ufunc_inner_loop":
             facts["ufunc"] = True
     return facts
 
 
-def _split(text: str) -> list[str]:
-    return [part.strip() for part in text.split(",")]
+@lru_cache(maxsize=1024)
+def _split(text: str) -> tuple[str, ...]:
+    """The parts of ``CPU, CUDA``; a file says few such things, each many times."""
+    return tuple([sys.intern(part.strip()) for part in text.split(",")])
+
+
+@lru_cache(maxsize=64)
+def _names(text: str) -> frozenset[str]:
+    return frozenset(_split(text))
 
 
 def _names_of_text(node: Node) -> frozenset[str]:
-    return frozenset(_split(node.value)) if isinstance(node, Scalar) else frozenset({"function"})
+    return _names(node.value) if isinstance(node, Scalar) else frozenset({"function"})
 
 
 def _strings(node: Node) -> list[str]:

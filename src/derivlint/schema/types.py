@@ -7,10 +7,10 @@ older releases, a type of an out-of-tree backend) is accepted, with ``known`` fa
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 
 from derivlint.schema.errors import SchemaError, quoted
+from derivlint.source.records import dataclass
 
 #: torchgen's base types; ``Dimname`` was one until PyTorch 2.12.
 KNOWN_BASE_TYPES = frozenset(

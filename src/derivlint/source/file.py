@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from functools import cached_property
 from pathlib import Path
 
+from derivlint.source.lazy import cached_property
 from derivlint.source.span import Position, Span
 
 #: Larger files are refused: the largest real file of the kind has 0.7 MB.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from pathlib import Path
 
 
@@ -13,6 +12,9 @@ def replace_file(path: Path, data: bytes, *, mode: int = 0o644) -> None:
     Raises:
         OSError: it cannot be written.
     """
+    # most runs write no file: what tempfile imports takes some milliseconds
+    import tempfile
+
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=".new-")
     try:
         with os.fdopen(handle, "wb") as stream:

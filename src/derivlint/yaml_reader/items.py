@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from derivlint.source import Span
+from derivlint.source.records import dataclass
 from derivlint.yaml_reader.problems import YamlProblem
 from derivlint.yaml_reader.text import token_end
 

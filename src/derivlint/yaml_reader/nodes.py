@@ -46,7 +46,7 @@ class Scalar(Node):
         style: how it is written.
     """
 
-    __slots__ = ("_delta", "_implicit", "_kind", "_map", "_text", "style", "value")
+    __slots__ = ("_kind", "_place", "_text", "style", "value")
 
     def __init__(
         self, text: str, start: int, end: int, value: str, style: ScalarStyle, tag: str | None, implicit: bool
@@ -57,10 +57,10 @@ class Scalar(Node):
         self.style: ScalarStyle = style
         self.tag = tag
         self._text = text
-        self._implicit = implicit
-        self._kind: ScalarKind | None = None
-        self._delta: int | None = None
-        self._map: DecodeMap | None = None
+        #: None where it is to be found out when asked for; so is the place.
+        self._kind: ScalarKind | None = None if implicit or tag is not None else "str"
+        #: The shift of an unchanged text, -1 if there is no exact place, or the decode map.
+        self._place: int | DecodeMap | None = None
 
     def __repr__(self) -> str:
         return f"Scalar({self.value!r}, {self.style}, {self.start}:{self.end})"
@@ -70,12 +70,7 @@ class Scalar(Node):
         """The type that PyYAML's SafeLoader (YAML 1.1) gives the scalar; ``other`` if it has no such type."""
         kind = self._kind
         if kind is None:
-            if self.tag is not None:
-                kind = kind_of_tag(self.tag)
-            elif self._implicit:
-                kind = resolve_kind(self.value)
-            else:
-                kind = "str"
+            kind = kind_of_tag(self.tag) if self.tag is not None else resolve_kind(self.value)
             self._kind = kind
         return kind
 
@@ -87,9 +82,10 @@ class Scalar(Node):
     @property
     def exact(self) -> bool:
         """Whether every decoded character has a known place in the file."""
-        if self._delta is None:
-            self._locate()
-        return self._delta != -1
+        place = self._place
+        if place is None:
+            place = self._locate()
+        return place != -1
 
     def offset(self, index: int) -> int:
         """The file offset of decoded character ``index``; ``len(value)`` gives the end of the last character.
@@ -97,48 +93,48 @@ class Scalar(Node):
         A character that an escape produced has the offset of the escape; the space or newline of a folded line end has
         the offset of that line end. In a scalar that is not ``exact`` every character has the scalar's start.
         """
-        delta = self._delta
-        if delta is None:
-            delta = self._locate()
-        if self._map is not None:
-            starts, ends = self._map
+        place = self._place
+        if place is None:
+            place = self._locate()
+        if isinstance(place, tuple):
+            starts, ends = place
             if index < len(starts):
                 return starts[index]
             return ends[-1]
-        return delta + index if delta >= 0 else self.start
+        return place + index if place >= 0 else self.start
 
     def span_of(self, start: int, end: int) -> Span:
         """The file range that decodes to ``value[start:end]``; if not ``exact``, the whole scalar's range."""
-        delta = self._delta
-        if delta is None:
-            delta = self._locate()
-        if self._map is not None:
+        place = self._place
+        if place is None:
+            place = self._locate()
+        if isinstance(place, tuple):
             first = self.offset(start)
-            return Span(first, self._map[1][end - 1] if end > start else first)
-        if delta < 0:
+            return Span(first, place[1][end - 1] if end > start else first)
+        if place < 0:
             return Span(self.start, self.end)
-        return Span(delta + start, delta + end)
+        return Span(place + start, place + end)
 
-    def _locate(self) -> int:
-        """Fill ``_delta`` and ``_map``; ``_delta`` is the shift of an unchanged text, -1 if not exact, else 0."""
+    def _locate(self) -> int | DecodeMap:
+        """Find out ``_place``."""
         value = self.value
-        delta = -1
+        place: int | DecodeMap = -1
         if self.style == "plain":
             if self.end - self.start == len(value) and self._text.startswith(value, self.start):
-                delta = self.start
+                place = self.start
         # Every escape and every folding changes the length or a character, so equal text means one to one.
         elif (
             self.style in ("single", "double")
             and self.end - self.start - 2 == len(value)
             and self._text.startswith(value, self.start + 1)
         ):
-            delta = self.start + 1
-        if delta < 0:
-            self._map = decode_map(self._text, self.start, self.end, value, self.style)
-            if self._map is not None:
-                delta = 0
-        self._delta = delta
-        return delta
+            place = self.start + 1
+        if place == -1:
+            found = decode_map(self._text, self.start, self.end, value, self.style)
+            if found is not None:
+                place = found
+        self._place = place
+        return place
 
 
 class Sequence(Node):

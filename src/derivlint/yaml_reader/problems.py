@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from derivlint.source import Span
+from derivlint.source.records import dataclass
 
 ProblemKind: TypeAlias = Literal["syntax", "limit", "encoding", "tag", "several-documents"]
 

@@ -1,17 +1,21 @@
-"""Reading a file: the whole at once if it is YAML, else list item by list item."""
+"""Reading a file: the whole at once if it is YAML, else list item by list item.
+
+What is plain enough is read without a parser, see :mod:`derivlint.yaml_reader.lines`.
+"""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from dataclasses import dataclass
 from typing import Final
 
 from derivlint.source import SourceFile, Span
 from derivlint.source.file import BOM
-from derivlint.yaml_reader.build import NodeBuilder
+from derivlint.source.records import dataclass
+from derivlint.yaml_reader.build import MAX_NODES, NodeBuilder
 from derivlint.yaml_reader.events import open_events
-from derivlint.yaml_reader.nodes import Node, Sequence
+from derivlint.yaml_reader.lines import LineReader
+from derivlint.yaml_reader.nodes import Mapping, Node, Sequence
 from derivlint.yaml_reader.problems import ReadError, YamlProblem
 
 #: Texts up to this many characters in all are read again in Python where libyaml refuses them: the libyaml that
@@ -85,6 +89,10 @@ class _Reading:
         if self.text.startswith(BOM, base):
             problem = YamlProblem("encoding", "a second byte order mark", Span(base, base + 1), "delete it")
             return Document(self.source, None, (problem,))
+        if not self.pure:
+            by_line = self._read_lines(base)
+            if by_line is not None:
+                return self._document(*by_line)
         whole = self._part(base, len(self.text), self.pure)
         if not whole.failed:
             return self._document(whole.root, whole.problems)
@@ -108,6 +116,35 @@ class _Reading:
         root = Sequence(items.starts[0], nodes[-1].end if nodes else items.starts[0] + 1, None, False)
         root.items = tuple(nodes)
         return self._document(root, problems)
+
+    def _read_lines(self, base: int) -> tuple[Sequence, list[YamlProblem]] | None:
+        """The list that the text is, with the parser for odd items only; None if it has to be read as a whole.
+
+        That is so wherever an odd item is no YAML, or has an anchor: then nothing of what was read counts.
+        """
+        lines = LineReader(self.text, base)
+        parts = lines.read()
+        if parts is None:
+            return None
+        items: list[Node] = []
+        problems: list[YamlProblem] = []
+        count = 1 + lines.count
+        for item in parts:
+            if isinstance(item, Mapping):
+                items.append(item)
+                continue
+            part = self._part(item.start, item.end, pure=False)
+            root = part.root
+            if part.failed or part.anchors or not isinstance(root, Sequence) or root.flow:
+                return None
+            items.extend(root.items)
+            problems.extend(part.problems)
+            count += part.count
+        if count > MAX_NODES:
+            return None
+        whole = Sequence(lines.start, items[-1].end, None, False)
+        whole.items = tuple(items)
+        return whole, problems
 
     def _document(self, root: Node | None, problems: list[YamlProblem]) -> Document:
         return Document(self.source, root, tuple(sorted(problems, key=lambda problem: problem.span)))

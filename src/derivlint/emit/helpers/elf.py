@@ -9,8 +9,9 @@ from __future__ import annotations
 import mmap
 import struct
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from derivlint.source.records import dataclass
 
 EM_X86_64, EM_AARCH64 = 62, 183
 

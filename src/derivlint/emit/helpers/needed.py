@@ -10,7 +10,6 @@ from derivlint.emit.helpers.elf import ElfError, ElfFile
 from derivlint.formula import parse_formula
 from derivlint.model import Model
 from derivlint.model.entry import Entry
-from derivlint.model.evaluation import evaluations
 
 #: The namespace of the functions in FunctionsManual.h.
 NAMESPACE = "torch::autograd::generated::details"
@@ -26,7 +25,7 @@ def helpers_of(model: Model, entries: Iterable[Entry]) -> dict[str, frozenset[st
     found: dict[str, frozenset[str]] = {}
     for entry in entries:
         if entry.operator is not None:
-            texts = {item.text for item in evaluations(entry, model.differentiabilities(entry))}
+            texts = {item.text for item in model.evaluations(entry)}
             words = {word.text for text in texts for word in parse_formula(text).words if word.role == "callee"}
             found[entry.operator] = frozenset(words & declared)
     return found

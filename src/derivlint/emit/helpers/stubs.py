@@ -9,10 +9,10 @@ Of a variable, which can only be a constant, the stub is a copy that is made whe
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from derivlint.emit.helpers.elf import EM_AARCH64, EM_X86_64, ElfError, ElfFile, LibrarySymbol
+from derivlint.source.records import dataclass
 
 #: What a stub does: jump to where the slot points, with every argument register as it is.
 _JUMPS = {

@@ -6,7 +6,6 @@ Follows torchgen/packaged/autograd/gen_inplace_or_view_type.py in what a kernel 
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 
 from derivlint.emit.inplace_or_view.views import inverse_declaration, is_refused, is_replayed, view_body
 from derivlint.emit.kernels.subject import Subject, modifies_arguments, without_entry
@@ -17,6 +16,7 @@ from derivlint.model.differentiable import Differentiability
 from derivlint.model.model import Model
 from derivlint.model.read import DEFAULT
 from derivlint.schema import NativeFunction
+from derivlint.source.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 
 from derivlint.emit.kernels.body import body
 from derivlint.emit.kernels.lists import RESET_GRAD_ACCUMULATOR, WITHOUT_GENERIC_KERNEL
@@ -16,6 +15,7 @@ from derivlint.model.differentiable import Differentiability, cpp_name, has_gene
 from derivlint.model.model import Model
 from derivlint.model.torch_lists import DONT_REQUIRE_DERIVATIVE
 from derivlint.schema import NativeFunction
+from derivlint.source.records import dataclass
 
 GENERIC_KERNEL = "torch::autograd::autogradNotImplementedFallback()"
 

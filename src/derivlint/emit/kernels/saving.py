@@ -8,7 +8,7 @@ from derivlint.cpp.types import OPTIONAL_STRING, TENSOR, TENSOR_LIST, TENSOR_VEC
 from derivlint.emit.kernels.lines import from_yaml
 from derivlint.emit.kernels.subject import Subject
 from derivlint.emit.template import indented
-from derivlint.formula import Call, Name, parse_formula, walk
+from derivlint.formula import Call, Name, parse_formula
 from derivlint.model.derivative import Derivative, SavedAttribute
 from derivlint.model.differentiable import is_tensor_list
 from derivlint.model.gradients import GRAD_INPUT_MASK
@@ -148,7 +148,7 @@ def _written_condition(name: str, user: Derivative, positions: dict[str, int]) -
     formula = parse_formula(user.formula)
     if formula.tree is None:
         return None
-    for node in walk(formula.tree):
+    for node in formula.nodes:
         if not isinstance(node, Call) or not isinstance(node.callee, Name) or node.callee.simple != WRAP_OPT_IF:
             continue
         if len(node.args) == 2 and isinstance(node.args[0], Name) and node.args[0].simple == name:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
 from derivlint.cpp import return_names, return_type
 from derivlint.emit.kernels.lists import RESET_GRAD_ACCUMULATOR
 from derivlint.emit.release import release_of
@@ -22,6 +20,7 @@ from derivlint.model.model import Model
 from derivlint.model.read import DEFAULT
 from derivlint.model.words import substitute
 from derivlint.schema import Argument, ListType, NativeFunction, Return, SchemaKind
+from derivlint.source.lazy import cached_property
 
 #: The dispatch key of formulas that name none.
 AUTOGRAD = "Autograd"

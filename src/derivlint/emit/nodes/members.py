@@ -7,13 +7,14 @@ PyTorch relies on: kernels fill the members, Python reads them as ``grad_fn._sav
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 
 from derivlint.emit.release import DEFAULT, Release
 from derivlint.model import DifferentiabilityInfo, SavedAttribute
 from derivlint.model.evaluation import SCALAR, TENSOR, retains_variables, unpacked_type
 from derivlint.model.scope import RETAIN_VARIABLES
+from derivlint.source.records import dataclass
 
 SAVED_VARIABLE = "SavedVariable"
 SAVED_VARIABLES = "std::vector<SavedVariable>"

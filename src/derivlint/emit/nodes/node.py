@@ -7,7 +7,6 @@ made for the API of torch/csrc/autograd/node.h and torch/csrc/dynamo/compiled_au
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from derivlint.emit.nodes.formulas import formula_statements, gradient_names
 from derivlint.emit.nodes.members import OWNING, Member, MemberKind, members
@@ -16,6 +15,7 @@ from derivlint.emit.template import fill, load, yaml_name
 from derivlint.model import DifferentiabilityInfo, Model
 from derivlint.model.differentiable import cpp_name
 from derivlint.model.torch_lists import VIEWS
+from derivlint.source.records import dataclass
 
 TRACEABLE = "TraceableFunction"
 UNTRACEABLE = "Node"

@@ -7,9 +7,9 @@ PyTorch has, types that Python could be given and is not (``at::ScalarType``) in
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from derivlint.emit.nodes.members import OWNING, Member, MemberKind
+from derivlint.source.records import dataclass
 
 #: The types of values that Python sees, by their names without qualification; the others have no property.
 SHOWN = frozenset(

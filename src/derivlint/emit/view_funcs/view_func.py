@@ -7,7 +7,6 @@ text is made for the API of ``torch::autograd::ViewFunc``.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
 from derivlint.cpp import value_type
 from derivlint.emit.template import fill, load
@@ -22,6 +21,7 @@ from derivlint.model.differentiable import cpp_name, is_view
 from derivlint.model.evaluation import formals
 from derivlint.model.model import Model
 from derivlint.schema import Argument, NativeFunction
+from derivlint.source.records import dataclass
 
 _ARRAY = "at::ArrayRef<"
 _OPTIONAL = "::std::optional<"

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from derivlint.lsp.analysis import Analysis
 from derivlint.model.layout import PLAIN
 from derivlint.model.read import DISPATCH, NAME, OUTPUT_DIFFERENTIABILITY
 from derivlint.source import Span
+from derivlint.source.records import dataclass
 
 _KEY = re.compile(r"""(?P<key>"[^"\n]*"|'[^'\n]*'|[^\s#'"\[\]{}:][^:\n#]*?)[ \t]*:(?=[ \t]|$)""")
 _ITEM = re.compile(r"[ \t]*-(?=[ \t]|$)[ \t]*")

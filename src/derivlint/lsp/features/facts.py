@@ -6,9 +6,6 @@ Here its facts are brought back to the nodes of the written tree.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
-
 from derivlint.cpp import return_names, return_type
 from derivlint.cpp.calls import POINTER_LIKE
 from derivlint.cpp.conversion import template_of
@@ -25,6 +22,8 @@ from derivlint.meaning.interpret import Interpretation
 from derivlint.model import KeyedFormula, Model, Role
 from derivlint.model.evaluation import formals
 from derivlint.schema import NativeFunction
+from derivlint.source.lazy import cached_property
+from derivlint.source.records import dataclass
 
 SYMINT = "_symint"
 

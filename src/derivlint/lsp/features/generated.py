@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from derivlint.lsp.analysis import Analysis
 from derivlint.lsp.features.locate import entry_at
 from derivlint.model import Entry
 from derivlint.source import Span
+from derivlint.source.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from derivlint.formula import Call, Expr, Member, Name
 from derivlint.lsp.analysis import Analysis
 from derivlint.lsp.features import describe
@@ -26,6 +24,7 @@ from derivlint.meaning.degree import Degree
 from derivlint.model import Entry, KeyedFormula, Role
 from derivlint.schema import Argument
 from derivlint.source import Span
+from derivlint.source.records import dataclass
 
 _DEGREES = {
     Degree.ZERO: "zero",

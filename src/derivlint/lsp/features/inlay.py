@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from derivlint.formula import Call, Expr, Name, walk
 from derivlint.lsp.analysis import Analysis
@@ -11,6 +10,7 @@ from derivlint.lsp.features.facts import FormulaFacts
 from derivlint.model import Entry, KeyedFormula
 from derivlint.model.derivative import without_repetition
 from derivlint.source import Span
+from derivlint.source.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
 
@@ -21,6 +20,7 @@ from derivlint.model.entry import Expression
 from derivlint.schema import Argument, FunctionSchema, SchemaError, parse_schema
 from derivlint.schema.arguments import Return
 from derivlint.source import Span
+from derivlint.source.records import dataclass
 from derivlint.yaml_reader import Mapping, Pair, Scalar
 from derivlint.yaml_reader import Node as YamlNode
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from derivlint.lsp.analysis import Analysis
 from derivlint.lsp.features.locate import AtFormula, AtSchema, entry_at, locate
 from derivlint.model import DispatchBody, Entry, KeyedFormula, Role
 from derivlint.source import SourceFile, Span
+from derivlint.source.records import dataclass
 from derivlint.yaml_reader import Mapping, Pair
 
 #: As many symbols are enough for a list that people look at.

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from derivlint.source import SourceFile, Span
+from derivlint.source.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

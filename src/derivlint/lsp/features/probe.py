@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from derivlint.cpp.library import Library
 from derivlint.cpp.scope import Scope
 from derivlint.formula import Token, tokens
@@ -17,6 +15,7 @@ from derivlint.model.read import NAME, OUTPUT_DIFFERENTIABILITY
 from derivlint.model.resolve import EntryFunction
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile
+from derivlint.source.records import dataclass
 
 _OPENING = {"RPAR": "LPAR", "RSQB": "LSQB", "RBRACE": "LBRACE", "TEMPLATE_CLOSE": "TEMPLATE_OPEN"}
 _NAMES = frozenset({"IDENT"})

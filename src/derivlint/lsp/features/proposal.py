@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from derivlint.source import Span
+from derivlint.source.records import dataclass
 
 #: More proposals than this are not sent; the editor asks again when more is written.
 MOST = 200

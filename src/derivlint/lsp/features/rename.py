@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from derivlint.formula import Lambda, Node, Word, walk
 from derivlint.formula.vocabulary import SPECIAL_WORDS
 from derivlint.lint import TextEdit
@@ -16,6 +14,7 @@ from derivlint.lsp.features.locate import AtFormula, AtKey, AtSchema, AtSuppress
 from derivlint.lsp.features.variables import VariableKind, variable
 from derivlint.model import KeyedFormula
 from derivlint.source import Span
+from derivlint.source.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from derivlint.cpp.declaration import Function
 from derivlint.formula import Member, Name
 from derivlint.lsp.analysis import Analysis
 from derivlint.lsp.features.context import writing_at
 from derivlint.lsp.features.facts import functions_named, methods_of
 from derivlint.lsp.features.probe import OpenCall, open_call, probe
+from derivlint.source.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 from derivlint.cpp.load import library_of
@@ -17,6 +16,7 @@ from derivlint.model import Entry, KeyedFormula, Model, Role
 from derivlint.model.entry import Expression
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile, Span
+from derivlint.source.records import dataclass
 
 #: The types of tokens, by the names of the protocol's ``SemanticTokenTypes``.
 TYPES = (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 
 from derivlint.model import KeyedFormula
@@ -12,6 +11,7 @@ from derivlint.model.resolve import EntryFunction, Output
 from derivlint.model.scope import ORIGINAL_SELF, RETAIN_VARIABLES
 from derivlint.schema import Argument
 from derivlint.schema.arguments import Return
+from derivlint.source.records import dataclass
 
 
 class VariableKind(Enum):

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from derivlint.meaning.meaning import Meaning
 from derivlint.meaning.one_element.compare import WITNESSES, Disagreement, Trial, differ, linear_value, trials_of
 from derivlint.meaning.one_element.points import POINTS, Kind, arguments_at, direction
-from derivlint.meaning.one_element.situation import World, variables, world_of
+from derivlint.meaning.one_element.situation import World, world_of
 from derivlint.meaning.one_element.values import UnknownValueError, Value
 from derivlint.model import Differentiability, DispatchBody
 from derivlint.schema import NativeFunction
@@ -29,9 +29,9 @@ def contradictions(
         return
     formulas = meaning.formulas_of(body)
     forward = next((formula for formula in formulas if not formula.is_backward), None)
-    if forward is None or forward.line.auto is not None or not variables(forward).isdisjoint(world.outputs):
+    if forward is None or forward.line.auto is not None or not forward.variables.isdisjoint(world.outputs):
         return
-    backward = [item for item in formulas if item.is_backward and variables(item).isdisjoint(world.outputs)]
+    backward = [item for item in formulas if item.is_backward and item.variables.isdisjoint(world.outputs)]
     tangents = trials_of((forward,))
     for trial in trials_of(backward) if tangents else ():
         for name in trial.names:

@@ -7,13 +7,13 @@ imaginary part, as PyTorch has it. With the gradient g of the output w, that is 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from derivlint.meaning.complex_operators import is_complex_differentiable, is_list_of_release
 from derivlint.meaning.meaning import Meaning
 from derivlint.meaning.one_element.evaluate import Evaluator, compile_formula
 from derivlint.meaning.one_element.points import POINTS, Kind, arguments_at, direction
-from derivlint.meaning.one_element.situation import Values, World, components, variables, world_of
+from derivlint.meaning.one_element.situation import Values, World, components, world_of
 from derivlint.meaning.one_element.structure import IDENTITIES
 from derivlint.meaning.one_element.truth import Truth
 from derivlint.meaning.one_element.values import UnknownValueError, Value, conj, is_finite
@@ -22,6 +22,7 @@ from derivlint.model import Differentiability, DispatchBody
 from derivlint.model.forward import TANGENT
 from derivlint.model.gradients import GRAD, GRADS, NAMED_PREFIX
 from derivlint.schema import NativeFunction
+from derivlint.source.records import dataclass
 
 #: Relative difference of two numbers that are not equal.
 DIFFERENT = 1e-3
@@ -228,7 +229,7 @@ def _wrong_gradient(trial: Trial, point: _Point, used: frozenset[str]) -> Disagr
 
 def _wrong_tangent(trial: Trial, point: _Point) -> Disagreement | None:
     names = tuple(name for name in point.world.inputs if point.arguments.get(name) is not None)
-    if not any(name.endswith(TANGENT) for name in variables(trial.formula)):
+    if not any(name.endswith(TANGENT) for name in trial.formula.variables):
         # that it has no tangent says another rule
         raise UnknownValueError
     return _simplest(trial, point, _directions(point.arguments, names, point.number))
@@ -252,13 +253,16 @@ def _differs(trial: Trial, point: _Point, directions: Values) -> Disagreement | 
     is_backward = trial.formula.is_backward
     variables_with = world.backward if is_backward else world.forward
     right_value = point.gradient if is_backward else point.tangent
-    judged = (
-        point.arguments.keys() & set(world.inputs) if is_backward else point.outputs.keys() & set(world.differentiable)
-    )
+    known, judged = (point.arguments, world.inputs) if is_backward else (point.outputs, world.differentiable)
     environment = variables_with(point.arguments, point.outputs, directions)
     found = components(trial.evaluate, environment, len(trial.names))
     for name, value in zip(trial.names, found, strict=True):
-        if name not in judged or value is None or not differ(right_value(name, directions, certain=False), value):
+        if (
+            value is None
+            or name not in known
+            or name not in judged
+            or not differ(right_value(name, directions, certain=False), value)
+        ):
             continue
         expected = right_value(name, directions, certain=True)
         opposite = variables_with(point.arguments, point.outputs, _times(directions, -2))
@@ -276,7 +280,7 @@ def _single_directions(directions: Values) -> Iterator[dict[str, Value]]:
 
 def _shown(formula: TypedFormula, point: _Point, directions: Values) -> tuple[tuple[str, Value], ...]:
     """The values that a reader needs: of the differentiable arguments, of numbers, of the directions."""
-    mentioned = variables(formula)
+    mentioned = formula.variables
     shown = [
         (name, value)
         for name, value in point.arguments.items()
@@ -293,7 +297,7 @@ def _is_plain(value: Value) -> bool:
 
 
 def _gradient_name(formula: TypedFormula, world: World, output: str) -> str:
-    names = variables(formula)
+    names = formula.variables
     if NAMED_PREFIX + output in names:
         return NAMED_PREFIX + output
     return f"{GRADS}[{world.differentiable.index(output)}]" if GRADS in names else GRAD

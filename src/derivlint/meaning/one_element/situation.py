@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from derivlint.cpp import return_names
-from derivlint.formula import Name, walk
 from derivlint.meaning.one_element.evaluate import Evaluator
 from derivlint.meaning.one_element.values import UnknownValueError, Value, is_finite
 from derivlint.meaning.typed import TypedFormula
@@ -14,6 +12,7 @@ from derivlint.model import Differentiability
 from derivlint.model.evaluation import INDEX
 from derivlint.model.forward import PRIMAL, TANGENT
 from derivlint.model.gradients import GRAD, GRAD_INPUT_MASK, GRADS, NAMED_PREFIX
+from derivlint.source.records import dataclass
 
 #: The name of the output of an in-place function in formulas.
 RESULT = "result"
@@ -45,7 +44,7 @@ class World:
 
     def gradients(self, formula: TypedFormula) -> frozenset[str]:
         """The outputs whose gradients a backward formula uses."""
-        names = variables(formula)
+        names = formula.variables
         used = {output for output in self.differentiable if NAMED_PREFIX + output in names}
         if GRAD in names:
             used |= set(self.differentiable[:1])
@@ -98,11 +97,6 @@ def world_of(differentiability: Differentiability) -> World:
         listed = (item for item in function.schema.arguments.flat_non_out if item.type.is_list_like is not None)
         lists = (*(argument.name for argument in listed), *outputs)
     return World(inputs, outputs, differentiable, differentiability.is_inplace, len(info.args_with_derivatives), lists)
-
-
-def variables(formula: TypedFormula) -> frozenset[str]:
-    """The variables that a formula mentions."""
-    return frozenset(node.simple for node in walk(formula.tree) if isinstance(node, Name) and node.simple is not None)
 
 
 def components(evaluator: Evaluator, environment: Values, count: int) -> tuple[Value, ...]:

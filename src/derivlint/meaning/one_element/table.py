@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 from derivlint.meaning.one_element.values import Value
+from derivlint.source.records import dataclass
 
 Function = Callable[..., Value]
 

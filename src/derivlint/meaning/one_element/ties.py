@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from derivlint.meaning.meaning import Meaning
 from derivlint.meaning.one_element.compare import Trial, differ, linear_value, trials_of
@@ -17,6 +16,7 @@ from derivlint.meaning.one_element.situation import World, world_of
 from derivlint.meaning.one_element.values import UnknownValueError, Value
 from derivlint.meaning.typed import TypedFormula
 from derivlint.model import Differentiability, DispatchBody
+from derivlint.source.records import dataclass
 
 #: Operators that return one of their arguments.
 CHOOSING = frozenset({"maximum", "minimum", "fmax", "fmin", "clamp", "clamp_min", "clamp_max"})

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import field
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,8 @@ from derivlint.project.errors import InputError
 from derivlint.project.settings.positions import Place, Way, places
 from derivlint.source import SourceFile, Span
 from derivlint.source.file import BOM
+from derivlint.source.lazy import cached_property
+from derivlint.source.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

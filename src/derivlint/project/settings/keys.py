@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from derivlint.lint import Confidence, Severity
 from derivlint.project.presets import PRESETS
 from derivlint.project.settings.kinds import (
@@ -22,6 +20,7 @@ from derivlint.project.settings.kinds import (
     enum,
     one_of,
 )
+from derivlint.source.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

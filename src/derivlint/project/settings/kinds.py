@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from derivlint.lint.wording import did_you_mean, quoted, quoted_list
 from derivlint.project.globs import PathGlob
 from derivlint.project.settings.document import Value
 from derivlint.project.settings.selection import resolve
+from derivlint.source.records import dataclass
 
 #: Turns off a rule, where severities are given.
 OFF = "off"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from derivlint.source import Span
+from derivlint.source.records import dataclass
 
 #: The way to a value from the top of the document: keys of tables, indexes of arrays.
 Way = tuple["str | int", ...]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 import derivlint.rules
 from derivlint.lint import Rule
 from derivlint.lint.wording import did_you_mean
+from derivlint.source.records import dataclass
 
 ALL = "ALL"
 _WILD = frozenset("*?[")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from derivlint.project.presets import PRESETS
 from derivlint.project.settings.document import Value
 from derivlint.project.settings.kinds import merged
 from derivlint.project.settings.selection import Selection, any_matches, matches, selected, specificity
+from derivlint.source.records import dataclass
 
 COMMAND_LINE = "the command line"
 DEFAULT = "default"

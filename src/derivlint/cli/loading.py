@@ -1,0 +1,123 @@
+"""The models of the files that a command names, for commands that print or write something of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from derivlint.cli.configured import Configured, configured
+from derivlint.lint.wording import did_you_mean
+from derivlint.project.errors import InputError
+from derivlint.project.files import read_source
+from derivlint.project.operators import LoadedOperators, load_operators, operators_for, problem_text
+from derivlint.project.settings import Settings, SettingsOfFiles
+from derivlint.source import SourceError, SourceFile
+from derivlint.source.records import dataclass
+
+if TYPE_CHECKING:
+    from derivlint.lint import Diagnostic
+    from derivlint.model import Model
+
+ALL = "all"
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A file with its model.
+
+    Attributes:
+        source: the file.
+        model: its model.
+        operators: the operators that it is read against.
+        settings: what is configured for it.
+    """
+
+    source: SourceFile
+    model: Model
+    operators: LoadedOperators
+    settings: Settings
+
+
+def load_models(paths: tuple[str, ...], stdin_filename: str | None, no_config: bool, **given: Any) -> Iterator[Loaded]:
+    """The models of the derivatives files that the arguments name, without those that are excluded.
+
+    Raises:
+        InputError: there is none, or one or its operators cannot be read.
+    """
+    return _loaded(configured(SettingsOfFiles(no_config, **given), paths, stdin_filename), stdin_filename)
+
+
+def load_model(paths: tuple[str, ...], stdin_filename: str | None, no_config: bool, **given: Any) -> Loaded:
+    """The model of the one derivatives file that the arguments name.
+
+    Raises:
+        InputError: there are several or none, or it or its operators cannot be read.
+    """
+    wanted = configured(SettingsOfFiles(no_config, **given), paths, stdin_filename)
+    if len(wanted.files) != 1:
+        raise InputError(f"one derivatives file is wanted, and there are {len(wanted.files)}")
+    loaded = next(_loaded(wanted, stdin_filename))
+    problems = loaded.operators.natives.problems
+    if problems:
+        raise InputError(problem_text(problems[0]))
+    return loaded
+
+
+def _loaded(wanted: Configured, stdin_filename: str | None) -> Iterator[Loaded]:
+    from derivlint.project.check import model_of
+
+    load = cache(load_operators)
+    for path in wanted.files:
+        try:
+            source = read_source(path, stdin_filename)
+        except SourceError as error:
+            raise InputError(str(error)) from error
+        settings = wanted.settings[path]
+        operators = load(operators_for(wanted.folders[path], settings))
+        yield Loaded(source, model_of(source, operators.natives, settings), operators, settings)
+
+
+def known_operators(model: Model, names: tuple[str, ...]) -> tuple[str, ...] | None:
+    """The names of operators, None for all of them.
+
+    Raises:
+        InputError: there is no operator of a name.
+    """
+    if not names or ALL in names:
+        return None
+    for name in names:
+        known = model.natives.operator(name) if "." in name else model.natives.named(name)
+        if not known and not model.natives.with_base(name):
+            question = did_you_mean(name, model.natives.operator_names())
+            raise InputError(f'no operator "{name}"' + (f"; {question}" if question else ""))
+    return names
+
+
+def errors_of(loaded: Loaded, operators: tuple[str, ...] | None) -> list[Diagnostic]:
+    """What ``derivlint check`` shows as errors, of the file as a whole or of entries that operators are made from.
+
+    What comments silence does not count, as in a check.
+    """
+    from derivlint.emit.selection import entries_of
+    from derivlint.lint import Severity
+    from derivlint.project.check import check_source
+    from derivlint.rules import load_rules
+
+    rules = loaded.settings.selected(load_rules())
+    shown = check_source(loaded.source, loaded.operators.natives, loaded.settings, rules).shown
+    errors = [item for item in shown if item.severity is Severity.ERROR]
+    if operators is None:
+        return errors
+    concerned = {None, *(entry.operator for entry in entries_of(loaded.model, operators))}
+    return [item for item in errors if item.entry in concerned]
+
+
+def print_findings(model: Model, found: list[Diagnostic], color: str) -> None:
+    """Print diagnostics of a file as ``derivlint check`` does."""
+    from derivlint.cli.terminal import terminal_width, wants_color, write_lines
+    from derivlint.formats import Report
+    from derivlint.formats.text import render_text
+
+    report = Report(tuple(sorted(found)), {model.source.path: model.source}, model.n_entries, model.n_formulas)
+    write_lines(render_text(report, terminal_width(), False), wants_color(color))

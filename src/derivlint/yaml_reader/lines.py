@@ -1,0 +1,346 @@
+r"""List items that are written line by line, read without a YAML parser.
+
+Nearly every item of the files that we read is a mapping with one key a line:
+
+    - func: abs(Tensor self) -> Tensor
+      variants: function, method  # comment
+      dispatch:
+        CPU, CUDA: abs
+      tags: [core, pointwise]
+
+One regular expression matches such a line, and the nodes follow from the places of its groups. Many lines are the same,
+so that each is matched once. A parser needs several times as long.
+
+The expressions only match what has one meaning: ASCII, plain scalars of one line without ``: `` and ``#``, quoted ones
+without escapes, lists of names, blocks of literal text without blank lines. An item with anything else is left to the
+parser. That is sound because an item means the same on its own as between others, if no document marker and no alias
+joins them: a line that starts with ``- `` ends whatever the item before it left open, but for quotes and brackets, and
+an item with open ones is refused by the parser.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+from derivlint.source import Span
+from derivlint.yaml_reader.kinds import resolve_kind
+from derivlint.yaml_reader.nodes import Mapping, Node, Pair, Scalar, ScalarStyle, Sequence
+
+# A value's blanks at the end, before a comment, are matched as its part.
+_TEXT: Final = r'[ !"$-9;-~]*'
+_PLAIN_TEXT: Final = rf"-?[A-Za-z0-9_(]{_TEXT}(?::(?=[!-~]){_TEXT})*"
+_DOUBLE_TEXT: Final = r"[ !\#-\[\]-~]*"
+_SINGLE_QUOTED: Final = r"'[ -&(-~]*'"
+_LISTED: Final = rf'(?:[A-Za-z_][A-Za-z0-9_.]*|"{_DOUBLE_TEXT}"|{_SINGLE_QUOTED})'
+_KEY: Final = r"(-[ ]|[ ]*)([A-Za-z_][A-Za-z0-9_,. ]{0,200})(?<![ ]):"
+_COMMENT: Final = r"(?:(?<=[ ])\#[\t -~]*)?\r?"
+
+#: A key and its value on one line, or an item of a list below a key.
+_LINE: Final = re.compile(
+    rf"""(?:{_KEY}(?:[ ]+(?:({_PLAIN_TEXT})|("{_DOUBLE_TEXT}")[ ]*|({_SINGLE_QUOTED})[ ]*
+        |(\[{_LISTED}(?:,[ ]*{_LISTED})*\])[ ]*|(\{{\}})[ ]*)|[ ]*)
+    |[ ]*-[ ]+({_PLAIN_TEXT})){_COMMENT}""",
+    re.VERBOSE,
+)
+#: The styles of a line are the groups of ``_LINE`` that hold its value; those of other lines follow.
+_NO_VALUE, _PLAIN, _DOUBLE, _SINGLE, _LIST, _EMPTY, _LIST_ITEM, _LITERAL, _BLANK, _ODD = range(2, 12)
+_SCALARS: Final[dict[int, ScalarStyle]] = {_DOUBLE: "double", _SINGLE: "single", _LITERAL: "literal"}
+
+_SKIPPED: Final = re.compile(r"[ ]*(?:#[\t -~]*)?\r?")
+_LISTED_ITEM: Final = re.compile(_LISTED, re.VERBOSE)
+
+#: A key with a value of several lines, none of which is blank: in double quotes, or a block of literal text. What looks
+#: like a comment behind a block belongs to it where it is indented as far.
+_LINES: Final = re.compile(
+    rf"""{_KEY}[ ]+(?:("{_DOUBLE_TEXT}(?:\r?\n[ ]+(?![ \r\n]){_DOUBLE_TEXT})+")[ ]*{_COMMENT}
+    |(\|[ ]*\r?\n([ ]+)[!-~][ -~]*(?:\r?\n\5[ ]*[!-~][ -~]*)*)(?=(?:\r?\n)+(?:(?!\5)[ ]*[!-~]|\Z))\r?)(?:\n|\Z)""",
+    re.VERBOSE,
+)
+_FOLD: Final = re.compile(r"[ ]*\r?\n[ ]+")
+
+#: First characters of what might be a number or a date.
+_NUMBER: Final = frozenset("-0123456789")
+
+#: Mappings that are nested deeper are left to the parser, which knows a limit.
+MAX_DEPTH: Final = 8
+
+
+class _Line(NamedTuple):
+    """What a line says; places are counted from its start.
+
+    Attributes:
+        style: one of the numbers above.
+        is_first: whether it is the first of an item: it begins with a dash.
+        column: where its key begins, or the dash of the item of an inner list.
+        key: the key.
+        key_end: where it ends.
+        value: the value.
+        start: where the value begins, with its quotes.
+        end: where it ends.
+        listed: style, value, start and end of the items of a list in brackets.
+    """
+
+    style: int
+    is_first: bool = False
+    column: int = 0
+    key: str = ""
+    key_end: int = 0
+    value: str = ""
+    start: int = 0
+    end: int = 0
+    listed: tuple[tuple[int, str, int, int], ...] = ()
+
+
+_BLANK_LINE: Final = _Line(_BLANK)
+_ODD_LINE: Final = _Line(_ODD)
+
+
+class LineReader:
+    """Reads a text that is a list.
+
+    Attributes:
+        start: where the list begins.
+        count: how many nodes were made.
+    """
+
+    def __init__(self, text: str, base: int) -> None:
+        self.text = text
+        self.start = base
+        self.count = 0
+        self._lines = text[base:].split("\n")
+        self._known: dict[str, _Line] = {}
+        self._strings: dict[str, str] = {}
+
+    def read(self) -> list[Mapping | Span] | None:
+        """The items of the list: their nodes, or the range of one item or more that a parser has to read.
+
+        None if the text is no list, or might not mean the same when it is read in parts.
+        """
+        lines = self._lines
+        index = 0
+        while index < len(lines) and self._line(lines[index]).style == _BLANK:
+            self.start += len(lines[index]) + 1
+            index += 1
+        if index == len(lines) or not lines[index].startswith("- ") or not _can_be_split(self.text):
+            return None
+        items: list[Mapping | Span] = []
+        offset = self.start
+        while index < len(lines):
+            item, index_behind, behind = self._item(index, offset)
+            if item is None:
+                index_behind, behind = self._next_item(index, offset)
+                start = offset
+                if items and isinstance(items[-1], Span):
+                    # Parsers are slow to start, so that neighbours are read by one.
+                    start = items.pop().start
+                items.append(Span(start, min(behind, len(self.text))))
+            else:
+                items.append(item)
+            index, offset = index_behind, behind
+        return items
+
+    def _next_item(self, index: int, offset: int) -> tuple[int, int]:
+        """The line and the offset of the item behind that at ``index``."""
+        lines = self._lines
+        while True:
+            offset += len(lines[index]) + 1
+            index += 1
+            if index == len(lines) or lines[index].startswith("- "):
+                return index, offset
+
+    def _item(self, index: int, offset: int) -> tuple[Mapping | None, int, int]:
+        """The mapping of the item at line ``index``, and the line and offset behind it; None if a line is odd."""
+        text = self.text
+        lines = self._lines
+        known = self._known.get
+        first = index
+        root = node = Mapping(offset + 2, -1, None, False)
+        pairs: list[Pair] = []
+        indent = 2
+        # The mappings around the innermost one: node, pairs so far, indentation.
+        outer: list[tuple[Mapping, list[Pair], int]] = []
+        open_key: Scalar | None = None
+        end = offset
+        count = 1
+        while index < len(lines):
+            written = lines[index]
+            line = known(written) or self._line(written)
+            style, is_first, column, name, name_end, value, start, stop, listed = line
+            index_behind = index + 1
+            behind = offset + len(written) + 1
+            if line is _BLANK_LINE:
+                index, offset = index_behind, behind
+                continue
+            if style == _ODD:
+                (style, is_first, column, name, name_end, value, start, stop, listed), number, behind = self._lines_at(
+                    offset
+                )
+                index_behind = index + number
+            if index != first and (is_first or (style == _ODD and written.startswith("- "))):
+                break
+            if style == _ODD or (index == first and not is_first):
+                return None, index, offset
+            if style == _LIST_ITEM:
+                if open_key is None or column < indent:
+                    return None, index, offset
+                inner_list, index, offset = self._inner_list(index, offset, column)
+                pairs.append(Pair(open_key, inner_list))
+                open_key = None
+                end = inner_list.end
+                count += len(inner_list.items)
+                continue
+            if open_key is not None:
+                if column <= indent or len(outer) == MAX_DEPTH:
+                    return None, index, offset
+                inner = Mapping(offset + column, -1, None, False)
+                pairs.append(Pair(open_key, inner))
+                open_key = None
+                outer.append((node, pairs, indent))
+                node, pairs, indent = inner, [], column
+            elif column != indent:
+                while column < indent and outer:
+                    _close(node, pairs, end)
+                    node, pairs, indent = outer.pop()
+                if column != indent:
+                    return None, index, offset
+            key = Scalar(text, offset + column, offset + name_end, name, "plain", None, True)
+            count += 2
+            if style == _PLAIN:
+                end = offset + stop
+                pairs.append(Pair(key, Scalar(text, offset + start, end, value, "plain", None, True)))
+            elif style == _NO_VALUE:
+                open_key = key
+            else:
+                end = offset + stop
+                pairs.append(Pair(key, self._value(style, value, offset + start, end, offset, listed)))
+                count += len(listed)
+            index, offset = index_behind, behind
+        if open_key is not None:
+            return None, index, offset
+        _close(node, pairs, end)
+        while outer:
+            node, pairs, indent = outer.pop()
+            _close(node, pairs, end)
+        self.count += count
+        return root, index, offset
+
+    def _value(
+        self, style: int, value: str, start: int, end: int, offset: int, listed: tuple[tuple[int, str, int, int], ...]
+    ) -> Node:
+        text = self.text
+        if style == _EMPTY:
+            return Mapping(start, end, None, True)
+        if style == _LIST:
+            node = Sequence(start, end, None, True)
+            node.items = tuple(
+                Scalar(text, begin + offset, stop + offset, item, _SCALARS.get(kind, "plain"), None, kind == _PLAIN)
+                for kind, item, begin, stop in listed
+            )
+            return node
+        return Scalar(text, start, end, value, _SCALARS[style], None, False)
+
+    def _inner_list(self, index: int, offset: int, column: int) -> tuple[Sequence, int, int]:
+        """The list whose first item is line ``index``, and the line and offset behind it."""
+        node = Sequence(offset + column, -1, None, False)
+        items: list[Scalar] = []
+        while index < len(self._lines):
+            written = self._lines[index]
+            line = self._line(written)
+            if line.style == _LIST_ITEM and line.column == column:
+                items.append(Scalar(self.text, offset + line.start, offset + line.end, line.value, "plain", None, True))
+            elif line.style != _BLANK:
+                break
+            index += 1
+            offset += len(written) + 1
+        node.end = items[-1].end
+        node.items = tuple(items)
+        return node, index, offset
+
+    def _line(self, written: str) -> _Line:
+        """What a line says by itself."""
+        line = self._known.get(written)
+        if line is None:
+            match = _LINE.fullmatch(written)
+            if match is not None:
+                line = self._matched(match)
+            else:
+                line = _BLANK_LINE if _SKIPPED.fullmatch(written) is not None else _ODD_LINE
+            self._known[written] = line
+        return line
+
+    def _matched(self, match: re.Match[str]) -> _Line:
+        style = match.lastindex
+        assert style is not None
+        start, end = match.span(style)
+        value = match[style]
+        if style in (_PLAIN, _LIST_ITEM):
+            if value[-1] == " ":
+                value = value.rstrip(" ")
+                end = start + len(value)
+            if value[0] in _NUMBER and resolve_kind(value) != "str":
+                return _ODD_LINE
+            if style == _LIST_ITEM:
+                return _Line(style, False, match.string.index("-"), "", 0, value, start, end)
+        listed: tuple[tuple[int, str, int, int], ...] = ()
+        if style == _LIST:
+            listed = tuple(
+                (*_unquoted(found[0]), *found.span()) for found in _LISTED_ITEM.finditer(match.string, start, end)
+            )
+        elif style in (_DOUBLE, _SINGLE):
+            value = value[1:-1]
+        # Lines that differ share their keys.
+        key = self._strings.setdefault(match[2], match[2])
+        return _Line(style, match[1] == "- ", match.start(2), key, match.end(2), value, start, end, listed)
+
+    def _lines_at(self, offset: int) -> tuple[_Line, int, int]:
+        """A key with a value of several lines, the number of the lines, and the offset behind them."""
+        match = _LINES.match(self.text, offset)
+        if match is None:
+            return _ODD_LINE, 1, offset
+        column = match.start(2) - offset
+        if match[3] is not None:
+            style, value, (start, end) = _DOUBLE, _FOLD.sub(" ", match[3][1:-1]), match.span(3)
+        else:
+            indent = len(match[5])
+            if indent <= column:
+                return _ODD_LINE, 1, offset
+            style, (start, end) = _LITERAL, match.span(4)
+            value = "".join(f"{line[indent:]}\n" for line in match[4].splitlines()[1:])
+        number = match[0].count("\n")
+        behind = match.end()
+        if not match[0].endswith("\n"):
+            number += 1
+            behind += 1
+        line = _Line(
+            style,
+            match[1] == "- ",
+            column,
+            match[2],
+            match.end(2) - offset,
+            value,
+            start - offset,
+            end - offset,
+        )
+        return line, number, behind
+
+
+def _unquoted(written: str) -> tuple[int, str]:
+    """Style and value of an item of a list in brackets."""
+    if written[0] == '"' or written[0] == "'":
+        return _DOUBLE if written[0] == '"' else _SINGLE, written[1:-1]
+    return _PLAIN, written
+
+
+def _close(mapping: Mapping, pairs: list[Pair], end: int) -> None:
+    mapping.pairs = tuple(pairs)
+    mapping.end = end
+
+
+def _can_be_split(text: str) -> bool:
+    r"""Whether there are no document markers, and lines end with ``\n`` or ``\r\n`` only."""
+    if "\n---" in text or "\n..." in text:
+        return False
+    if "\r" in text and text.count("\r") != text.count("\r\n"):
+        return False
+    return text.isascii() or not any(char in text for char in "\x85\u2028\u2029")
