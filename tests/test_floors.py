@@ -30,9 +30,11 @@ ALLOWED: dict[str, set[str]] = {
     "formats": _RULES,
     "lsp": {*_RULES, "project", "formats", "emit"},
     "emit": {*_MODEL, "meaning"},
+    "functional": set(),
+    "graph": {*_MODEL, "grammar", "meaning"},
     "runtime": {"source", "compiler", "emit"},
     "compiler": {*_MODEL, "lint"},
-    "cli": {*_RULES, "grammar", "project", "formats", "compiler", "emit", "runtime", "lsp"},
+    "cli": {*_RULES, "grammar", "project", "formats", "compiler", "emit", "runtime", "lsp", "graph"},
 }
 
 

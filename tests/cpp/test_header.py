@@ -382,7 +382,7 @@ def test_no_text_is_too_much(text: str) -> None:
     ],
 )
 def test_long_and_deep_text_takes_work_in_proportion(text: str) -> None:
-    """So many calls for a character; with the square of the length they would be millions for each."""
+    """A bounded number of calls for each character; with the square of the length it would be thousands."""
     limit = sys.getrecursionlimit()
-    assert calls_of(lambda: _assert_sound(text)) < 100 * len(text)
+    assert calls_of(lambda: _assert_sound(text)) < 500 * len(text)
     assert sys.getrecursionlimit() == limit

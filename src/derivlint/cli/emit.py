@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from derivlint.cli.emit_python import python
 from derivlint.cli.exits import CLEAN, FINDINGS, tell
-from derivlint.cli.loading import errors_of, known_operators, load_model, print_findings
+from derivlint.cli.loading import known_operators, load_model, print_findings, refuse_errors
 from derivlint.cli.options import EXISTING, rule_names, source_options
 from derivlint.cli.terminal import show_progress, write
 from derivlint.lint.wording import counted
@@ -25,9 +26,12 @@ DEFAULT_NAMESPACE = "derivlint_generated"
 _NAMESPACE = re.compile(r"[A-Za-z_]\w*(?:::[A-Za-z_]\w*)*")
 
 
-@click.group(short_help="Write the C++ that a derivatives file becomes.")
+@click.group(short_help="Write the code that a derivatives file becomes.")
 def emit() -> None:
-    """Write the C++ that a derivatives file becomes."""
+    """Write the C++ that a derivatives file becomes, or Python of it."""
+
+
+emit.add_command(python)
 
 
 @emit.command(short_help="Write autograd nodes and kernels.")
@@ -96,11 +100,8 @@ def cpp(
     loaded = load_model(paths, stdin_filename, no_config, ignore=ignore, **given)
     model = loaded.model
     operators = known_operators(model, ops)
-    errors = [] if force else errors_of(loaded, operators)
-    if errors:
-        print_findings(model, errors, color)
-        tell(f"nothing is written: {counted(len(errors), 'error')}; --ignore leaves out rules, --force goes on")
-        exit_with(FINDINGS)
+    if not force:
+        refuse_errors(loaded, operators, color)
     try:
         own = _helpers(helpers, in_tree)
         left_out = {} if in_tree or own is not None else _left_out(model)

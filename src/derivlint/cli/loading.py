@@ -6,8 +6,11 @@ from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from derivlint.cli.configured import Configured, configured
-from derivlint.lint.wording import did_you_mean
+from derivlint.cli.exits import FINDINGS, tell
+from derivlint.lint.wording import counted, did_you_mean
 from derivlint.project.errors import InputError
 from derivlint.project.files import read_source
 from derivlint.project.operators import LoadedOperators, load_operators, operators_for, problem_text
@@ -94,7 +97,16 @@ def known_operators(model: Model, names: tuple[str, ...]) -> tuple[str, ...] | N
     return names
 
 
-def errors_of(loaded: Loaded, operators: tuple[str, ...] | None) -> list[Diagnostic]:
+def refuse_errors(loaded: Loaded, operators: tuple[str, ...] | None, color: str) -> None:
+    """Where there are errors, print them and end the command: of such a file no code is written."""
+    errors = _errors(loaded, operators)
+    if errors:
+        print_findings(loaded.model, errors, color)
+        tell(f"nothing is written: {counted(len(errors), 'error')}; --ignore leaves out rules, --force goes on")
+        click.get_current_context().exit(FINDINGS)
+
+
+def _errors(loaded: Loaded, operators: tuple[str, ...] | None) -> list[Diagnostic]:
     """What ``derivlint check`` shows as errors, of the file as a whole or of entries that operators are made from.
 
     What comments silence does not count, as in a check.

@@ -15,6 +15,7 @@ COMMANDS = {
     "check": "derivlint.cli.check",
     "completion": "derivlint.cli.completion",
     "coverage": "derivlint.cli.coverage",
+    "derive": "derivlint.cli.derive",
     "dev": "derivlint.cli.dev",
     "docs": "derivlint.cli.docs",
     "emit": "derivlint.cli.emit",

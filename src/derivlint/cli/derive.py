@@ -1,0 +1,130 @@
+"""``derivlint derive``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from derivlint.cli.loading import load_model
+from derivlint.cli.options import rule_names, source_options
+from derivlint.cli.terminal import write
+from derivlint.project.errors import InputError
+
+if TYPE_CHECKING:
+    from derivlint.graph.entries import Entries
+    from derivlint.graph.ir import Graph
+
+#: Higher derivatives grow without bounds.
+MAX_ORDER = 6
+
+
+@click.command(short_help="Print the derivative of an expression of operators.")
+@click.argument("expression", metavar="EXPR")
+@source_options
+@click.option("--wrt", required=True, multiple=True, callback=rule_names, metavar="NAMES", help="The variables.")
+@click.option("--order", type=click.IntRange(1, MAX_ORDER), default=1, show_default=True, help="How often to derive.")
+@click.option(
+    "--mode",
+    type=click.Choice(["reverse", "forward"]),
+    default="reverse",
+    show_default=True,
+    help="From gradients of the result (backward formulas), or from tangents of the variables (forward formulas).",
+)
+@click.option(
+    "--same-shape", is_flag=True, help="Take all operands to have one shape: gradients are not summed after broadcasts."
+)
+@click.option("--check", is_flag=True, help="Compare the numbers with PyTorch's own; needs an installed PyTorch.")
+@click.option(
+    "--output-format",
+    type=click.Choice(["text", "graph", "dot", "svg"]),
+    default="text",
+    show_default=True,
+    help="An expression, TorchScript's textual form, Graphviz, or a picture.",
+)
+def derive(
+    expression: str,
+    paths: tuple[str, ...],
+    no_config: bool,
+    stdin_filename: str | None,
+    wrt: tuple[str, ...],
+    order: int,
+    mode: str,
+    same_shape: bool,
+    check: bool,
+    output_format: str,
+    **given: Any,
+) -> None:
+    """Print the derivative of an expression, made from the formulas of the entries.
+
+    EXPR calls operators: "sigmoid(mul(a, b))", with definitions before it where they help: "h = mul(a, b);
+    sum(h, [0], True)". A text that begins with "graph(" is a graph as TorchScript prints it.
+
+    Every line says which entries it comes from, with their lines.
+    """
+    from derivlint.graph.entries import Entries
+    from derivlint.graph.errors import GraphError
+
+    if check and mode != "reverse":
+        raise InputError("--check compares gradients, so that it is for --mode reverse")
+    model = load_model(paths, stdin_filename, no_config, **given).model
+    entries = Entries(model)
+    try:
+        graph = _read(expression, entries)
+        known = [value.name for value in graph.inputs]
+        for name in wrt:
+            if name not in known:
+                raise InputError(f'the expression has no variable "{name}"; it has {", ".join(known) or "none"}')
+        derived = _derived(graph, entries, wrt, order, mode, same_shape)
+        write(_text(derived, output_format), utf8=True)
+        if check:
+            from derivlint.graph.checking import compare
+
+            write(compare(graph, entries, wrt, order) + "\n")
+    except GraphError as error:
+        raise InputError(*_messages(error)) from error
+
+
+def _messages(error: Exception) -> tuple[str, ...]:
+    from derivlint.graph.errors import UndifferentiableError
+
+    return error.reasons if isinstance(error, UndifferentiableError) else (str(error),)
+
+
+def _read(text: str, entries: Entries) -> Graph:
+    from derivlint.graph.expression import read_expression
+    from derivlint.graph.reader import read_graph
+
+    if text.lstrip().startswith("graph("):
+        return read_graph(text)
+    return read_expression(text, entries.operators)
+
+
+def _derived(graph: Graph, entries: Entries, wrt: tuple[str, ...], order: int, mode: str, same_shape: bool) -> Graph:
+    from derivlint.graph.forward import jvp
+    from derivlint.graph.passes import drop_sum_to_size, optimize
+    from derivlint.graph.reverse import differentiate
+
+    for number in range(order):
+        if mode == "forward":
+            graph = jvp(graph, entries, wrt, suffix="t" * (number + 1))
+        else:
+            graph = differentiate(graph, entries, wrt).joined()
+        if same_shape:
+            drop_sum_to_size(graph)
+            optimize(graph)
+    return graph
+
+
+def _text(graph: Graph, output_format: str) -> str:
+    from derivlint.graph.drawing import dot, svg
+    from derivlint.graph.expression import print_expression
+    from derivlint.graph.printer import print_graph
+
+    if output_format == "graph":
+        return print_graph(graph, origins=True)
+    if output_format == "dot":
+        return dot(graph)
+    if output_format == "svg":
+        return svg(graph)
+    return print_expression(graph, origins=True)

@@ -1,0 +1,1 @@
+"""Python of a derivatives file: one ``torch.autograd.Function`` for every entry."""

@@ -1,0 +1,72 @@
+"""Which operator a call in a formula calls."""
+
+from __future__ import annotations
+
+from derivlint.cpp import argument_type
+from derivlint.cpp.canonical import canonical_type
+from derivlint.cpp.declaration import Function
+from derivlint.formula import Call, Expr
+from derivlint.schema import Argument, NativeFunction, NativeFunctions, TensorOptionsArguments
+
+
+def called_operator(
+    node: Call, name: str, receiver: Expr | None, callee: Function | None, natives: NativeFunctions
+) -> NativeFunction | None:
+    """The operator that a call calls, None where it calls none or it cannot be told which.
+
+    Args:
+        node: the call.
+        name: the name that is called, without ``_symint``.
+        receiver: the object of a method.
+        callee: the C++ function, where it is known.
+        natives: the operators.
+    """
+    variant = "function" if receiver is None else "method"
+    found = [
+        function for function in natives.named(name) if variant in function.variants and not function.schema.is_out
+    ]
+    if callee is not None:
+        found = [function for function in found if _is_for(function, callee, method=receiver is not None)]
+        return found[0] if found else None
+    count = len(node.args) + (receiver is not None)
+    found = [function for function in found if _takes(function, count)]
+    return found[0] if len(found) == 1 else None
+
+
+def _is_for(function: NativeFunction, callee: Function, *, method: bool) -> bool:
+    """Whether a C++ function is one that PyTorch generates of an operator."""
+    own = function.schema.arguments.self_arg if method else None
+    arguments = [argument for argument in function.schema.arguments.non_out if argument is not own]
+    if len(arguments) != len(callee.parameters):
+        return False
+    for argument, parameter in zip(arguments, callee.parameters, strict=True):
+        if isinstance(argument, TensorOptionsArguments):
+            if parameter.type != "TensorOptions":
+                return False
+        elif argument.name != parameter.name or parameter.type not in _types(argument, function):
+            return False
+    return True
+
+
+def _types(argument: Argument, function: NativeFunction) -> set[str]:
+    """The C++ types of an argument, with symbolic sizes and without."""
+    return {
+        canonical_type(
+            argument_type(
+                argument.type,
+                write=argument.is_write,
+                symint=symint,
+                structured=function.part_of_structured_group,
+                const_write=function.use_const_ref_for_mutable_tensors,
+            )
+        )
+        or "?"
+        for symint in (False, True)
+    }
+
+
+def _takes(function: NativeFunction, count: int) -> bool:
+    """Whether a C++ function of an operator can be called with a number of arguments, the object included."""
+    arguments = function.schema.arguments.non_out
+    required = sum(isinstance(item, TensorOptionsArguments) or item.default is None for item in arguments)
+    return required <= count <= len(arguments)

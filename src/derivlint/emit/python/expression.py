@@ -1,0 +1,417 @@
+"""C++ expressions as Python expressions over torch: one translation for the emitter and for every interpreter.
+
+The tree of a formula, with the types and callees that :mod:`derivlint.cpp.inference` found, becomes the text of one
+Python expression. Variables keep their names (:func:`python_name` gives the few that Python reserves another one), and
+stand for these Python values:
+
+===========================================  ========================================================================
+C++                                          Python
+===========================================  ========================================================================
+``Tensor``, also an optional or undefined    ``torch.Tensor`` or ``None``
+``TensorList``, ``std::vector<Tensor>``      a sequence of such; of a forward formula ``functional.Duals``
+``variable_list grads``                      a sequence with one gradient, or ``None``, for every differentiable output
+``Scalar``, ``SymInt``, ``double``, ...      ``int``, ``float``, ``bool`` or ``complex``
+``IntArrayRef``, ``std::vector``, ...        a sequence; an absent ``std::optional`` of anything is ``None``
+``TensorOptions``                            a ``dict`` with ``dtype``, ``layout`` and ``device``
+``TypeAndSize``, ``TensorGeometry``          ``functional.TensorInfo``, ``functional.TensorGeometry``
+``std::array<bool, N> grad_input_mask``      a sequence of ``bool``
+``std::tuple``                               a ``tuple``
+===========================================  ========================================================================
+
+The text mentions ``torch``, ``math``, ``aten`` (``torch.ops.aten``) and ``F`` (:mod:`derivlint.functional`), whose
+functions stand for the helpers of PyTorch's FunctionsManual.cpp.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import field
+
+from derivlint.cpp.declaration import Function
+from derivlint.cpp.value import Value
+from derivlint.emit.python.calls import called_operator
+from derivlint.emit.python.spelling import OPTIONS, number, operator_parameters, packet, python_name
+from derivlint.emit.python.vocabulary import (
+    BINARY,
+    CASTS,
+    EMPTY_OF,
+    LIST_PROPERTIES,
+    MATH,
+    METHODS,
+    NAMES,
+    NO_METHOD,
+    PREDICATES,
+    PROPERTIES,
+    WRAPPERS,
+    Precedence,
+)
+from derivlint.formula import (
+    Binary,
+    BraceList,
+    Call,
+    Cast,
+    Char,
+    Conditional,
+    Construct,
+    Expr,
+    Index,
+    Lambda,
+    Member,
+    Name,
+    Number,
+    Parenthesized,
+    Postfix,
+    String,
+    Unary,
+    unparenthesized,
+)
+from derivlint.schema import NativeFunction, NativeFunctions
+from derivlint.source.records import dataclass
+
+__all__ = ["PythonExpression", "Typing", "Untranslatable", "python_name", "translate"]
+
+SYMINT = "_symint"
+INTEGRAL = frozenset({"int", "int64_t", "SymInt", "size_t", "unsigned long", "long", "uint64_t"})
+
+
+@dataclass(frozen=True, slots=True)
+class PythonExpression:
+    """A Python expression.
+
+    Attributes:
+        text: the expression, on one line.
+        helpers: the functions of :mod:`derivlint.functional` that it calls.
+        operators: the operators that it calls, by full name.
+        names: the variables that it mentions, by their C++ names.
+    """
+
+    text: str
+    helpers: frozenset[str]
+    operators: frozenset[str]
+    names: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Untranslatable:
+    """Why an expression has no Python; ``start`` and ``end`` are the range of the culprit in the formula."""
+
+    reason: str
+    start: int = 0
+    end: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Typing:
+    """What is known of the nodes of a tree; nothing need be known.
+
+    Attributes:
+        values: the C++ value of expressions.
+        callees: the C++ function that calls call.
+    """
+
+    values: Mapping[Expr, Value] = field(default_factory=dict)
+    callees: Mapping[Expr, Function] = field(default_factory=dict)
+
+
+class _CannotTranslateError(Exception):
+    def __init__(self, reason: str, node: Expr) -> None:
+        super().__init__(reason)
+        self.result = Untranslatable(reason, node.start, node.end)
+
+
+def translate(
+    tree: Expr, natives: NativeFunctions, helpers: Collection[str], typing: Typing | None = None
+) -> PythonExpression | Untranslatable:
+    """The Python expression that a C++ expression means.
+
+    Args:
+        tree: the syntax tree of a formula.
+        natives: the operators.
+        helpers: the helper functions that there are in Python, :func:`derivlint.emit.python.helpers.helper_names`.
+        typing: the types of the tree's nodes and the functions that its calls call; without them overloads that share
+            a number of arguments cannot be told apart.
+    """
+    translator = _Translator(natives, helpers, typing if typing is not None else Typing())
+    try:
+        text, _ = translator.visit(tree)
+    except _CannotTranslateError as error:
+        return error.result
+    except RecursionError:
+        return Untranslatable("it is nested too deeply", tree.start, tree.end)
+    return PythonExpression(
+        text, frozenset(translator.used_helpers), frozenset(translator.used_operators), frozenset(translator.names)
+    )
+
+
+_Text = tuple[str, int]
+
+
+class _Translator:
+    """Translates one tree; every visit gives a text with the precedence of its outermost operator."""
+
+    def __init__(self, natives: NativeFunctions, helpers: Collection[str], typing: Typing) -> None:
+        self.natives = natives
+        self.helpers = helpers
+        self.typing = typing
+        self.used_helpers: set[str] = set()
+        self.used_operators: set[str] = set()
+        self.names: set[str] = set()
+        self.bound: list[str] = []
+
+    def type_of(self, node: Expr) -> str:
+        value = self.typing.values.get(node)
+        return "?" if value is None else value.type.removeprefix("const ").removesuffix("&").strip()
+
+    def text(self, node: Expr, least: int = Precedence.LOWEST) -> str:
+        """The text of a node, in parentheses where it binds less than ``least``."""
+        text, precedence = self.visit(node)
+        return f"({text})" if precedence < least else text
+
+    def helper(self, name: str) -> str:
+        self.used_helpers.add(name)
+        return f"F.{name}"
+
+    def visit(self, node: Expr) -> _Text:
+        if isinstance(node, Parenthesized):
+            return self.visit(node.inner)
+        if isinstance(node, Name):
+            return self.name(node)
+        if isinstance(node, Number):
+            return number(node), Precedence.ATOM
+        if isinstance(node, String):
+            return string(node), Precedence.ATOM
+        if isinstance(node, Call):
+            return self.call(node)
+        if isinstance(node, Index):
+            indices = ", ".join(self.text(item) for item in node.args)
+            return f"{self.text(node.object, Precedence.ATOM)}[{indices}]", Precedence.ATOM
+        if isinstance(node, Unary):
+            return self.unary(node)
+        if isinstance(node, Binary):
+            return self.binary(node)
+        if isinstance(node, Conditional):
+            then, condition = self.text(node.then, Precedence.OR), self.text(node.condition, Precedence.OR)
+            return f"{then} if {condition} else {self.text(node.otherwise, Precedence.CONDITIONAL)}", (
+                Precedence.CONDITIONAL
+            )
+        if isinstance(node, BraceList):
+            return self.sequence(node.items), Precedence.ATOM
+        if isinstance(node, Construct):
+            return self.sequence(node.braces.items), Precedence.ATOM
+        if isinstance(node, Cast):
+            return self.cast(node.type.spelling, node)
+        if isinstance(node, Lambda):
+            return self.lambda_(node)
+        if isinstance(node, Member):
+            raise _CannotTranslateError(f'there is no Python for the member "{node.name}"', node)
+        assert isinstance(node, Postfix | Char)
+        raise _CannotTranslateError("there is no Python for this kind of expression", node)
+
+    def sequence(self, items: Sequence[Expr]) -> str:
+        return f"[{', '.join(map(self.text, items))}]"
+
+    # ---- names, casts, operators
+
+    def name(self, node: Name) -> _Text:
+        if node.simple is not None and node.simple not in NAMES:
+            if node.simple not in self.bound:
+                self.names.add(node.simple)
+            return python_name(node.simple), Precedence.ATOM
+        spelling = node.spelling.removeprefix("::")
+        known = NAMES.get(spelling) or NAMES.get(spelling.removeprefix("at::").removeprefix("c10::"))
+        if known is None:
+            raise _CannotTranslateError(f'there is no Python for "{spelling}"', node)
+        return known, Precedence.ATOM
+
+    def cast(self, spelling: str, node: Cast) -> _Text:
+        function = CASTS.get(spelling.removeprefix("c10::").removeprefix("at::"))
+        if function is None:
+            raise _CannotTranslateError(f'there is no Python for a cast to "{spelling}"', node)
+        return f"{function}({self.text(node.operand)})", Precedence.ATOM
+
+    def lambda_(self, node: Lambda) -> _Text:
+        parameters, body = self.lambda_parts(node)
+        return f"lambda {parameters}: {body}", Precedence.LOWEST
+
+    def lambda_parts(self, node: Lambda) -> tuple[str, str]:
+        """The parameters and the body of a function."""
+        if node.body is None:
+            raise _CannotTranslateError("a function with several statements has no Python expression", node)
+        names = [param.name or "_" for param in node.params]
+        self.bound.extend(names)
+        body = self.text(node.body)
+        del self.bound[len(self.bound) - len(names) :]
+        return ", ".join(map(python_name, names)), body
+
+    def unary(self, node: Unary) -> _Text:
+        if node.op == "!":
+            inner = unparenthesized(node.operand)
+            if isinstance(inner, Call) and isinstance(inner.callee, Member) and inner.callee.name in PREDICATES:
+                return f"{self.text(inner.callee.object, Precedence.COMPARISON + 1)} is None", Precedence.COMPARISON
+            return f"not {self.text(node.operand, Precedence.NOT)}", Precedence.NOT
+        if node.op in ("-", "+", "~"):
+            return f"{node.op}{self.text(node.operand, Precedence.UNARY)}", Precedence.UNARY
+        if node.op == "*":
+            # what an optional holds is the value itself
+            return self.visit(node.operand)
+        raise _CannotTranslateError(f'there is no Python for the operator "{node.op}"', node)
+
+    def binary(self, node: Binary) -> _Text:
+        known = BINARY.get(node.op)
+        if known is None:
+            raise _CannotTranslateError(f'there is no Python for the operator "{node.op}"', node)
+        operator, precedence = known
+        if node.op == "/" and self.type_of(node.left) in INTEGRAL and self.type_of(node.right) in INTEGRAL:
+            operator = "//"
+        # comparisons are chained in Python, and operators of equal precedence group from the left
+        left = self.text(node.left, precedence + (precedence == Precedence.COMPARISON))
+        return f"{left} {operator} {self.text(node.right, precedence + 1)}", precedence
+
+    # ---- calls
+
+    def call(self, node: Call) -> _Text:
+        callee = node.callee
+        if isinstance(callee, Member):
+            return self.method(node, callee)
+        if isinstance(callee, Name):
+            return self.function(node, callee)
+        raise _CannotTranslateError("what is called is no name", node)
+
+    def method(self, node: Call, callee: Member) -> _Text:
+        name = callee.name.removesuffix(SYMINT)
+        owner, args = callee.object, node.args
+        kind = self.type_of(owner)
+        if name in PREDICATES and not args:
+            return f"{self.text(owner, Precedence.COMPARISON + 1)} is not None", Precedence.COMPARISON
+        if name in ("value", "get") and not args:
+            return self.visit(owner)
+        if name == "value_or":
+            value = self.text(owner, Precedence.COMPARISON + 1)
+            other = self.text(args[0], Precedence.CONDITIONAL)
+            return f"{value} if {value} is not None else {other}", Precedence.CONDITIONAL
+        receiver = self.text(owner, Precedence.ATOM)
+        if name == "conj" and kind == "Scalar":
+            return f"{receiver}.conjugate()", Precedence.ATOM
+        if name in CASTS and not args:
+            return f"{CASTS[name]}({self.text(owner)})", Precedence.ATOM
+        if name == "isComplex":
+            return f"isinstance({self.text(owner)}, complex)", Precedence.ATOM
+        if name == "options" and not args:
+            return f"{self.helper('options')}({self.text(owner)})", Precedence.ATOM
+        if name == "sym_strides" and not args:
+            return f"{self.helper('strides')}({self.text(owner)})", Precedence.ATOM
+        if name == "size" and not args and kind not in ("Tensor", "?"):
+            return f"len({self.text(owner)})", Precedence.ATOM
+        if name == "back" and not args:
+            return f"{receiver}[-1]", Precedence.ATOM
+        if kind == "Device" and name.startswith("is_"):
+            return f'{receiver}.type == "{name.removeprefix("is_")}"', Precedence.COMPARISON
+        if name in PROPERTIES and not args:
+            return f"{receiver}.{PROPERTIES[name]}", Precedence.ATOM
+        if name in METHODS:
+            return f"{receiver}.{METHODS[name]}({', '.join(map(self.text, args))})", Precedence.ATOM
+        if name == "suggest_memory_format":
+            return f"{self.helper('memory_format')}({self.text(owner)})", Precedence.ATOM
+        function = called_operator(node, name, owner, self.typing.callees.get(node), self.natives)
+        if function is None and name == "to" and len(args) == 1:
+            return f"{receiver}.to({self.text(args[0])})", Precedence.ATOM
+        if function is None:
+            raise _CannotTranslateError(f'there is no Python for the method "{callee.name}"', node)
+        self.used_operators.add(str(function.name))
+        parameters = operator_parameters(function, method=True)
+        is_method = "method" in function.variants and not name.startswith("_") and name not in NO_METHOD
+        if is_method and function.namespace == "aten":
+            return f"{receiver}.{name}({', '.join(self.arguments(node, parameters, function))})", Precedence.ATOM
+        rest = [self.text(owner), *self.arguments(node, parameters, function)]
+        return f"{packet(function)}({', '.join(rest)})", Precedence.ATOM
+
+    def function(self, node: Call, callee: Name) -> _Text:
+        spelling = callee.spelling.removeprefix("::")
+        last = callee.parts[-1]
+        base = last.identifier
+        if base in LIST_PROPERTIES and len(node.args) == 1:
+            return f"[{LIST_PROPERTIES[base]} for each in {self.text(node.args[0])}]", Precedence.ATOM
+        special = self.special(node, callee, spelling)
+        if special is not None:
+            return special
+        name = base.removesuffix(SYMINT)
+        function = called_operator(node, name, None, self.typing.callees.get(node), self.natives)
+        if function is not None:
+            self.used_operators.add(str(function.name))
+            arguments = self.arguments(node, operator_parameters(function, method=False), function)
+            return f"{packet(function)}({', '.join(arguments)})", Precedence.ATOM
+        found = base if base in self.helpers else name
+        if found not in self.helpers:
+            raise _CannotTranslateError(f'there is no Python for "{spelling}"', node)
+        return f"{self.helper(found)}({', '.join(map(self.text, node.args))})", Precedence.ATOM
+
+    def special(self, node: Call, callee: Name, spelling: str) -> _Text | None:
+        """What is called like a function and is none, or is one of C++ itself."""
+        base = callee.parts[-1].identifier
+        args = node.args
+        template = callee.parts[-1].template_args
+        if base == "Tensor" and not args:
+            return "None", Precedence.ATOM
+        if base in ("tuple", "make_tuple"):
+            if not args and template is not None:
+                return f"({', '.join(['None'] * len(template))})", Precedence.ATOM
+            return f"({', '.join(map(self.text, args))})", Precedence.ATOM
+        if base == "get" and template is not None and len(args) == 1 and isinstance(template[0], Number):
+            return f"{self.text(args[0], Precedence.ATOM)}[{template[0].text}]", Precedence.ATOM
+        if base == "vector" and len(args) == 1 and (self.type_of(args[0]) in INTEGRAL or _is_size(args[0])):
+            return f"[None] * {self.text(args[0], Precedence.UNARY)}", Precedence.PRODUCT
+        if base == "vector" and len(args) == 2:
+            return f"[{self.text(args[1])}] * {self.text(args[0], Precedence.UNARY)}", Precedence.PRODUCT
+        if base == "fmap" and len(args) == 2 and isinstance(args[1], Lambda) and len(args[1].params) == 1:
+            parameters, body = self.lambda_parts(args[1])
+            return f"[{body} for {parameters} in {self.text(args[0], Precedence.OR)}]", Precedence.ATOM
+        if base == "fmap" and len(args) == 2:
+            return f"list(map({self.text(args[1])}, {self.text(args[0])}))", Precedence.ATOM
+        if base == "TensorGeometry" and len(args) == 1:
+            return f"{self.helper('geometry')}({self.text(args[0])})", Precedence.ATOM
+        if spelling.endswith("GradMode::is_enabled"):
+            return "torch.is_grad_enabled()", Precedence.ATOM
+        if base in WRAPPERS:
+            return (EMPTY_OF.get(base, "None"), Precedence.ATOM) if not args else self.visit(args[0])
+        if base in CASTS and template is None and len(args) == 1 and base == spelling:
+            return f"{CASTS[base]}({self.text(args[0])})", Precedence.ATOM
+        kinds = {self.type_of(item) for item in args}
+        if base in MATH and (spelling.startswith("std::") or kinds <= {"double", "float", *INTEGRAL}):
+            return f"math.{base}({', '.join(map(self.text, args))})", Precedence.ATOM
+        return None
+
+    def arguments(self, node: Call, parameters: Sequence[str], function: NativeFunction) -> list[str]:
+        """The arguments of a call of an operator as Python passes them."""
+        keywords = {argument.name for argument in function.schema.arguments.flat_kwarg_only}
+        types = {argument.name: str(argument.type) for argument in function.schema.arguments.flat_all}
+        found = []
+        for parameter, item in zip(parameters, node.args, strict=False):
+            if parameter == OPTIONS:
+                found.append(f"**{self.text(item, Precedence.UNARY)}")
+                continue
+            value = unparenthesized(item)
+            if isinstance(value, BraceList) and len(value.items) == 1 and isinstance(value.items[0], BraceList):
+                # "{{0, 0}}" makes a list of two
+                value = value.items[0]
+            if types[parameter].startswith(("Tensor?[", "Tensor[")) and isinstance(value, BraceList):
+                text = self.sequence(value.items)
+            else:
+                text = self.text(value)
+            found.append(f"{parameter}={text}" if parameter in keywords else text)
+        return found
+
+
+def _is_size(node: Expr) -> bool:
+    """Whether an expression asks for the size of something."""
+    return isinstance(node, Call) and isinstance(node.callee, Member) and node.callee.name == "size" and not node.args
+
+
+def string(node: String) -> str:
+    """A C++ string literal in Python."""
+    try:
+        value = ast.literal_eval(f"({node.text})")
+    except (ValueError, SyntaxError):
+        raise _CannotTranslateError("the string is none in Python", node) from None
+    escaped = str(value).encode("unicode_escape").decode("ascii").replace('"', '\\"')
+    return f'"{escaped}"'

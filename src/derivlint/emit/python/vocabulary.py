@@ -1,0 +1,126 @@
+"""What the names, methods and operators of C++ are called in Python."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class Precedence(IntEnum):
+    """How strongly Python's operators bind."""
+
+    LOWEST = 0
+    CONDITIONAL = 1
+    OR = 2
+    AND = 3
+    NOT = 4
+    COMPARISON = 5
+    BIT_OR = 6
+    BIT_XOR = 7
+    BIT_AND = 8
+    SHIFT = 9
+    SUM = 10
+    PRODUCT = 11
+    UNARY = 12
+    ATOM = 14
+
+
+BINARY: dict[str, tuple[str, Precedence]] = {
+    "||": ("or", Precedence.OR),
+    "&&": ("and", Precedence.AND),
+    **{op: (op, Precedence.COMPARISON) for op in ("==", "!=", "<", "<=", ">", ">=")},
+    "|": ("|", Precedence.BIT_OR),
+    "^": ("^", Precedence.BIT_XOR),
+    "&": ("&", Precedence.BIT_AND),
+    "<<": ("<<", Precedence.SHIFT),
+    ">>": (">>", Precedence.SHIFT),
+    "+": ("+", Precedence.SUM),
+    "-": ("-", Precedence.SUM),
+    "*": ("*", Precedence.PRODUCT),
+    "/": ("/", Precedence.PRODUCT),
+    "%": ("%", Precedence.PRODUCT),
+}
+
+#: Values that C++ has a name for.
+NAMES = {
+    "true": "True",
+    "false": "False",
+    "nullptr": "None",
+    "std::nullopt": "None",
+    "nullopt": "None",
+    "M_PI": "math.pi",
+    "M_LN2": "math.log(2)",
+    "M_LN10": "math.log(10)",
+    "M_E": "math.e",
+    "M_SQRT2": "math.sqrt(2)",
+    "M_2_SQRTPI": "(2 / math.sqrt(math.pi))",
+    "Reduction::None": "0",
+    "Reduction::Mean": "1",
+    "Reduction::Sum": "2",
+    "kLong": "torch.int64",
+    "kInt": "torch.int32",
+    "kBool": "torch.bool",
+    "kFloat": "torch.float32",
+    "kDouble": "torch.float64",
+    "kHalf": "torch.float16",
+    "kBFloat16": "torch.bfloat16",
+    "kStrided": "torch.strided",
+    "kSparse": "torch.sparse_coo",
+    "kSparseCsr": "torch.sparse_csr",
+    "kJagged": "torch.jagged",
+    "MemoryFormat::Contiguous": "torch.contiguous_format",
+    "MemoryFormat::Preserve": "torch.preserve_format",
+}
+#: Methods that say whether there is something.
+PREDICATES = frozenset({"defined", "has_value"})
+#: Casts, as types and as methods of numbers, and the Python types that they give.
+CASTS = {
+    **dict.fromkeys(("double", "float", "toDouble", "toFloat"), "float"),
+    **dict.fromkeys(("int64_t", "int", "long", "SymInt", "toLong", "toInt", "guard_int"), "int"),
+    **dict.fromkeys(("toComplexDouble",), "complex"),
+    **dict.fromkeys(("bool", "toBool"), "bool"),
+}
+#: Types whose constructors hand over what they are given; they are empty without an argument.
+WRAPPERS = frozenset(
+    ("optional", "vector", "ArrayRef", "IntArrayRef", "SymIntArrayRef", "OptionalArrayRef", "Scalar", "TensorList")
+)
+EMPTY_OF = dict.fromkeys(("vector", "ArrayRef", "IntArrayRef", "SymIntArrayRef", "TensorList"), "[]")
+#: What is saved of every tensor of a list.
+LIST_PROPERTIES = {
+    "to_args_sizes": "tuple(each.shape)",
+    "to_args_sizes_symint": "tuple(each.shape)",
+    "to_args_scalartypes": "each.dtype",
+}
+#: Functions over numbers.
+MATH = frozenset({"sqrt", "exp", "log", "pow", "sin", "cos", "tan", "log2", "log10", "floor", "ceil"})
+#: Methods of tensors without arguments that Python has as attributes.
+PROPERTIES = {
+    "sym_sizes": "shape",
+    "sizes": "shape",
+    "scalar_type": "dtype",
+    "dtype": "dtype",
+    "layout": "layout",
+    "device": "device",
+    "is_cuda": "is_cuda",
+    "is_sparse": "is_sparse",
+    "is_mkldnn": "is_mkldnn",
+    "is_nested": "is_nested",
+    "requires_grad": "requires_grad",
+    "mT": "mT",
+    "mH": "mH",
+}
+#: Methods that Python knows under the same or another name, whatever they belong to.
+METHODS = {
+    "dim": "dim",
+    "sym_size": "size",
+    "size": "size",
+    "numel": "numel",
+    "sym_numel": "numel",
+    "is_conj": "is_conj",
+    "is_complex": "is_complex",
+    "is_contiguous": "is_contiguous",
+    "zeros": "zeros",
+    "item": "item",
+    "sym_storage_offset": "storage_offset",
+}
+#: Methods of C++ tensors that are none of Python's.
+NO_METHOD = frozenset(("index", "slice", "to_dense_backward", "squeeze_copy"))

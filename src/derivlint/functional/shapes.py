@@ -1,0 +1,273 @@
+"""Derivatives of operators that select, join and arrange."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor
+
+from derivlint.functional.tensors import Duals, TensorGeometry, handle_r_to_c, wrapped
+
+T = TypeVar("T")
+
+
+def _to_copy_backward(grad: Tensor, self_options: dict[str, Any]) -> Tensor:
+    """The gradient of ``_to_copy``."""
+    return torch.ops.aten._to_copy.default(grad, **self_options)  # type: ignore[no-any-return]
+
+
+def reverse_list(items: Sequence[T]) -> list[T]:
+    """A list from behind."""
+    return list(reversed(items))
+
+
+def permute_backwards(grad: Tensor, fwd_dims: Sequence[int]) -> Tensor:
+    """The gradient of ``permute``."""
+    inverse = [0] * len(fwd_dims)
+    for position, dim in enumerate(fwd_dims):
+        inverse[wrapped(dim, len(fwd_dims))] = position
+    return grad.permute(inverse)
+
+
+def unsqueeze_to(self: Tensor, *rest: Any) -> Tensor:
+    """The gradient of ``squeeze``: dimensions of size one come back, those of ``rest[0]`` where there are two more."""
+    sizes = rest[-1]
+    ndim = len(sizes)
+    dims = range(ndim)
+    if len(rest) == 2:
+        given = [rest[0]] if isinstance(rest[0], int) else rest[0]
+        dims = sorted({wrapped(dim, ndim) for dim in given}) if ndim else range(0)  # type: ignore[assignment]
+    for dim in dims:
+        if sizes[dim] == 1:
+            self = self.unsqueeze(dim)
+    return self
+
+
+def repeat_backward(grad: Tensor, repeats: Sequence[int], input_shape: Sequence[int]) -> Tensor:
+    """The gradient of ``repeat``."""
+    if 0 in repeats:
+        return grad.new_zeros(tuple(input_shape))
+    lead = len(repeats) - len(input_shape)
+    summed = list(range(lead))
+    shape = list(repeats[:lead])
+    for repeat, size in zip(repeats[lead:], input_shape, strict=True):
+        summed.append(len(shape))
+        shape += [repeat, size]
+    out = grad.reshape(shape)
+    return out.sum(summed) if summed else out
+
+
+def slice_backward_wrapper(
+    grad: Tensor, input_sizes: Sequence[int], dim: int, start: int | None, end: int | None, step: int
+) -> Tensor:
+    """The gradient of ``slice``."""
+    last = torch.iinfo(torch.int64).max if end is None else end
+    aten = torch.ops.aten
+    return aten.slice_backward.default(grad, input_sizes, dim, start or 0, last, step)  # type: ignore[no-any-return]
+
+
+def _joined(
+    grads: Sequence[Tensor | None], sizes: Sequence[int], dim: int, full: Sequence[int], options: Any
+) -> Tensor:
+    parts = []
+    for grad, size in zip(grads, sizes, strict=True):
+        shape = list(full)
+        shape[dim] = size
+        parts.append(torch.zeros(shape, **options) if grad is None else grad)
+    return torch.cat(parts, dim)
+
+
+def split_with_sizes_backward(
+    grads: Sequence[Tensor | None], split_sizes: Sequence[int], dim: int, sizes: Sequence[int], options: dict[str, Any]
+) -> Tensor:
+    """The gradient of ``split_with_sizes``."""
+    return _joined(grads, split_sizes, wrapped(dim, len(sizes)), sizes, options)
+
+
+def split_backward(
+    grads: Sequence[Tensor | None], split_size: int, dim: int, sizes: Sequence[int], options: dict[str, Any]
+) -> Tensor:
+    """The gradient of ``split``."""
+    dim = wrapped(dim, len(sizes))
+    parts = [split_size] * len(grads)
+    parts[-1] = sizes[dim] - split_size * (len(grads) - 1)
+    return _joined(grads, parts, dim, sizes, options)
+
+
+def unbind_backward(grads: Sequence[Tensor | None], dim: int) -> Tensor | None:
+    """The gradient of ``unbind``."""
+    known = next((grad for grad in grads if grad is not None), None)
+    if known is None:
+        return None
+    return torch.stack([torch.zeros_like(known) if grad is None else grad for grad in grads], dim)
+
+
+def cat_tensors_backward(
+    grad: Tensor | None, sizes: Sequence[Sequence[int]], dtypes: Sequence[torch.dtype], dim: int
+) -> list[Tensor | None]:
+    """The gradients of ``cat``; empty tensors of one dimension are passed over."""
+    if grad is None:
+        return [None] * len(sizes)
+    ndim = next((len(shape) for shape in sizes if len(shape) != 1 or shape[0] != 0), 1)
+    dim = wrapped(dim, ndim)
+    start = 0
+    found: list[Tensor | None] = []
+    for shape, dtype in zip(sizes, dtypes, strict=True):
+        value = handle_r_to_c(dtype, grad)
+        if len(shape) == 1 and shape[0] == 0:
+            found.append(value.new_zeros([0]))
+            continue
+        found.append(value.narrow(dim, start, shape[dim]))
+        start += shape[dim]
+    return found
+
+
+def _joined_tangents(tensors: Duals, join: Callable[[list[Tensor]], Tensor]) -> Tensor:
+    return join(list(tensors.tangents))
+
+
+def cat_jvp(tensors: Duals, dim: int) -> Tensor:
+    """The tangent of ``cat``."""
+    return _joined_tangents(tensors, lambda parts: torch.cat(parts, dim))
+
+
+def stack_jvp(tensors: Duals, dim: int) -> Tensor:
+    """The tangent of ``stack``."""
+    return _joined_tangents(tensors, lambda parts: torch.stack(parts, dim))
+
+
+def block_diag_jvp(tensors: Duals) -> Tensor:
+    """The tangent of ``block_diag``."""
+    return _joined_tangents(tensors, lambda parts: torch.block_diag(*parts))  # type: ignore[no-untyped-call]
+
+
+def stack_tensors_backward(grad: Tensor | None, dim: int, dtypes: Sequence[torch.dtype]) -> list[Tensor | None]:
+    """The gradients of ``stack``."""
+    if grad is None:
+        return [None] * len(dtypes)
+    return [handle_r_to_c(dtype, grad).select(dim, index) for index, dtype in enumerate(dtypes)]
+
+
+def block_diag_backward(
+    grad: Tensor | None, sizes: Sequence[Sequence[int]], dtypes: Sequence[torch.dtype]
+) -> list[Tensor | None]:
+    """The gradients of ``block_diag``."""
+    if grad is None:
+        return [None] * len(sizes)
+    found: list[Tensor | None] = []
+    row = column = 0
+    for shape, dtype in zip(sizes, dtypes, strict=True):
+        rows, columns = {0: (1, 1), 1: (1, shape[-1] if shape else 1)}.get(len(shape), tuple(shape))
+        block = handle_r_to_c(dtype, grad).narrow(0, row, rows).narrow(1, column, columns)
+        found.append(block.reshape(tuple(shape)))
+        row, column = row + rows, column + columns
+    return found
+
+
+def take_backward(grad: Tensor, self: Tensor, indices: Tensor) -> Tensor:
+    """The gradient of ``take``."""
+    return torch.zeros_like(self).put(indices, grad, True)
+
+
+def index_backward(zeros_like_self: Tensor, indices: Sequence[Tensor | None], grad: Tensor) -> Tensor:
+    """The gradient of ``index``."""
+    return torch.ops.aten.index_put.default(zeros_like_self, indices, grad, True)  # type: ignore[no-any-return]
+
+
+def _storage_indices(sizes: Sequence[int], strides: Sequence[int], offset: int, like: Tensor) -> Tensor:
+    """Where the elements of a strided tensor lie in its storage."""
+    found = torch.full([], offset, dtype=torch.int64, device=like.device)
+    for size, stride in zip(sizes, strides, strict=True):
+        found = found.unsqueeze(-1) + torch.arange(size, device=like.device) * stride
+    return found
+
+
+def _extent(geometry: TensorGeometry) -> int:
+    if 0 in geometry.sizes:
+        return 0
+    return 1 + sum((size - 1) * stride for size, stride in zip(geometry.sizes, geometry.strides, strict=True))
+
+
+def as_strided_backward(
+    grad: Tensor,
+    input_geometry: TensorGeometry,
+    sizes: Sequence[int],
+    strides: Sequence[int],
+    storage_offset: int | None,
+) -> Tensor:
+    """The gradient of ``as_strided``: what is seen several times adds up, and is divided among equal places."""
+    base = input_geometry.storage_offset
+    offset = base if storage_offset is None else storage_offset
+    first = min(base, offset)
+    other = TensorGeometry(tuple(sizes), tuple(strides), offset)
+    length = max(_extent(input_geometry) + base, _extent(other) + offset) - first
+    storage = grad.new_zeros([length])
+    places = _storage_indices(sizes, strides, offset - first, grad)
+    storage = storage.index_add(0, places.reshape(-1), grad.reshape(-1))
+    own = _storage_indices(input_geometry.sizes, input_geometry.strides, base - first, grad)
+    flat = own.reshape(-1)
+    count = grad.new_zeros([length]).index_add(0, flat, torch.ones_like(flat, dtype=grad.dtype))
+    return (storage / count.clamp(min=1) if not grad.is_complex() else storage / count.real.clamp(min=1))[flat].reshape(
+        input_geometry.sizes
+    )
+
+
+def as_strided_scatter_backward(
+    grad: Tensor,
+    input_geometry: TensorGeometry,
+    src_geometry: TensorGeometry,
+    sizes: Sequence[int],
+    strides: Sequence[int],
+    storage_offset: int | None,
+) -> Tensor:
+    """The gradient of ``as_strided_scatter`` for the base: nothing flows where it was overwritten."""
+    kept = torch.ones(1, dtype=torch.bool, device=grad.device).new_empty_strided(
+        input_geometry.sizes, input_geometry.strides
+    )
+    kept.fill_(True).as_strided(list(sizes), list(strides), storage_offset or 0).fill_(False)
+    return grad * kept
+
+
+def constant_pad_nd_backward(grad: Tensor, pad: Sequence[int]) -> Tensor:
+    """The gradient of a padding with constants."""
+    return torch.constant_pad_nd(grad, [-each for each in pad], 0)
+
+
+def _paired(size: int, half: int, factor: float, like: Tensor, dim: int) -> Tensor:
+    """Factors for half of a spectrum: those frequencies that stand for two, themselves and the negative one.
+
+    Zero stands for itself, and so does the last frequency of an even number.
+    """
+    factors = torch.ones(half, dtype=like.dtype, device=like.device)
+    factors[1 : size - half + 1] = factor
+    shape = [1] * like.dim()
+    shape[wrapped(dim, like.dim())] = half
+    return factors.reshape(shape)
+
+
+def fft_r2c_backward(
+    grad: Tensor, dim: Sequence[int], normalization: int, onesided: bool, last_dim_size: int
+) -> Tensor:
+    """The gradient of a Fourier transform of what is real: the real part of the inverse transform.
+
+    Of half of a spectrum that is the transform to what is real, where the other half counts half.
+    """
+    aten = torch.ops.aten
+    if not onesided:
+        return torch.real(aten._fft_c2c.default(grad, dim, normalization, False))
+    halved = grad * _paired(last_dim_size, grad.size(dim[-1]), 0.5, grad, dim[-1])
+    return aten._fft_c2r.default(halved, dim, normalization, last_dim_size)  # type: ignore[no-any-return]
+
+
+def fft_c2r_backward(grad: Tensor, dim: Sequence[int], normalization: int) -> Tensor:
+    """The gradient of a Fourier transform to what is real: the half that is given counts for the other one too."""
+    out: Tensor = torch.ops.aten._fft_r2c.default(grad, dim, normalization, True)
+    return out * _paired(grad.size(dim[-1]), out.size(dim[-1]), 2.0, out, dim[-1])
+
+
+def embedding_dense_double_backward(grad: Tensor, indices: Tensor, padding_idx: int) -> Tensor:
+    """The gradient of ``embedding_dense_backward``, which adds rows up where the indices say: those rows."""
+    rows = grad[indices]
+    return rows if padding_idx < 0 else rows * (indices != padding_idx).unsqueeze(-1)

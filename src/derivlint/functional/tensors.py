@@ -1,0 +1,188 @@
+"""What generated Functions need besides operators: metadata of tensors, tangents, and running below autograd."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, overload
+
+import torch
+from torch import Tensor
+
+Number = int | float | bool | complex
+
+
+def below_autograd() -> AbstractContextManager[None]:
+    """Run operators below autograd, so that only the Function that calls them is recorded."""
+    guard: AbstractContextManager[None] = torch._C._AutoDispatchBelowAutograd()
+    return guard
+
+
+@dataclass(frozen=True, slots=True)
+class TensorInfo:
+    """Sizes and options of a tensor, saved to make zeros of them."""
+
+    shape: tuple[int, ...]
+    dtype: torch.dtype
+    layout: torch.layout
+    device: torch.device
+
+    @classmethod
+    def of(cls, tensor: Tensor) -> TensorInfo:
+        """Those of a tensor."""
+        return cls(tuple(tensor.shape), tensor.dtype, tensor.layout, tensor.device)
+
+    def zeros(self) -> Tensor:
+        """A tensor of zeros like the one that was saved."""
+        return torch.zeros(self.shape, dtype=self.dtype, layout=self.layout, device=self.device)
+
+
+@dataclass(frozen=True, slots=True)
+class TensorGeometry:
+    """How a tensor lies in its storage; called with the tensor, as in C++."""
+
+    sizes: tuple[int, ...]
+    strides: tuple[int, ...]
+    storage_offset: int
+
+
+def geometry(tensor: Tensor) -> TensorGeometry:
+    """The geometry of a tensor."""
+    return TensorGeometry(tuple(tensor.shape), tuple(tensor.stride()), int(tensor.storage_offset()))
+
+
+class Duals(list[Tensor]):
+    """The primals of a list of tensors, with the tangents beside them, zeros where there is none."""
+
+    def __init__(self, primals: Iterable[Tensor], tangents: Iterable[Tensor | None]) -> None:
+        super().__init__(primals)
+        self.tangents = [
+            torch.zeros_like(primal) if tangent is None else tangent
+            for primal, tangent in zip(self, tangents, strict=True)
+        ]
+
+
+@overload
+def tangent(value: Tensor | None, primal: Tensor) -> Tensor: ...
+
+
+@overload
+def tangent(value: Tensor | None, primal: Tensor | None) -> Tensor | None: ...
+
+
+def tangent(value: Tensor | None, primal: Tensor | None) -> Tensor | None:
+    """A tangent, zeros where there is none; None for an argument that is None."""
+    if value is not None or primal is None:
+        return value
+    return torch.zeros_like(primal)
+
+
+def options(tensor: Tensor) -> dict[str, Any]:
+    """The options of a tensor, as factory functions take them."""
+    return {"dtype": tensor.dtype, "layout": tensor.layout, "device": tensor.device}
+
+
+def strides(tensor: Tensor) -> tuple[int, ...]:
+    """The strides of a tensor; empty where its layout has none."""
+    return tuple(tensor.stride()) if tensor.layout == torch.strided else ()
+
+
+def blocksize(tensor: Tensor) -> tuple[int, ...] | None:
+    """The size of the blocks of a sparse tensor in blocks; None for other layouts."""
+    if tensor.layout not in (torch.sparse_bsr, torch.sparse_bsc):
+        return None
+    first = tensor.dense_dim()
+    shape = tensor.values().shape
+    end = len(shape) - first
+    return tuple(shape[end - 2 : end])
+
+
+def memory_format(tensor: Tensor) -> torch.memory_format:
+    """The memory format that a tensor suggests."""
+    if tensor.dim() == 4 and tensor.is_contiguous(memory_format=torch.channels_last) and not tensor.is_contiguous():
+        return torch.channels_last
+    if tensor.dim() == 5 and tensor.is_contiguous(memory_format=torch.channels_last_3d) and not tensor.is_contiguous():
+        return torch.channels_last_3d
+    return torch.contiguous_format
+
+
+def sum_to(tensor: Tensor, shape: Sequence[int]) -> Tensor:
+    """The sum of what was broadcast from a shape."""
+    return tensor.sum_to_size(tuple(shape))
+
+
+def not_implemented(name: str, reason: str = "") -> Tensor:
+    """Refuse a derivative.
+
+    Raises:
+        NotImplementedError: always.
+    """
+    raise NotImplementedError(f"the derivative for '{name}' is not implemented." + (f" {reason}" if reason else ""))
+
+
+def define(name: str, schema: str) -> None:
+    """Define an operator, unless somebody has done it before.
+
+    Args:
+        name: its name with the namespace.
+        schema: its arguments and returns.
+    """
+    namespace, _, operator = name.partition("::")
+    base, _, overload = operator.partition(".")
+    packet = getattr(getattr(torch.ops, namespace), base, None)
+    if packet is None or (overload or "default") not in packet.overloads():
+        torch.library.define(name, schema)
+
+
+def wrapped(dim: int, ndim: int) -> int:
+    """A dimension counted from the front."""
+    return dim % ndim if ndim else 0
+
+
+def wrapped_all(dims: int | Sequence[int] | None, ndim: int) -> list[int]:
+    """Dimensions counted from the front; all of them where there are none."""
+    if dims is None:
+        return list(range(ndim))
+    if isinstance(dims, int):
+        dims = [dims]
+    return [wrapped(dim, ndim) for dim in dims] or list(range(ndim))
+
+
+@overload
+def handle_r_to_c(dtype: torch.dtype, gradient: Tensor) -> Tensor: ...
+
+
+@overload
+def handle_r_to_c(dtype: torch.dtype, gradient: Tensor | None) -> Tensor | None: ...
+
+
+def handle_r_to_c(dtype: torch.dtype, gradient: Tensor | None) -> Tensor | None:
+    """A gradient without its imaginary part, where the input is real."""
+    if gradient is None:
+        return None
+    return torch.real(gradient) if gradient.is_complex() and not dtype.is_complex else gradient
+
+
+def maybe_multiply(tensor: Tensor, factor: Number) -> Tensor:
+    """A product, without a multiplication by one."""
+    return tensor if not isinstance(factor, complex) and factor == 1 else tensor * factor
+
+
+def wrap_opt_if(tensor: Tensor, condition: bool) -> Tensor | None:
+    """A tensor, where a condition holds."""
+    return tensor if condition else None
+
+
+def defined(*tensors: Tensor | None) -> bool:
+    """Whether one of the tensors is there."""
+    return any(tensor is not None for tensor in tensors)
+
+
+def added(*terms: Tensor | None) -> Tensor | None:
+    """The sum of the terms that are there."""
+    total: Tensor | None = None
+    for term in terms:
+        if term is not None:
+            total = term if total is None else total + term
+    return total

@@ -1,0 +1,1 @@
+"""Derivatives of whole graphs, from the entries of a derivatives file."""

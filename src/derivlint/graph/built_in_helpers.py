@@ -1,0 +1,225 @@
+"""Helper functions of formulas that build nodes by more than an expression."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from derivlint.graph.builder import Builder, Item, Options
+from derivlint.graph.errors import GraphError
+from derivlint.graph.ir import Value
+
+
+def handle_r_to_c(builder: Builder, scalar_type: Item, grad: Item) -> Item:
+    """The real part of a complex gradient where the input is real."""
+    of: Item = scalar_type
+    if isinstance(of, Value) and of.node is not None and of.node.kind == "prim::dtype":
+        of = of.node.inputs[0]
+    if isinstance(grad, Value) and grad.type.is_complex and isinstance(of, Value) and not of.type.is_complex:
+        return builder.call("real", [grad])
+    return grad
+
+
+def _dimensions(dims: Item) -> list[int] | None:
+    """Reduced dimensions; None for all of them.
+
+    Raises:
+        GraphError: they are not known before the graph runs.
+    """
+    if dims is None or dims == []:
+        return None
+    found = dims if isinstance(dims, list) else [dims]
+    known = [dim for dim in found if isinstance(dim, int)]
+    if len(known) != len(found):
+        raise GraphError("the dimensions are not constant")
+    return known
+
+
+def unreduced(builder: Builder, reduced: Item, dims: Item, keepdim: Item = None) -> Item:
+    """Put the dimensions back that a reduction left out, each with size one."""
+    known = _dimensions(dims)
+    if keepdim is True or known is None:
+        return reduced
+    if isinstance(keepdim, Value):
+        raise GraphError("keepdim is not constant")
+    if min(known) < 0 <= max(known):
+        raise GraphError("dimensions are counted from both ends")
+    # from the outside in, so that each counts what the others have put back already
+    for dim in sorted(known, key=abs):
+        reduced = builder.call("unsqueeze", [reduced, dim])
+    return reduced
+
+
+def count(builder: Builder, sizes: Item, dims: Item, numel: Item) -> Item:
+    """How many elements a reduction takes together."""
+    known = _dimensions(dims)
+    if known is None:
+        return numel
+    total: Item = 1
+    for number, dim in enumerate(known):
+        size = builder.size(sizes, dim)
+        total = size if number == 0 else builder.binary("*", total, size)
+    return total
+
+
+def mean_over(builder: Builder, tensor: Item, dims: Item) -> Item:
+    """The mean, with the dimensions kept; over all of them where none are named."""
+    known = _dimensions(dims)
+    return builder.call("mean", [tensor] if known is None else [tensor, list(known), True])
+
+
+def sum_over(builder: Builder, tensor: Item, dims: Item, keepdim: Item = None) -> Item:
+    """The sum; over all dimensions where none are named."""
+    known = _dimensions(dims)
+    if known is None and keepdim is not True:
+        return builder.call("sum", [tensor])
+    return builder.call("sum", [tensor, [] if known is None else list(known), keepdim is True])
+
+
+def only(builder: Builder, items: Item) -> Item:
+    """The one item of a list."""
+    if isinstance(items, list) and len(items) == 1:
+        return items[0]
+    if isinstance(items, int):
+        return items
+    raise GraphError("there is more than one dimension")
+
+
+def last_given(builder: Builder, first: Item, second: Item = None) -> Item:
+    """The sizes among the arguments of ``unsqueeze_to(grad, [dims,] sizes)``."""
+    return first if second is None else second
+
+
+def zeros_like(builder: Builder, tensor: Item, *_options: Item) -> Item:
+    """Zeros of the same shape."""
+    return builder.call("zeros_like", [tensor])
+
+
+def at_zeros(builder: Builder, sizes: Item, options: Item = None) -> Item:
+    """Zeros of a shape, with the options of a tensor."""
+    return builder.call("new_zeros", [options.of, sizes]) if isinstance(options, Options) else _needs_options()
+
+
+def full(builder: Builder, sizes: Item, value: Item, options: Item = None) -> Item:
+    """A tensor of one value, with the options of a tensor."""
+    if not isinstance(options, Options):
+        return _needs_options()
+    return builder.call("new_full", [options.of, sizes, value])
+
+
+def ones(builder: Builder, sizes: Item, options: Item = None) -> Item:
+    """Ones of a shape, with the options of a tensor."""
+    return full(builder, sizes, 1, options)
+
+
+def scalar_tensor(builder: Builder, value: Item, options: Item = None) -> Item:
+    """A tensor without dimensions."""
+    return full(builder, [], value, options)
+
+
+def _needs_options() -> Item:
+    raise GraphError("a new tensor has options that are not known")
+
+
+def nan_like(builder: Builder, tensor: Item) -> Item:
+    """Not a number, in the same shape."""
+    return builder.call("full_like", [tensor, float("nan")])
+
+
+def make_tuple(builder: Builder, *items: Item) -> Item:
+    """Several gradients."""
+    return list(items)
+
+
+def refuse(builder: Builder, *_items: Item) -> Item:
+    """What has no meaning here."""
+    raise GraphError("this case is not supported in graphs")
+
+
+def is_number(builder: Builder, item: Item) -> Item:
+    """Whether it is no tensor."""
+    return not (isinstance(item, Value) and item.type.is_tensor)
+
+
+def is_complex_tensor(builder: Builder, item: Item) -> Item:
+    """Whether it is a complex tensor."""
+    return isinstance(item, Value) and item.type.is_complex
+
+
+def _offsets(builder: Builder, sizes: Sequence[Item]) -> list[Item]:
+    found: list[Item] = []
+    offset: Item = 0
+    for size in sizes:
+        found.append(offset)
+        offset = builder.binary("+", offset, size)
+    return found
+
+
+def cat_tensors_backward(builder: Builder, grad: Item, sizes: Item, _types: Item, dim: Item) -> Item:
+    """The parts of a gradient that belong to the tensors that were joined."""
+    assert isinstance(sizes, list)
+    lengths = [builder.size(each, dim) for each in sizes]
+    return [
+        builder.call("narrow", [grad, dim, offset, length])
+        for offset, length in zip(_offsets(builder, lengths), lengths, strict=True)
+    ]
+
+
+def to_args_sizes(builder: Builder, tensors: Item) -> Item:
+    """The sizes of each tensor of a list."""
+    if not isinstance(tensors, list):
+        raise GraphError("the tensors of the list are not known")
+    return [builder.sizes(tensor) for tensor in tensors if isinstance(tensor, Value)]
+
+
+def to_args_scalartypes(builder: Builder, tensors: Item) -> Item:
+    """The scalar types of a list of tensors, which real graphs do not ask for."""
+    return None
+
+
+def sum_to(builder: Builder, tensor: Item, sizes: Item) -> Item:
+    """The sum over the dimensions that broadcasting added or stretched."""
+    value = builder.value(tensor)
+    return builder.node("aten::_grad_sum_to_size", [value, builder.value(sizes)], [value.type]).output
+
+
+def permute_backwards(builder: Builder, grad: Item, dims: Item) -> Item:
+    """The inverse permutation."""
+    known = _dimensions(dims)
+    if known is None:
+        return grad
+    order = [dim % len(known) for dim in known]
+    return builder.call("permute", [grad, [order.index(place) for place in range(len(order))]])
+
+
+def square(builder: Builder, tensor: Item) -> Item:
+    """The square."""
+    return builder.call("mul", [tensor, tensor])
+
+
+BUILT_IN: dict[str, Callable[..., Item]] = {
+    "handle_r_to_c": handle_r_to_c,
+    "unreduced": unreduced,
+    "count": count,
+    "mean_over": mean_over,
+    "sum_over": sum_over,
+    "only": only,
+    "last_given": last_given,
+    "zeros_like": zeros_like,
+    "zeros": at_zeros,
+    "zeros_symint": at_zeros,
+    "full": full,
+    "ones": ones,
+    "scalar_tensor": scalar_tensor,
+    "nan_like": nan_like,
+    "make_tuple": make_tuple,
+    "refuse": refuse,
+    "is_number": is_number,
+    "is_complex_tensor": is_complex_tensor,
+    "cat_tensors_backward": cat_tensors_backward,
+    "to_args_sizes": to_args_sizes,
+    "to_args_sizes_symint": to_args_sizes,
+    "to_args_scalartypes": to_args_scalartypes,
+    "square": square,
+    "sum_to": sum_to,
+    "permute_backwards": permute_backwards,
+}

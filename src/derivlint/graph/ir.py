@@ -1,0 +1,284 @@
+"""The intermediate representation: values in static single assignment, nodes, blocks, graphs.
+
+Values are numbered when they are printed. Blocks hold their nodes in execution order; a value may be used in every
+block inside of the one that it is defined in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import field
+from typing import TYPE_CHECKING
+
+from derivlint.graph.types import BOOL, FLOAT, INT, NONE, STR, GraphType, list_of
+from derivlint.source.records import dataclass
+
+if TYPE_CHECKING:
+    from derivlint.schema import NativeFunction
+
+CONSTANT = "prim::Constant"
+LIST = "prim::ListConstruct"
+LIST_UNPACK = "prim::ListUnpack"
+TUPLE = "prim::TupleConstruct"
+TUPLE_UNPACK = "prim::TupleUnpack"
+ZERO = "prim::AutogradZero"
+ADD = "prim::AutogradAdd"
+GRAD_OF = "prim::GradOf"
+IF = "prim::If"
+
+#: What a constant can be; lists are tuples here, and only constants hold them.
+Constant = int | float | bool | str | None | tuple[int, ...] | tuple[float, ...]
+ConstantKey = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The formula that a node was made from.
+
+    Attributes:
+        operator: the operator whose entry it is, with its overload.
+        key: the names that the formula is for, as written; empty for what no entry says.
+        path: the derivatives file; empty where no entry says it.
+        line: the line of the formula in it, from 1.
+        formula: the formula's text.
+    """
+
+    operator: str
+    key: str = ""
+    path: str = ""
+    line: int = 0
+    formula: str = ""
+
+    def __str__(self) -> str:
+        if not self.path:
+            return f"{self.operator}{' ' if self.key else ''}{self.key}"
+        return f"{self.path}:{self.line}: {self.operator}, {self.key}"
+
+
+@dataclass(slots=True, eq=False)
+class Value:
+    """What a node defines, or a block is given.
+
+    Attributes:
+        type: its type.
+        name: its name without the percent sign; empty where it has none of its own.
+        node: the node that defines it, None for a parameter of a block.
+    """
+
+    type: GraphType
+    name: str = ""
+    node: Node | None = field(default=None, repr=False)
+
+
+@dataclass(slots=True, eq=False)
+class Node:
+    """An operation.
+
+    Attributes:
+        kind: the operator, ``aten::mul``.
+        inputs: its operands.
+        outputs: what it defines.
+        attributes: of constants ``value``, of linear blocks ``name``.
+        blocks: the blocks in it.
+        function: the overload that is meant, once it is resolved.
+        origin: the formula that it comes from, None for a node of the graph that was given.
+    """
+
+    kind: str
+    inputs: list[Value] = field(default_factory=list)
+    outputs: list[Value] = field(default_factory=list, repr=False)
+    attributes: dict[str, Constant] = field(default_factory=dict)
+    blocks: list[Block] = field(default_factory=list, repr=False)
+    function: NativeFunction | None = field(default=None, repr=False)
+    origin: Origin | None = field(default=None, repr=False)
+
+    @property
+    def output(self) -> Value:
+        """The value of a node that defines just one."""
+        (value,) = self.outputs
+        return value
+
+    def add_output(self, type_: GraphType, name: str = "") -> Value:
+        """Define one more value."""
+        value = Value(type_, name, self)
+        self.outputs.append(value)
+        return value
+
+
+@dataclass(slots=True, eq=False)
+class Block:
+    """Nodes in order, what they are given and what they return."""
+
+    inputs: list[Value] = field(default_factory=list)
+    nodes: list[Node] = field(default_factory=list)
+    outputs: list[Value] = field(default_factory=list)
+
+    def add_input(self, type_: GraphType, name: str = "") -> Value:
+        """One more parameter."""
+        value = Value(type_, name)
+        self.inputs.append(value)
+        return value
+
+    def walk(self) -> Iterator[Node]:
+        """Every node, those of inner blocks after the node that has them."""
+        for node in self.nodes:
+            yield node
+            for block in node.blocks:
+                yield from block.walk()
+
+
+class Graph(Block):
+    """A block that stands for itself: a function."""
+
+    __slots__ = ()
+
+    def input(self, name: str) -> Value:
+        """The parameter of a name.
+
+        Raises:
+            KeyError: there is none.
+        """
+        for value in self.inputs:
+            if value.name == name:
+                return value
+        raise KeyError(name)
+
+
+def constant_type(value: Constant) -> GraphType:
+    """The type of a constant."""
+    if value is None:
+        return NONE
+    if isinstance(value, bool):
+        return BOOL
+    if isinstance(value, int):
+        return INT
+    if isinstance(value, float):
+        return FLOAT
+    if isinstance(value, str):
+        return STR
+    return list_of(FLOAT if value and isinstance(value[0], float) else INT)
+
+
+def constant_node(value: Constant) -> Node:
+    """A node that defines a constant."""
+    node = Node(CONSTANT, attributes={} if value is None else {"value": value})
+    node.add_output(constant_type(value))
+    return node
+
+
+def constant_key(value: Constant) -> ConstantKey:
+    """What equal constants have in common; 1 and 1.0 differ, and so do 0.0 and -0.0."""
+    return (str(constant_type(value)), repr(value))
+
+
+def is_constant(value: Value) -> bool:
+    """Whether the value is a constant, a list of constants among them."""
+    node = value.node
+    return node is not None and (
+        node.kind == CONSTANT or (node.kind == LIST and all(is_constant(item) for item in node.inputs))
+    )
+
+
+def constant_of(value: Value) -> Constant:
+    """The constant that a value is.
+
+    Raises:
+        ValueError: it is none.
+    """
+    node = value.node
+    if node is not None and node.kind == CONSTANT:
+        return node.attributes.get("value")
+    if node is not None and node.kind == LIST:
+        items = [constant_of(item) for item in node.inputs]
+        if all(isinstance(item, int) for item in items):
+            return tuple(item for item in items if isinstance(item, int))
+        return tuple(float(item) for item in items if isinstance(item, (int, float)))
+    raise ValueError("not a constant")
+
+
+def clone_into(block: Block, source: Block, known: Mapping[Value, Value]) -> dict[Value, Value]:
+    """Append copies of all nodes of a block to another one.
+
+    Args:
+        block: the block that they are appended to.
+        source: the block they are taken from; its outputs are left to the caller.
+        known: what stands for the parameters of the source and for values from outside; others stay what they are.
+
+    Returns:
+        the value that stands for each value of the source, those of ``known`` among them.
+    """
+    values = dict(known)
+    for node in source.nodes:
+        block.nodes.append(_clone(node, values))
+    return values
+
+
+def _clone(node: Node, values: dict[Value, Value]) -> Node:
+    copy = Node(
+        node.kind,
+        [values.get(value, value) for value in node.inputs],
+        attributes=dict(node.attributes),
+        function=node.function,
+        origin=node.origin,
+    )
+    for inner in node.blocks:
+        cloned = Block()
+        for parameter in inner.inputs:
+            values[parameter] = cloned.add_input(parameter.type, parameter.name)
+        for item in inner.nodes:
+            cloned.nodes.append(_clone(item, values))
+        cloned.outputs = [values.get(value, value) for value in inner.outputs]
+        copy.blocks.append(cloned)
+    for value in node.outputs:
+        values[value] = copy.add_output(value.type, value.name)
+    return copy
+
+
+def copy_graph(graph: Graph) -> tuple[Graph, dict[Value, Value]]:
+    """A copy of a graph, and which value became which."""
+    copy = Graph()
+    values = {value: copy.add_input(value.type, value.name) for value in graph.inputs}
+    values = clone_into(copy, graph, values)
+    copy.outputs = [values[value] for value in graph.outputs]
+    return copy, values
+
+
+def replace_uses(block: Block, values: Mapping[Value, Value]) -> None:
+    """Use other values in a block and everything inside."""
+    for node in block.walk():
+        node.inputs = [values.get(value, value) for value in node.inputs]
+        for inner in node.blocks:
+            inner.outputs = [values.get(value, value) for value in inner.outputs]
+    block.outputs = [values.get(value, value) for value in block.outputs]
+
+
+def unique_names(graph: Graph, wanted: Iterable[Value] = ()) -> dict[Value, str]:
+    """A name for each value of the graph, its own where it is free; numbers for those without one."""
+    names: dict[Value, str] = {}
+    taken: set[str] = set()
+    counter = 0
+    values = [*wanted, *graph.inputs]
+    for node in graph.walk():
+        values.extend(node.outputs)
+        for block in node.blocks:
+            values.extend(block.inputs)
+    for value in values:
+        if value.name and value not in names:
+            names[value] = _free(value.name, taken)
+            taken.add(names[value])
+    for value in values:
+        if value not in names:
+            while str(counter) in taken:
+                counter += 1
+            names[value] = str(counter)
+            counter += 1
+    return names
+
+
+def _free(name: str, taken: set[str]) -> str:
+    if name not in taken:
+        return name
+    number = 1
+    while f"{name}.{number}" in taken:
+        number += 1
+    return f"{name}.{number}"

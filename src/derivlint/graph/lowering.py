@@ -1,0 +1,347 @@
+"""Formulas to nodes: the syntax tree of a C++ formula is evaluated over values of a graph."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+
+from derivlint.formula import (
+    Binary,
+    BraceList,
+    Call,
+    Cast,
+    Conditional,
+    Construct,
+    Expr,
+    Formula,
+    Index,
+    Member,
+    Name,
+    Number,
+    Parenthesized,
+    String,
+    Unary,
+    parse_formula,
+)
+from derivlint.formula.vocabulary import words
+from derivlint.graph.builder import Builder, Item, Options
+from derivlint.graph.built_in_helpers import BUILT_IN
+from derivlint.graph.errors import GraphError
+from derivlint.graph.helpers import HELPERS, Helper
+from derivlint.graph.ir import Value
+from derivlint.graph.types import FLOAT, INT, complex_tensor
+
+NAMES: dict[str, Item] = {
+    "true": True,
+    "false": False,
+    "nullptr": None,
+    "nullopt": None,
+    "M_PI": math.pi,
+    "M_SQRT2": math.sqrt(2),
+    "M_2_SQRTPI": 2 / math.sqrt(math.pi),
+    "M_1_PI": 1 / math.pi,
+    "M_SQRT1_2": math.sqrt(0.5),
+    "M_LN2": math.log(2),
+    "M_LN10": math.log(10),
+    "kBool": 11,
+    "kLong": 4,
+    "kFloat": 6,
+    "kDouble": 7,
+    "Mean": 1,
+    "Sum": 2,
+    "None": 0,
+}
+#: Calls that stand for their first argument.
+TRANSPARENT = words(
+    "double Scalar Tensor c10::SymInt c10::Scalar at::Scalar int64_t std::optional<Tensor> IntArrayRef SymInt bool "
+    "c10::SymIntArrayRef c10::fromIntArrayRefSlow wrap_opt_if std::move at::IntArrayRef std::vector<Tensor> "
+    "std::optional<at::Tensor> toTensorOptionsForDevice expect_int asIntArrayRefUnchecked C10_AS_INTARRAYREF_SLOW "
+    "wrapped_scalar_tensor"
+)
+#: Members that stand for the object they are called on.
+IDENTITIES = words(
+    "vec to_vec value toDouble toTensor unpack contiguous item guard_int expect_int detach_unless resolve_conj"
+)
+MAX_DEPTH = 40
+
+
+class Lowering:
+    """Evaluates formulas.
+
+    Attributes:
+        builder: where nodes are built.
+    """
+
+    def __init__(self, builder: Builder) -> None:
+        self.builder = builder
+        self._depth = 0
+
+    def evaluate(self, formula: Formula, names: Mapping[str, Item]) -> Item:
+        """What a formula gives.
+
+        Raises:
+            GraphError: it calls something that is opaque here.
+        """
+        if formula.tree is None:
+            raise GraphError(f'"{formula.text}" cannot be read')
+        return self.expression(formula.tree, names)
+
+    def expression(self, node: Expr, names: Mapping[str, Item]) -> Item:
+        """What an expression gives."""
+        if isinstance(node, Parenthesized):
+            return self.expression(node.inner, names)
+        if isinstance(node, Name):
+            return self._name(node, names)
+        if isinstance(node, Number):
+            return _number(node.text)
+        if isinstance(node, String):
+            return node.text.strip('"')
+        if isinstance(node, Unary):
+            operand = self.expression(node.operand, names)
+            if node.op == "-":
+                return self.builder.negative(operand)
+            if node.op == "!":
+                return self.builder.negation(operand)
+            if node.op in "+*":
+                return operand
+            raise GraphError(f'the operator "{node.op}" is not known')
+        if isinstance(node, Binary):
+            return self._binary(node, names)
+        if isinstance(node, Conditional):
+            return self.builder.conditional(
+                self.expression(node.condition, names),
+                lambda: self.expression(node.then, names),
+                lambda: self.expression(node.otherwise, names),
+            )
+        if isinstance(node, Call):
+            return self._call(node, names)
+        if isinstance(node, Index):
+            return self._index(node, names)
+        if isinstance(node, BraceList):
+            return [self.expression(item, names) for item in node.items]
+        if isinstance(node, Construct):
+            return [self.expression(item, names) for item in node.braces.items]
+        if isinstance(node, Cast):
+            return self.expression(node.operand, names)
+        raise GraphError(f"a {type(node).__name__.lower()} has no meaning in graphs")
+
+    def _name(self, node: Name, names: Mapping[str, Item]) -> Item:
+        if node.simple is not None and node.simple in names:
+            return names[node.simple]
+        last = node.parts[-1].identifier
+        if last in NAMES:
+            return NAMES[last]
+        raise GraphError(f'"{node.spelling}" has no meaning in graphs')
+
+    def _binary(self, node: Binary, names: Mapping[str, Item]) -> Item:
+        left = self.expression(node.left, names)
+        if node.op in ("&&", "||") and not isinstance(left, Value) and bool(left) == (node.op == "||"):
+            # the right side is not evaluated
+            return bool(left)
+        return self.builder.binary(node.op, left, self.expression(node.right, names))
+
+    def _index(self, node: Index, names: Mapping[str, Item]) -> Item:
+        held = self.expression(node.object, names)
+        index = self.expression(node.args[0], names)
+        if isinstance(held, list) and isinstance(index, int):
+            if not -len(held) <= index < len(held):
+                raise GraphError(f"there is no item {index}")
+            return held[index]
+        if isinstance(held, Value) and held.type.is_list:
+            return self.builder.size(held, index)
+        raise GraphError("a subscript has no meaning here")
+
+    def _call(self, node: Call, names: Mapping[str, Item]) -> Item:
+        callee = node.callee
+        if isinstance(callee, Member):
+            held = self.expression(callee.object, names)
+            return self._method(held, callee.name, [self.expression(item, names) for item in node.args])
+        if not isinstance(callee, Name):
+            raise GraphError("a call of an expression has no meaning in graphs")
+        spelling = callee.spelling
+        if spelling in ("GradMode::is_enabled", "at::GradMode::is_enabled", "any_grad_defined"):
+            # the result is to be differentiable itself
+            return True
+        if spelling in ("areAnyTensorSubclassLike", "isTensorSubclassLike", "at::isTensorSubclassLike"):
+            return False
+        arguments = [self.expression(item, names) for item in node.args]
+        if spelling.startswith("std::get<"):
+            held = arguments[0]
+            if isinstance(held, list):
+                return held[int(spelling[len("std::get<") : -1])]
+        if spelling.startswith("std::tuple<") or spelling == "std::make_tuple":
+            return arguments
+        if spelling in TRANSPARENT or spelling.startswith(("std::optional<", "std::vector<")):
+            return arguments[0] if arguments else None
+        if spelling in ("task_should_compute_output", "should_compute_output"):
+            return True
+        if spelling in ("isComplexType", "at::isComplexType"):
+            return is_complex(arguments[0])
+        return self.function(callee.parts[-1].identifier, arguments)
+
+    def function(self, name: str, arguments: Sequence[Item]) -> Item:
+        """Call a helper or an operator by its C++ name."""
+        if name in ("not_implemented", "not_implemented_list"):
+            raise GraphError("the derivative is not implemented")
+        built_in = BUILT_IN.get(name)
+        if built_in is not None:
+            return built_in(self.builder, *arguments)
+        name = name.removesuffix("_symint")
+        if name in _NUMERIC and not any(isinstance(item, Value) for item in arguments):
+            return _NUMERIC[name](*arguments)
+        if name in HELPERS:
+            return self.helper(name, arguments)
+        if not self.builder.operators.exists(name):
+            # an in-place call on a fresh tensor
+            bare = name.removesuffix("_")
+            if bare == name or not self.builder.operators.exists(bare):
+                raise GraphError(f'the helper "{name}" is opaque')
+            name = bare
+        elif name.endswith("_") and not name.endswith("__"):
+            name = name.removesuffix("_")
+        return self.builder.call(name, arguments)
+
+    def helper(self, name: str, arguments: Sequence[Item]) -> Item:
+        """What a helper does, from our formula for it."""
+        self._depth += 1
+        try:
+            if self._depth > MAX_DEPTH:
+                raise GraphError(f'the helper "{name}" calls itself')
+            return self._helper(name, arguments)
+        finally:
+            self._depth -= 1
+
+    def _helper(self, name: str, arguments: Sequence[Item]) -> Item:
+        helper = HELPERS[name]
+        if len(arguments) > len(helper.parameters):
+            raise GraphError(f'the helper "{name}" takes {len(helper.parameters)} arguments here, not {len(arguments)}')
+        return self.expanded(helper, arguments)
+
+    def expanded(self, helper: Helper, arguments: Sequence[Item]) -> Item:
+        """What a helper gives for arguments; those that are left out are absent."""
+        names: dict[str, Item] = dict.fromkeys(helper.parameters)
+        names.update(zip(helper.parameters, arguments, strict=False))
+        for let, formula in helper.lets:
+            names[let] = self.evaluate(parse_formula(formula), names)
+        return self.evaluate(parse_formula(helper.formula), names)
+
+    def _method(self, held: Item, name: str, arguments: list[Item]) -> Item:
+        builder = self.builder
+        if name in ("defined", "has_value"):
+            return held is not None
+        if name in IDENTITIES and not arguments:
+            return held
+        if name == "value_or":
+            return arguments[0] if held is None else held
+        if name in ("conj", "resolve_conj") and not is_complex(held):
+            # of what is real it is the same
+            return held
+        if isinstance(held, list):
+            if name == "size":
+                return len(held)
+            if name == "empty":
+                return not held
+        if name == "equal" and not (isinstance(held, Value) and held.type.is_tensor):
+            return builder.binary("==", held, arguments[0])
+        if isinstance(held, (int, float)):
+            return self._of_number(held, name)
+        if isinstance(held, Options) and name in ("dtype", "device", "layout"):
+            return held
+        if not isinstance(held, Value):
+            raise GraphError(f'"{name}" has no meaning for what is absent')
+        if not held.type.is_tensor:
+            return self._of_value(held, name)
+        return self._of_tensor(held, name, arguments)
+
+    def _of_number(self, held: float, name: str) -> Item:
+        if name in ("isComplex", "isFloatingPoint", "isIntegral", "isBoolean"):
+            return {
+                "isFloatingPoint": isinstance(held, float),
+                "isIntegral": isinstance(held, int),
+                "isBoolean": isinstance(held, bool),
+                "isComplex": False,
+            }[name]
+        if name == "log":
+            if held <= 0:
+                raise GraphError(f"the logarithm of {held} is no number")
+            return math.log(held)
+        if name in ("to", "toInt", "toLong", "toFloat", "conj"):
+            return held
+        raise GraphError(f'"{name}" has no meaning for a number')
+
+    def _of_value(self, held: Value, name: str) -> Item:
+        if name == "size":
+            return self.builder.node("aten::len", [held], [INT]).output
+        if name == "log":
+            return self.builder.node("aten::log", [held], [FLOAT]).output
+        if name in ("isComplex", "is_complex"):
+            return False
+        if name in ("to", "toInt", "toLong", "conj"):
+            return held
+        raise GraphError(f'"{name}" has no meaning for a {held.type}')
+
+    def _of_tensor(self, held: Value, name: str, arguments: list[Item]) -> Item:
+        builder = self.builder
+        name = name.removeprefix("sym_") if name.removeprefix("sym_") in ("sizes", "size", "numel") else name
+        if name == "sizes":
+            return builder.sizes(held)
+        if name in ("strides", "sym_strides", "layout", "device"):
+            # formulas of strided tensors look at them for other layouts only
+            return None
+        if name == "size":
+            return builder.size(builder.sizes(held), arguments[0])
+        if name in ("dim", "ndimension"):
+            return builder.rank(held)
+        if name == "numel":
+            return builder.node("aten::numel", [held], [INT]).output
+        if name in ("scalar_type", "dtype"):
+            return builder.dtype(held)
+        if name == "options":
+            return Options(held)
+        if name == "is_complex":
+            return held.type.is_complex
+        if name in _FALSE:
+            return False
+        if name == "to" and len(arguments) == 1:
+            return self._to(held, arguments[0])
+        if name == "mH" and not held.type.is_complex:
+            name = "mT"
+        if name in ("mT", "t") and not builder.operators.exists(name):
+            return builder.call("transpose", [held, -2, -1])
+        return self.function(name, [held, *arguments])
+
+    def _to(self, held: Value, target: Item) -> Item:
+        builder = self.builder
+        if isinstance(target, Options):
+            target = builder.dtype(target.of)
+        return builder.call("to.dtype", [held, target])
+
+
+_FALSE = words("is_sparse is_sparse_csr is_mkldnn is_cuda is_meta is_nested is_quantized _is_zerotensor")
+
+
+def _square_root(value: Item) -> float:
+    assert isinstance(value, (int, float))
+    return math.sqrt(value)
+
+
+_NUMERIC: dict[str, Callable[..., Item]] = {"sqrt": _square_root}
+
+
+def _number(text: str) -> int | float:
+    bare = text.rstrip("uUlLfF") if not text.lower().startswith("0x") else text
+    try:
+        return int(bare, 0)
+    except ValueError:
+        return float(bare)
+
+
+def is_complex(item: Item) -> bool:
+    """Whether a tensor, or a scalar type that was asked of one, is complex."""
+    if isinstance(item, Options):
+        return item.of.type.is_complex
+    if not isinstance(item, Value):
+        return False
+    if item.node is not None and item.node.kind == "prim::dtype":
+        item = item.node.inputs[0]
+    return item.type == complex_tensor() or item.type.is_complex

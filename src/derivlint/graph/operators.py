@@ -1,0 +1,184 @@
+"""Which overload of an operator a node means.
+
+Follows the choice that TorchScript makes (torch/csrc/jit/frontend/schema_matching.cpp): the arguments have to fit; of
+several overloads the one with the fewest conversions wins, the first of equals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from derivlint.graph.types import (
+    BOOL,
+    DEVICE,
+    FLOAT,
+    INT,
+    NONE,
+    NUMBER,
+    STR,
+    TENSOR,
+    GraphType,
+    complex_tensor,
+    list_of,
+)
+from derivlint.schema import (
+    Argument,
+    ListType,
+    NativeFunction,
+    NativeFunctions,
+    OptionalType,
+    Type,
+    parse_type,
+)
+from derivlint.source.records import dataclass
+
+#: The types of constants that a parameter of a schema takes, with the cost of the conversion.
+ACCEPTED: dict[str, dict[str, int]] = {
+    "Scalar": {"number": 0, "float": 1, "int": 1, "bool": 2},
+    "float": {"float": 0, "number": 1, "int": 2},
+    "int": {"int": 0, "bool": 3, "number": 4},
+    "SymInt": {"int": 0, "bool": 3, "number": 4},
+    "bool": {"bool": 0, "int": 3},
+    "str": {"str": 0},
+    "ScalarType": {"int": 0},
+    "Layout": {"int": 0},
+    "MemoryFormat": {"int": 0},
+    "Device": {"Device": 0, "str": 1},
+    "Generator": {"Generator": 0},
+}
+GRAPH_TYPES = {
+    "Tensor": TENSOR,
+    "Scalar": NUMBER,
+    "int": INT,
+    "SymInt": INT,
+    "float": FLOAT,
+    "bool": BOOL,
+    "SymBool": BOOL,
+    "str": STR,
+    "ScalarType": INT,
+    "Layout": INT,
+    "Device": DEVICE,
+}
+#: Operators that return real tensors of complex ones.
+MAKES_REAL = frozenset({"abs", "real", "imag", "angle", "view_as_real", "absolute"})
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """An overload with its arguments.
+
+    Attributes:
+        function: the overload.
+        places: for each argument of the schema that is given, its name and what it is given: the position among the
+            positional operands, or the name of a keyword. Later arguments that are left out are not among them.
+    """
+
+    function: NativeFunction
+    places: tuple[tuple[Argument, int | str | None], ...]
+
+
+class Operators:
+    """The operators of a PyTorch, by what they are called with."""
+
+    def __init__(self, natives: NativeFunctions) -> None:
+        self.natives = natives
+        self._known: dict[tuple[str, tuple[GraphType, ...], tuple[tuple[str, GraphType], ...]], Bound | None] = {}
+
+    def exists(self, name: str) -> bool:
+        """Whether there is an operator of this name."""
+        return bool(self.overloads(name))
+
+    def overloads(self, name: str) -> tuple[NativeFunction, ...]:
+        """The overloads of a name; one for a full name."""
+        if "." in name:
+            found = self.natives.operator(name)
+            return () if found is None else (found,)
+        return tuple(function for function in self.natives.named(name) if not function.schema.is_out)
+
+    def bind(
+        self, name: str, operands: Sequence[GraphType], keywords: Mapping[str, GraphType] | None = None
+    ) -> Bound | None:
+        """The overload that takes such operands, None where none does."""
+        key = (name, tuple(operands), tuple((keywords or {}).items()))
+        if key not in self._known:
+            found: list[tuple[int, Bound]] = []
+            for function in self.overloads(name):
+                bound = self._fit(function, operands, keywords or {})
+                if bound is not None:
+                    found.append(bound)
+            self._known[key] = min(found, key=lambda each: each[0])[1] if found else None
+        return self._known[key]
+
+    def _fit(
+        self, function: NativeFunction, operands: Sequence[GraphType], keywords: Mapping[str, GraphType]
+    ) -> tuple[int, Bound] | None:
+        arguments = function.schema.arguments.flat_non_out
+        if len(operands) > len(arguments) or not keywords.keys() <= {argument.name for argument in arguments}:
+            return None
+        # of equals the one is meant that takes these operands by position in Python, too
+        total = max(len(operands) - len(function.schema.arguments.flat_positional), 0)
+        places: list[tuple[Argument, int | str | None]] = []
+        last = 0
+        for index, argument in enumerate(arguments):
+            place: int | str | None
+            if index < len(operands):
+                given, place = operands[index], index
+                if argument.name in keywords:
+                    return None
+            elif argument.name in keywords:
+                given, place = keywords[argument.name], argument.name
+            elif argument.default is None:
+                return None
+            else:
+                places.append((argument, None))
+                continue
+            cost = _cost(argument.type, given)
+            if cost is None:
+                return None
+            total += cost
+            places.append((argument, place))
+            last = index + 1
+        return total, Bound(function, tuple(places[:last]))
+
+
+def _cost(wanted: Type, given: GraphType) -> int | None:
+    """What it costs to pass a value of one type for another, None where it cannot be."""
+    if isinstance(wanted, OptionalType):
+        return 0 if given == NONE or given.name == "optional" else _cost(wanted.elem, given)
+    if isinstance(wanted, ListType):
+        if given.is_list:
+            return _cost(wanted.elem, given.elements[0]) if given.elements else 0
+        # "int[1] dim" takes a lone number
+        cost = None if wanted.size is None or wanted.is_tensor_like else _cost(wanted.elem, given)
+        return None if cost is None else cost + 1
+    name = str(wanted)
+    if name == "Tensor":
+        return 0 if given.is_tensor else None
+    return ACCEPTED.get(name, {}).get(given.name)
+
+
+def returned_types(function: NativeFunction, operands: Sequence[GraphType]) -> list[GraphType]:
+    """The types of what an overload returns: complex where an operand is and the operator does not make it real."""
+    schema = function.schema
+    makes_complex = any(_has_complex(given) for given in operands) and schema.name.base not in MAKES_REAL
+    return [_graph_type(item.type, makes_complex or schema.name.base == "complex") for item in schema.returns]
+
+
+def _has_complex(type_: GraphType) -> bool:
+    return type_.is_complex or any(map(_has_complex, type_.elements))
+
+
+def _graph_type(type_: Type, is_complex: bool) -> GraphType:
+    if isinstance(type_, OptionalType):
+        return GraphType("optional", (_graph_type(type_.elem, is_complex),))
+    if isinstance(type_, ListType):
+        return list_of(_graph_type(type_.elem, is_complex))
+    name = str(type_)
+    if name == "Tensor" and is_complex:
+        return complex_tensor()
+    return GRAPH_TYPES.get(name, GraphType(name))
+
+
+def default_type(argument: Argument) -> GraphType:
+    """The type that the values of an argument have in graphs."""
+    return _graph_type(parse_type(str(argument.type)), False)

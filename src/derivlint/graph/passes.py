@@ -1,0 +1,233 @@
+"""Transformations that leave what a graph computes as it is; each takes time linear in its nodes."""
+
+from __future__ import annotations
+
+from derivlint.graph.ir import (
+    ADD,
+    CONSTANT,
+    GRAD_OF,
+    LIST,
+    LIST_UNPACK,
+    TUPLE,
+    TUPLE_UNPACK,
+    ZERO,
+    Block,
+    ConstantKey,
+    Graph,
+    Node,
+    Value,
+    constant_key,
+)
+
+#: Nodes that ask for the shape or the type of a tensor, not for its elements.
+METADATA = frozenset({"aten::size", "aten::dim", "aten::numel", "prim::dtype"})
+#: Where the gradient of a value is complete; takes a further gradient where the value becomes a temporary output.
+TOTAL = "derivlint::total"
+#: Words in the names of operators that give something else each time.
+RANDOM = ("rand", "dropout", "bernoulli", "multinomial", "normal", "poisson", "rrelu", "uniform", "exponential")
+
+
+def is_pure(node: Node) -> bool:
+    """Whether the node does the same each time, and nothing but define its values."""
+    name = node.kind.rpartition("::")[2]
+    return (
+        node.kind not in ("prim::Print", TOTAL) and not name.endswith("_") and not any(word in name for word in RANDOM)
+    )
+
+
+def eliminate_dead_code(block: Block) -> None:
+    """Remove the nodes whose values nobody uses, and the outputs of linear blocks that nobody uses."""
+    live = set(block.outputs)
+    _sweep(block, live)
+
+
+def _sweep(block: Block, live: set[Value]) -> None:
+    kept: list[Node] = []
+    for node in reversed(block.nodes):
+        used = [value in live for value in node.outputs]
+        if not any(used) and (node.outputs or not node.blocks) and is_removable(node):
+            continue
+        if node.blocks and not all(used):
+            for inner in node.blocks:
+                inner.outputs = [value for value, keep in zip(inner.outputs, used, strict=True) if keep]
+            node.outputs = [value for value, keep in zip(node.outputs, used, strict=True) if keep]
+        for inner in node.blocks:
+            live.update(inner.outputs)
+            _sweep(inner, live)
+        live.update(node.inputs)
+        kept.append(node)
+    kept.reverse()
+    block.nodes = kept
+
+
+def is_removable(node: Node) -> bool:
+    """Whether the node may go where nobody uses its values: it has no effect besides."""
+    return node.kind != "prim::Print" and not node.kind.endswith("_")
+
+
+def eliminate_common_subexpressions(block: Block) -> None:
+    """Let equal nodes be one; what a block computes is not used outside of it."""
+    _Subexpressions().run(block)
+
+
+class _Subexpressions:
+    def __init__(self) -> None:
+        self._same: dict[Value, Value] = {}
+        self._tables: list[dict[object, Node]] = []
+
+    def run(self, block: Block) -> None:
+        """One block; those outside of it have their tables on the stack."""
+        table: dict[object, Node] = {}
+        self._tables.append(table)
+        kept = []
+        for node in block.nodes:
+            node.inputs = [self._same.get(value, value) for value in node.inputs]
+            if node.blocks or not is_pure(node):
+                for inner in node.blocks:
+                    self.run(inner)
+                kept.append(node)
+                continue
+            key = _key(node)
+            found = next((each[key] for each in self._tables if key in each), None)
+            if found is None:
+                table[key] = node
+                kept.append(node)
+            else:
+                self._same.update(zip(node.outputs, found.outputs, strict=True))
+        block.nodes = kept
+        block.outputs = [self._same.get(value, value) for value in block.outputs]
+        self._tables.pop()
+
+
+def _key(node: Node) -> object:
+    attributes = tuple((name, constant_key(value)) for name, value in node.attributes.items())
+    overload = None if node.function is None else str(node.function.name)
+    kind = str(node.outputs[0].type) if node.kind == CONSTANT else ""
+    return (node.kind, overload, kind, attributes, tuple(map(id, node.inputs)), len(node.outputs))
+
+
+def move_constants(block: Block) -> None:
+    """Have each constant once, in front of everything that uses it."""
+    pool: dict[ConstantKey, Node] = {}
+    same: dict[Value, Value] = {}
+    _collect(block, pool, same)
+    for node in block.walk():
+        node.inputs = [same.get(value, value) for value in node.inputs]
+        for inner in node.blocks:
+            inner.outputs = [same.get(value, value) for value in inner.outputs]
+    block.outputs = [same.get(value, value) for value in block.outputs]
+    block.nodes[:0] = pool.values()
+
+
+def _collect(block: Block, pool: dict[ConstantKey, Node], same: dict[Value, Value]) -> None:
+    kept = []
+    for node in block.nodes:
+        if node.kind == CONSTANT:
+            key = (str(node.output.type), constant_key(node.attributes.get("value"))[1])
+            same[node.output] = pool.setdefault(key, node).output
+            continue
+        for inner in node.blocks:
+            _collect(inner, pool, same)
+        kept.append(node)
+    block.nodes = kept
+
+
+def inline_linear_blocks(block: Block) -> None:
+    """Put the nodes of linear blocks in the place of the blocks: nothing is skipped any more."""
+    same: dict[Value, Value] = {}
+    block.nodes = list(_inlined(block, same))
+    block.outputs = [_final(value, same) for value in block.outputs]
+
+
+def _inlined(block: Block, same: dict[Value, Value]) -> list[Node]:
+    found: list[Node] = []
+    for node in block.nodes:
+        node.inputs = [_final(value, same) for value in node.inputs]
+        if node.kind != GRAD_OF:
+            for inner in node.blocks:
+                inner.nodes = _inlined(inner, same)
+                inner.outputs = [_final(value, same) for value in inner.outputs]
+            found.append(node)
+            continue
+        (body,) = node.blocks
+        found.extend(_inlined(body, same))
+        for outer, inside in zip(node.outputs, body.outputs, strict=True):
+            same[outer] = _final(inside, same)
+    return found
+
+
+def _final(value: Value, same: dict[Value, Value]) -> Value:
+    return same.get(value, value)
+
+
+def simplify(block: Block) -> None:
+    """Leave out zeros that are known: sums with them, linear blocks of them; and take apart what was just put together.
+
+    The linear blocks have to be inlined only where their gradients are known to be zero.
+    """
+    same: dict[Value, Value] = {}
+    _simplified(block, same)
+
+
+def _simplified(block: Block, same: dict[Value, Value]) -> None:
+    kept = []
+    for node in block.nodes:
+        node.inputs = [_final(value, same) for value in node.inputs]
+        if _is_gone(node, same):
+            continue
+        for inner in node.blocks:
+            _simplified(inner, same)
+        kept.append(node)
+    block.nodes = kept
+    block.outputs = [_final(value, same) for value in block.outputs]
+
+
+def _is_gone(node: Node, same: dict[Value, Value]) -> bool:
+    if node.kind == ADD:
+        left, right = node.inputs
+        if is_zero(left) or is_zero(right):
+            same[node.output] = right if is_zero(left) else left
+            return True
+    elif node.kind == GRAD_OF and node.inputs and all(map(is_zero, node.inputs)):
+        same.update((value, node.inputs[0]) for value in node.outputs)
+        return True
+    elif node.kind in (TUPLE_UNPACK, LIST_UNPACK):
+        made = node.inputs[0].node
+        wanted = TUPLE if node.kind == TUPLE_UNPACK else LIST
+        if made is not None and made.kind == wanted and len(made.inputs) == len(node.outputs):
+            same.update(zip(node.outputs, made.inputs, strict=True))
+            return True
+    return False
+
+
+def is_zero(value: Value) -> bool:
+    """Whether it is a gradient that is known to be zero."""
+    return value.node is not None and value.node.kind == ZERO
+
+
+def drop_sum_to_size(graph: Graph) -> None:
+    """Take the operands of every operator to have one shape, so that no gradient has to be summed."""
+    same: dict[Value, Value] = {}
+
+    def run(block: Block) -> None:
+        kept = []
+        for node in block.nodes:
+            node.inputs = [_final(value, same) for value in node.inputs]
+            if node.kind == "aten::_grad_sum_to_size":
+                same[node.output] = node.inputs[0]
+                continue
+            for inner in node.blocks:
+                run(inner)
+            kept.append(node)
+        block.nodes = kept
+        block.outputs = [_final(value, same) for value in block.outputs]
+
+    run(graph)
+
+
+def optimize(graph: Block) -> None:
+    """All of these that make a graph smaller, linear blocks kept."""
+    simplify(graph)
+    move_constants(graph)
+    eliminate_common_subexpressions(graph)
+    eliminate_dead_code(graph)

@@ -1,0 +1,119 @@
+"""The types of values in a graph, as TorchScript prints them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from derivlint.source.records import dataclass
+
+#: The scalar types of tensors in TorchScript's text, and whether each is complex; what is false is real.
+COMPLEX_SCALARS = frozenset({"ComplexHalf", "ComplexFloat", "ComplexDouble"})
+FLOATING_SCALARS = frozenset({"Half", "Float", "Double", "BFloat16", *COMPLEX_SCALARS})
+INTEGRAL_SCALARS = frozenset({"Byte", "Char", "Short", "Int", "Long", "Bool"})
+
+
+@dataclass(frozen=True, slots=True)
+class GraphType:
+    """A type.
+
+    Attributes:
+        name: ``Tensor``, ``int``, ``float``, ``number``, ``bool``, ``str``, ``NoneType``, ``Device``, ``list``,
+            ``tuple``, ``optional``, or a name that is not known.
+        elements: the types in a list, a tuple or an optional.
+        scalar: of a tensor its scalar type, ``Double``; None where it is not known.
+        shape: of a tensor its sizes, None for one that is not known; None where not even their number is known.
+        requires_grad: of a tensor what is said of it, None for nothing.
+        strides: of a tensor its strides, where they are told.
+        device: of a tensor its device, where it is told.
+    """
+
+    name: str
+    elements: tuple[GraphType, ...] = ()
+    scalar: str | None = None
+    shape: tuple[int | None, ...] | None = None
+    requires_grad: bool | None = None
+    strides: tuple[int, ...] | None = None
+    device: str | None = None
+
+    @property
+    def is_tensor(self) -> bool:
+        """Whether it is a tensor."""
+        return self.name == "Tensor"
+
+    @property
+    def is_list(self) -> bool:
+        """Whether it is a list."""
+        return self.name == "list"
+
+    @property
+    def is_tensor_list(self) -> bool:
+        """Whether it is a list of tensors."""
+        return self.is_list and self.elements[0].is_tensor
+
+    @property
+    def is_complex(self) -> bool:
+        """Whether it is a tensor that is known to be complex."""
+        return self.scalar in COMPLEX_SCALARS
+
+    @property
+    def is_differentiable(self) -> bool:
+        """Whether gradients can flow through such a value, as far as the type says."""
+        if self.is_tensor_list:
+            return True
+        return self.is_tensor and self.scalar not in INTEGRAL_SCALARS
+
+    @property
+    def static_shape(self) -> tuple[int, ...] | None:
+        """The sizes, where all are known."""
+        if self.shape is None or any(size is None for size in self.shape):
+            return None
+        return tuple(size for size in self.shape if size is not None)
+
+    def requiring(self, requires_grad: bool) -> GraphType:
+        """The same tensor type with another ``requires_grad``."""
+        return replace(self, requires_grad=requires_grad)
+
+    def __str__(self) -> str:
+        if self.name == "list":
+            return f"{self.elements[0]}[]"
+        if self.name == "optional":
+            return f"{self.elements[0]}?"
+        if self.name == "tuple":
+            return f"({', '.join(map(str, self.elements))})"
+        if self.name != "Tensor" or (self.scalar is None and self.shape is None):
+            # as in TorchScript, a tensor says more of itself only where its scalar type is known
+            return self.name
+        parts = ["*" if size is None else str(size) for size in self.shape or ()]
+        if self.strides is not None:
+            parts.append(f"strides=[{', '.join(map(str, self.strides))}]")
+        if self.requires_grad is not None:
+            parts.append(f"requires_grad={int(self.requires_grad)}")
+        if self.device is not None:
+            parts.append(f"device={self.device}")
+        scalar = self.scalar or "Tensor"
+        return f"{scalar}({', '.join(parts)})" if parts or self.shape is not None else scalar
+
+
+TENSOR = GraphType("Tensor")
+INT = GraphType("int")
+FLOAT = GraphType("float")
+NUMBER = GraphType("number")
+BOOL = GraphType("bool")
+STR = GraphType("str")
+NONE = GraphType("NoneType")
+DEVICE = GraphType("Device")
+
+
+def list_of(element: GraphType) -> GraphType:
+    """The type of lists of an element type."""
+    return GraphType("list", (element,))
+
+
+def tuple_of(*elements: GraphType) -> GraphType:
+    """The type of a tuple."""
+    return GraphType("tuple", elements)
+
+
+def complex_tensor() -> GraphType:
+    """A tensor that is complex, of unknown precision."""
+    return GraphType("Tensor", scalar="ComplexDouble")

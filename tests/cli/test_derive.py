@@ -1,0 +1,105 @@
+"""``derivlint derive``."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+
+FILE = (
+    "- name: sin(Tensor self) -> Tensor\n"
+    "  self: grad * self.cos()\n"
+    "  result: auto_element_wise\n"
+    "- name: cos(Tensor self) -> Tensor\n"
+    "  self: -grad * self.sin()\n"
+    "- name: mul.Tensor(Tensor self, Tensor other) -> Tensor\n"
+    "  self: grad * other\n"
+    "  other: grad * self\n"
+    "- name: neg(Tensor self) -> Tensor\n"
+    "  self: grad.neg()\n"
+)
+
+
+@pytest.fixture
+def file(here: Path) -> Path:
+    path = here / "derivatives.yaml"
+    path.write_text(FILE)
+    return path
+
+
+def test_a_derivative(file: Path, run: Run) -> None:
+    """An expression, and below it the formula that each operator comes from."""
+    result = run("derive", "sin(mul(a, b))", "derivatives.yaml", "--wrt", "a", "--same-shape")
+    assert result.status == 0
+    assert result.out == (
+        "mul(mul(grad, cos(mul(a, b))), b)\n"
+        "    # cos, mul <- derivatives.yaml:2: sin, self: grad * self.cos()\n"
+        "    # mul <- derivatives.yaml:7: mul.Tensor, self: grad * other\n"
+    )
+
+
+def test_the_second_order(file: Path, run: Run) -> None:
+    """The derivative of the derivative, with the gradient of the first order as a variable."""
+    result = run("derive", "sin(a)", "derivatives.yaml", "--wrt", "a", "--order", "2", "--same-shape")
+    assert result.out == (
+        "mul(neg(mul(ggrad, grad)), sin(a))\n"
+        "    # mul <- derivatives.yaml:8: mul.Tensor, other: grad * self\n"
+        "    # neg, sin, mul <- derivatives.yaml:5: cos, self: -grad * self.sin()\n"
+    )
+
+
+def test_forward_mode(file: Path, run: Run) -> None:
+    """The result and its tangent."""
+    result = run("derive", "sin(a)", "derivatives.yaml", "--wrt", "a", "--mode", "forward")
+    assert result.out.splitlines()[0] == "sin(a), mul(a_t, cos(a))"
+
+
+def test_a_graph_of_torchscript(file: Path, run: Run) -> None:
+    """The expression may be a graph, and the derivative is printed as one."""
+    text = "graph(%x : Tensor):\n  %y : Tensor = aten::sin(%x)\n  return (%y)"
+    result = run("derive", text, "derivatives.yaml", "--wrt", "x", "--output-format", "graph")
+    assert result.out == (
+        "graph(%x : Tensor,\n"
+        "      %grad : Tensor):\n"
+        '  %0 : Tensor = prim::GradOf[name="aten::sin"](%grad)\n'
+        "    block0():\n"
+        "      %1 : Tensor = aten::cos(%x) # derivatives.yaml:2: sin, self\n"
+        "      %2 : Tensor = aten::mul(%grad, %1) # derivatives.yaml:2: sin, self\n"
+        "      -> (%2)\n"
+        "  return (%0)\n"
+    )
+
+
+def test_pictures(file: Path, run: Run) -> None:
+    """DOT and SVG; the latter is well-formed XML."""
+    arguments = ("derive", "sin(a)", "derivatives.yaml", "--wrt", "a", "--output-format")
+    assert run(*arguments, "dot").out.startswith("digraph derivative {")
+    assert ET.fromstring(run(*arguments, "svg").out).tag == "{http://www.w3.org/2000/svg}svg"
+
+
+def test_the_check_against_pytorch(file: Path, run: Run) -> None:
+    """The numbers agree; a wrong formula is told."""
+    arguments = ("derive", "sin(mul(a, b))", "derivatives.yaml", "--wrt", "a,b", "--order", "2", "--check")
+    assert run(*arguments).out.splitlines()[-1].startswith("# the numbers agree with PyTorch's, up to ")
+    file.write_text(FILE.replace("-grad * self.sin()", "grad * self.sin()"))
+    wrong = run(*arguments)
+    assert wrong.status == 2
+    assert wrong.err.startswith("derivlint: the numbers differ from PyTorch's by ")
+
+
+@pytest.mark.parametrize(
+    ("text", "wrt", "message"),
+    [
+        ("sin(a)", "b", 'the expression has no variable "b"; it has a'),
+        ("sin(a", "a", "1:6: the text ends too early"),
+        ("tan(a)", "a", '"tan" cannot be differentiated: the file has no entry for it'),
+        ("unheard(a)", "a", 'no operator "unheard"'),
+    ],
+)
+def test_errors(file: Path, run: Run, text: str, wrt: str, message: str) -> None:
+    """What cannot be derived is told in a line, with the status of wrong usage."""
+    result = run("derive", text, "derivatives.yaml", "--wrt", wrt)
+    assert (result.status, result.out, result.err) == (2, "", f"derivlint: {message}\n")

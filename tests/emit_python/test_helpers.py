@@ -1,0 +1,50 @@
+"""The helper functions compute what those of PyTorch compute, where there are kinks and zeros as well."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from derivlint.emit.python.helpers import helper_names
+from derivlint.emit.python.module import PythonModule
+from tests.emit_python.deviations import AGAINST_PYTORCH, unexpected
+from tests.emit_python.helper_calls import helper_calls
+from tests.emit_python.test_gradients import results
+
+#: What generated code and interpreters call besides the helpers of formulas.
+SERVICES = {
+    "Duals",
+    "TensorGeometry",
+    "TensorInfo",
+    "below_autograd",
+    "define",
+    "geometry",
+    "namespace",
+    "not_implemented",
+    "strides",
+    "tangent",
+}
+
+
+def test_helpers_agree_with_pytorch(written: Path) -> None:
+    """Gradients for all and for single outputs, gradients of gradients, and tangents are equal."""
+    found = results("tests.emit_python.helpers_checked", written)
+    # PyTorch refuses gradients that depend on the phases of complex eigenvectors
+    assert {name for name, calls in found.items() if "only PyTorch" in str(calls)} <= {"linalg_eig"}
+    assert unexpected(found, AGAINST_PYTORCH)[0] == {}
+
+
+def test_most_helpers_are_reached(real_module: PythonModule) -> None:
+    """The calls reach most helpers that formulas call."""
+    texts = {item.operator: item.text for item in real_module.functions}
+    operators = {operator for operator, _ in helper_calls()}
+    reached = {name for name in helper_names() if any(f"F.{name}(" in texts[operator] for operator in operators)}
+    called = {name for name in helper_names() if any(f"F.{name}(" in text for text in texts.values())}
+    assert reached >= {name for name in called if name.startswith(("linalg_", "norm_", "svd", "cholesky", "pow_"))}
+    assert len(reached) >= 90, sorted(called - reached)
+
+
+def test_every_helper_is_needed(derivatives_path: Path) -> None:
+    """No helper is there that no formula mentions."""
+    words = set(re.findall(r"\w+", derivatives_path.read_text()))
+    assert {name for name in helper_names() - SERVICES if not {name, f"{name}_symint"} & words} == set()

@@ -1,0 +1,181 @@
+"""The generated module: what is in it, what is left out, and its form."""
+
+from __future__ import annotations
+
+import ast
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from derivlint.emit.python.helpers import helper_names
+from derivlint.emit.python.module import PythonModule, python_module
+from derivlint.emit.python.signature import CALLED_BUILTINS
+from derivlint.model import Model
+
+ADD = '''\
+class AddScalar(torch.autograd.Function):
+    """add.Scalar (derivatives.yaml:234)."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(self: Tensor, other: Number, alpha: Number) -> Tensor:
+        with F.below_autograd():
+            return aten.add.Scalar(self, other, alpha)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        self, _, _ = inputs
+        ctx.set_materialize_grads(False)
+        ctx.self_scalar_type = self.dtype
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        self_scalar_type = ctx.self_scalar_type
+        grad = grad_outputs[0]
+        grad_self = None
+        if grad is not None and ctx.needs_input_grad[0]:
+            grad_self = F.handle_r_to_c(self_scalar_type, grad)
+        return grad_self, None, None
+
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Any) -> Any:
+        self_t, _, _ = tangents
+        result_t = None
+        if self_t is not None:
+            result_t = self_t.clone()
+        return result_t
+
+
+def add_Scalar(self: Tensor, other: Number, alpha: Number = 1) -> Tensor:
+    """add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor"""
+    return AddScalar.apply(self, other, alpha)
+'''
+
+#: Operators whose functions are kept in files.
+GOLDEN = (
+    "cat",
+    "max.dim",
+    "clamp.Tensor",
+    "fill_.Tensor",
+    "transpose.int",
+    "addmm",
+    "split.Tensor",
+    "native_layer_norm",
+)
+
+
+def text_of(module: PythonModule, operator: str) -> str:
+    """The source of one operator."""
+    return next(item.text for item in module.functions if item.operator == operator)
+
+
+def test_a_function_is_readable(real_module: PythonModule) -> None:
+    """A whole entry, word for word."""
+    assert text_of(real_module, "add.Scalar") == ADD.rstrip("\n")
+
+
+def test_enough_entries_become_functions(real_module: PythonModule) -> None:
+    """Of the 579 entries with a formula that can be evaluated, at most these few are left out, each with a reason."""
+    assert len(real_module.functions) + len(real_module.left_out) == 579
+    assert len(real_module.functions) >= 552
+    assert all(real_module.left_out.values())
+
+
+def test_what_is_kept_in_place(real_module: PythonModule) -> None:
+    """An operator that writes to its argument marks it."""
+    text = text_of(real_module, "fill_.Tensor")
+    assert "ctx.mark_dirty(self)" in text
+    assert "generate_vmap_rule" not in text
+
+
+def test_undifferentiable_outputs_are_marked(real_module: PythonModule) -> None:
+    """Outputs that the entry declares undifferentiable are marked, and have no tangent."""
+    text = text_of(real_module, "max.dim")
+    assert "ctx.mark_non_differentiable(indices)" in text
+    assert "return values_t, None" in text
+
+
+def test_gradients_do_not_hide_arguments(real_module: PythonModule) -> None:
+    """The gradient of "output" has another name than the argument "grad_output"."""
+    text = text_of(real_module, "tanh_backward")
+    assert "grad_of_output = grad.conj() * (-2 * output.conj() * grad_output)" in text
+
+
+def test_lists_of_tensors_come_last(real_module: PythonModule) -> None:
+    """A Function sees only tensors that are arguments of their own."""
+    text = text_of(real_module, "cat")
+    assert "def forward(dim: int, *tensors: Tensor) -> Tensor:" in text
+    assert "return Cat.apply(dim, *tensors)" in text
+
+
+def test_only_what_cannot_be_differentiated_again_says_so(real_module: PythonModule) -> None:
+    """Gradients of ordinary operators can be differentiated."""
+    assert "@once_differentiable" not in text_of(real_module, "mul.Tensor")
+    once = sum("@once_differentiable" in item.text for item in real_module.functions)
+    assert 0 < once < 60
+
+
+def test_the_module_is_the_same_every_time(real_model: Model, real_module: PythonModule) -> None:
+    """Two emissions are equal, and what is not chosen is not there."""
+    assert python_module(real_model).text == real_module.text
+    chosen = python_module(real_model, ("sigmoid",))
+    assert [item.operator for item in chosen.functions] == ["sigmoid"]
+    assert text_of(chosen, "sigmoid") == text_of(real_module, "sigmoid")
+
+
+def test_the_module_is_python(real_module: PythonModule) -> None:
+    """It compiles, every name is there once, and only helpers that exist are called."""
+    tree = ast.parse(real_module.text)
+    names = [node.name for node in tree.body if isinstance(node, ast.ClassDef | ast.FunctionDef)]
+    assert len(names) == len(set(names)) == 2 * len(real_module.functions)
+    called = {
+        node.attr
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "F"
+    }
+    assert called <= helper_names()
+
+
+@pytest.mark.parametrize("operator", GOLDEN)
+def test_functions_word_for_word(operator: str, real_module: PythonModule) -> None:
+    """Lists, several outputs, in place, views, masks and undifferentiable outputs."""
+    golden = (Path(__file__).parent / "golden" / f"{operator}.txt").read_text(encoding="utf-8")
+    assert f"{text_of(real_module, operator)}\n" == golden
+
+
+@pytest.mark.skipif(shutil.which("ruff") is None, reason="ruff is not installed")
+@pytest.mark.parametrize("command", [("check",), ("format", "--check", "--line-length", "120")])
+def test_the_module_is_formatted_and_has_no_unused_names(command: tuple[str, ...], written: Path) -> None:
+    """A linter and a formatter find nothing to do."""
+    done = subprocess.run(
+        ["ruff", *command, "--isolated", "--no-cache", str(written / "functions.py")],
+        capture_output=True,
+        text=True,
+        check=False,
+        # derivlint is first-party code in its own repository only
+        cwd=written,
+    )
+    assert done.returncode == 0, done.stdout[-2000:]
+
+
+@pytest.mark.full
+def test_the_module_is_typed(real_model: Model, tmp_path: Path) -> None:
+    """A type checker finds nothing in some functions of every form."""
+    module = python_module(
+        real_model, ("add", "cat", "max", "linalg_qr", "native_layer_norm", "fill_", "unbind", "lerp")
+    )
+    file = tmp_path / "typed_functions.py"
+    file.write_text(module.text, encoding="utf-8")
+    command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path / "cache"), str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.stdout.startswith("Success"), done.stdout
+
+
+def test_no_name_hides_what_the_code_calls(real_module: PythonModule) -> None:
+    """A function for "complex" does not take the name that is built in."""
+    assert {item.function_name for item in real_module.functions} & CALLED_BUILTINS == set()
+    assert next(item.function_name for item in real_module.functions if item.operator == "complex") == "complex_"

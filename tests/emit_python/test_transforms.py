@@ -1,0 +1,60 @@
+"""Generated Functions under the transforms of torch.func."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.emit_python.gradients import load
+
+torch = pytest.importorskip("torch")
+
+
+@pytest.fixture(scope="module")
+def functions(written: Path) -> Any:
+    """The generated module."""
+    return load(written / "functions.py")
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [("sigmoid", 1), ("mul_Tensor", 2), ("atan2", 2), ("gelu", 1), ("logaddexp", 2), ("mm", 2), ("linalg_qr", 1)],
+)
+def test_gradients_of_batches(name: str, arguments: int, functions: Any) -> None:
+    """Gradients of every element of a batch at once are those of one after the other."""
+    torch.manual_seed(0)
+    function = getattr(functions, name)
+    batches = tuple(torch.randn(4, 3, 3, dtype=torch.float64) for _ in range(arguments))
+
+    def scalar(*given: Any) -> Any:
+        out = function(*given)
+        return sum(each.sin().sum() for each in (out if isinstance(out, tuple) else (out,)))
+
+    gradient = torch.func.grad(scalar, argnums=tuple(range(arguments)))
+    together = torch.func.vmap(gradient)(*batches)
+    for index in range(4):
+        alone = gradient(*(batch[index] for batch in batches))
+        for one, all_of_them in zip(alone, together, strict=True):
+            torch.testing.assert_close(one, all_of_them[index])
+
+
+@pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated:DeprecationWarning")
+def test_forward_over_reverse(functions: Any) -> None:
+    """A Hessian by torch.func is that of the operator itself."""
+    torch.manual_seed(0)
+    x = torch.randn(3, dtype=torch.float64)
+    ours = torch.func.hessian(lambda value: functions.sigmoid(value).square().sum())(x)
+    theirs = torch.func.hessian(lambda value: value.sigmoid().square().sum())(x)
+    torch.testing.assert_close(ours, theirs)
+
+
+def test_gradients_stop_where_nothing_is_differentiable(functions: Any) -> None:
+    """A gradient that has no derivative is refused, not computed wrongly."""
+    x, weights = (torch.rand(4, 4, requires_grad=True) for _ in range(2))
+    scale, zero = torch.tensor([0.1]), torch.tensor([0.0])
+    out = functions._fake_quantize_learnable_per_tensor_affine(x, scale, zero, 0, 255, 1.0)
+    (gradient,) = torch.autograd.grad((out * weights).sum(), x, create_graph=True)
+    with pytest.raises(RuntimeError, match="once_differentiable"):
+        gradient.sum().backward()
