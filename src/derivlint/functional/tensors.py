@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, overload
 
@@ -13,10 +13,15 @@ from torch import Tensor
 Number = int | float | bool | complex
 
 
-def below_autograd() -> AbstractContextManager[None]:
-    """Run operators below autograd, so that only the Function that calls them is recorded."""
-    guard: AbstractContextManager[None] = torch._C._AutoDispatchBelowAutograd()
-    return guard
+@contextmanager
+def below_autograd() -> Iterator[None]:
+    """Run operators below autograd, so that only the Function that calls them is recorded.
+
+    Gradients stay enabled, as they are in PyTorch's own kernels: ``_sparse_mm_reduce_impl`` asks whether they are
+    before it computes what its backward call cannot do without.
+    """
+    with torch.enable_grad(), torch._C._AutoDispatchBelowAutograd():
+        yield
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from derivlint.formula import Member
 from derivlint.formula.vocabulary import words
 from derivlint.graph.builder import Builder, Item
 from derivlint.graph.entries import Entries, NodeArguments, output_names
@@ -193,7 +194,7 @@ class _Reverse:
         function = arguments.function
         info = self._entries.info(function)
         assert info is not None
-        asks = any("defined()" in each.original_formula for each in info.derivatives)
+        asks = any(_asks_whether_defined(each) for each in info.derivatives)
         self._builder.origin = None
         given: list[Item] = []
         flags = self._entries.differentiable_outputs(function, len(grads))
@@ -245,6 +246,12 @@ class _Reverse:
         builder = self._builder
         sizes = builder.value(builder.sizes(value))
         return builder.node(SUM_TO_SIZE, [grad, sizes], [grad.type]).output
+
+
+def _asks_whether_defined(derivative: Derivative) -> bool:
+    """Whether a formula looks for gradients that are not there: ``grads[1].defined()``."""
+    nodes = derivative.line.formula.nodes if derivative.line is not None else ()
+    return any(isinstance(node, Member) and node.name == "defined" for node in nodes)
 
 
 def _is_zero(value: Value) -> bool:
