@@ -165,8 +165,20 @@ NAMES: tuple[str, ...] = (
     "yaml-syntax-error",
 )
 
+#: What running formulas finds (``derivlint verify``), each name with what it says.
+NUMERIC: dict[str, str] = {
+    "crash": "evaluating the formula raises an error or ends the process",
+    "inconsistent-vjp-jvp": "backward and forward formulas are not of the same linear map",
+    "mask-ignored": "a gradient changes with which others are needed",
+    "wrong-gradient-shape": "a gradient or tangent does not have the shape of what it belongs to",
+    "wrong-jvp": "the tangent is not that of the operator, by finite differences",
+    "wrong-second-derivative": "what autograd makes of the formula is not its derivative",
+    "wrong-undefined-gradient": "an undefined incoming gradient is not taken as zeros",
+    "wrong-vjp": "the gradient is not that of the operator, by finite differences",
+}
+
 #: What is found by no rule, but is ignored and judged by name like what rules find.
-BESIDES: tuple[str, ...] = ("compiler-error",)
+BESIDES: dict[str, str] = {"compiler-error": "the C++ compiler refuses the formula", **NUMERIC}
 
 #: Former names of rules and what they are called now: old configurations and comments go on working.
 RENAMED: dict[str, str] = {}

@@ -34,7 +34,8 @@ ALLOWED: dict[str, set[str]] = {
     "graph": {*_MODEL, "grammar", "meaning"},
     "runtime": {"source", "compiler", "emit"},
     "compiler": {*_MODEL, "lint"},
-    "cli": {*_RULES, "grammar", "project", "formats", "compiler", "emit", "runtime", "lsp", "graph"},
+    "verify": {*_RULES, "project", "compiler", "emit", "runtime", "functional"},
+    "cli": {*_RULES, "grammar", "project", "formats", "compiler", "emit", "runtime", "lsp", "graph", "verify"},
 }
 
 

@@ -145,3 +145,13 @@ def test_a_model_of_a_file_that_cannot_be_read_is_2(run: Run) -> None:
     outcome = run("model", "missing.yaml")
     assert (outcome.status, outcome.out) == (2, "")
     assert outcome.err == 'derivlint: cannot read "missing.yaml": No such file or directory\n'
+
+
+def test_what_numbers_find_is_explained(run: Run) -> None:
+    """Names that no rule has are explained by what they say, and by where more stands."""
+    outcome = run("rule", "wrong-vjp")
+    assert outcome.status == 0
+    assert outcome.out.startswith("# wrong-vjp\n\nThe gradient is not that of the operator, by finite differences.\n")
+    assert "docs/guides/verify.md" in outcome.out
+    (item,) = json.loads(run("rule", "crash", "--output-format", "json").out)["rules"]
+    assert item["summary"] == "Evaluating the formula raises an error or ends the process."

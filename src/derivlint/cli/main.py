@@ -25,6 +25,7 @@ COMMANDS = {
     "rule": "derivlint.cli.rules",
     "rules": "derivlint.cli.rules",
     "show": "derivlint.cli.show",
+    "verify": "derivlint.cli.verify",
 }
 
 

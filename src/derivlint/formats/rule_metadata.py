@@ -41,7 +41,7 @@ class RuleMetadata:
 def rule_metadata(name: str) -> RuleMetadata:
     """The facts of a rule; a finding that comes from no rule, such as ``internal-error``, is described by its name."""
     # imported here: what has no findings describes no rules
-    from derivlint.rules import NAMES, load_rule
+    from derivlint.rules import BESIDES, NAMES, load_rule
 
     if name in NAMES:
         rule = load_rule(name)
@@ -58,8 +58,9 @@ def rule_metadata(name: str) -> RuleMetadata:
             confidence=meta.confidence,
             fixable=rule.fixable,
         )
-    summary = f"{name.replace('-', ' ').capitalize()}."
-    page = f"# {name}\n\n{summary}\n"
+    told = BESIDES.get(name, name.replace("-", " "))
+    summary = f"{told[0].upper()}{told[1:]}."
+    page = f"# {name}\n\n{summary}\n\nNo rule finds it: see <{rule_url(name)}>.\n"
     return RuleMetadata(name, summary, summary, page, rule_url(name), None, Confidence.HIGH, False)
 
 

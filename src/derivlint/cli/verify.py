@@ -1,0 +1,207 @@
+"""``derivlint verify``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from derivlint.cli.configured import configured
+from derivlint.cli.loading import load_model
+from derivlint.cli.options import EXISTING, rule_names, source_options
+from derivlint.cli.output import CheckCommand, Output, output_options
+from derivlint.cli.terminal import show_progress
+from derivlint.lint.wording import did_you_mean
+from derivlint.project.errors import InputError
+from derivlint.project.operators import INSTALLED
+from derivlint.project.settings import SettingsOfFiles
+
+if TYPE_CHECKING:
+    from derivlint.emit.emission import Helpers
+    from derivlint.model import Model
+
+DTYPES = ("float64", "complex128")
+
+
+@click.command(cls=CheckCommand, short_help="Check formulas numerically, with an installed PyTorch.")
+@source_options
+@output_options
+@click.option(
+    "--ops", multiple=True, callback=rule_names, metavar="NAMES", help="Check the entries of these operators."
+)
+@click.option("--changed", is_flag=True, help="Check the entries that changed since --diff-base. [default]")
+@click.option("--diff-base", metavar="REV", help="The git revision to compare with. [default: HEAD]")
+@click.option("--all", "everything", is_flag=True, help="Check all entries.")
+@click.option("--quick", is_flag=True, help="Fewer inputs.")
+@click.option("--thorough", is_flag=True, help="More inputs, and more random directions.")
+@click.option(
+    "--dtype", multiple=True, callback=rule_names, metavar="NAMES", help="float64, complex128. [default: both]"
+)
+@click.option(
+    "--helpers", type=EXISTING, help="A FunctionsManual.cpp to compile with the formulas; its header stands beside it."
+)
+@click.option("--no-compile", is_flag=True, help="Translate formulas to Python; a few cannot be translated.")
+@click.option("--compiler", metavar="NAME", help="The C++ compiler. [default: $CXX, else g++]")
+@click.option(
+    "--seed", type=click.IntRange(0, 2**30), default=0, show_default=True, help="What random numbers depend on."
+)
+@click.option("--jobs", type=click.IntRange(1, 64), default=2, show_default=True, help="Processes at a time.")
+@click.option(
+    "--deviations",
+    type=EXISTING,
+    help="A TOML file of findings that are expected. Default: that of the release, for its own formulas.",
+)
+@click.option("--no-deviations", is_flag=True, help="Report also what is expected.")
+@click.option(
+    "--scripts",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Write a Python script for each finding, which shows it with PyTorch alone.",
+)
+@click.option("--no-resume", is_flag=True, help="Do not go on with a run that was broken off.")
+@click.option(
+    "--baseline",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="A file of findings that are known and not reported; --update-baseline writes it.",
+)
+@click.option("--update-baseline", is_flag=True, help="Write what is found into the baseline.")
+@click.option("--exit-zero", is_flag=True, help="Exit with 0 also when there are findings.")
+def verify(
+    paths: tuple[str, ...],
+    output: Output,
+    ops: tuple[str, ...],
+    changed: bool,
+    diff_base: str | None,
+    everything: bool,
+    quick: bool,
+    thorough: bool,
+    dtype: tuple[str, ...],
+    helpers: Path | None,
+    no_compile: bool,
+    compiler: str | None,
+    seed: int,
+    jobs: int,
+    deviations: Path | None,
+    no_deviations: bool,
+    scripts: Path | None,
+    no_resume: bool,
+    baseline: Path | None,
+    update_baseline: bool,
+    exit_zero: bool,
+    no_config: bool,
+    stdin_filename: str | None,
+    **given: Any,
+) -> None:
+    """Check formulas numerically, with an installed PyTorch that is not rebuilt.
+
+    The formulas are compiled as they stand in the file and run on inputs that PyTorch's own samples give its operators.
+    Gradients and tangents are compared with finite differences of the operator, with each other, and with differences
+    of themselves for second derivatives. The installed PyTorch has to be one that the file is for.
+
+    The exit status is that of derivlint check.
+    """
+    from derivlint.cli.verify_report import Reporting, expected_findings, known_findings
+    from derivlint.verify.errors import VerifyError
+    from derivlint.verify.runner import ORDINARY, QUICK, THOROUGH, Options
+    from derivlint.verify.runner import verify as run
+
+    _require_consistent(ops, changed or diff_base is not None, everything, quick, thorough, dtype)
+    if no_compile and (helpers is not None or compiler is not None):
+        raise InputError("--no-compile excludes --helpers and --compiler")
+    _require_torch()
+    if not paths and given.get("torch") is None:
+        # the file that a check would take, and not that of the installed torch, whose operators it is checked with
+        paths = tuple(configured(SettingsOfFiles(no_config, **given), paths, stdin_filename).files)
+    given["torch"] = given.get("torch") or INSTALLED
+    loaded = load_model(paths, stdin_filename, no_config, **given)
+    model = loaded.model
+    operators = None if everything else _wanted(model, ops, diff_base or "HEAD")
+    if operators is not None and not operators:
+        output.say("no entry changed")
+    reporting = Reporting(
+        model,
+        loaded.settings,
+        operators,
+        () if no_deviations else expected_findings(model, deviations),
+        operators is None and deviations is not None,
+        scripts,
+        known_findings(baseline, loaded.settings, updates=update_baseline),
+        update_baseline,
+        exit_zero,
+    )
+    effort = QUICK if quick else THOROUGH if thorough else ORDINARY
+    dtypes = tuple(name for name in DTYPES if name in dtype) if dtype else DTYPES[:1] if quick else DTYPES
+    own = _own_helpers(helpers)
+    options = Options(effort, dtypes, seed, jobs, compiler, own, compiles=not no_compile, resume=not no_resume)
+    try:
+        outcome = run(model, operators, options, show_progress)
+    except VerifyError as error:
+        raise InputError(str(error)) from error
+    finally:
+        show_progress("")
+    click.get_current_context().exit(reporting.report(outcome, output))
+
+
+def _require_consistent(
+    ops: tuple[str, ...], changed: bool, everything: bool, quick: bool, thorough: bool, dtype: tuple[str, ...]
+) -> None:
+    for name in dtype:
+        if name not in DTYPES:
+            raise InputError(f'no "{name}" to check with; there are {", ".join(DTYPES)}')
+    if sum((bool(ops), changed, everything)) > 1:
+        raise InputError("--ops, --changed and --all exclude each other")
+    if quick and thorough:
+        raise InputError("--quick and --thorough exclude each other")
+
+
+def _own_helpers(path: Path | None) -> Helpers | None:
+    """The user's own FunctionsManual.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    if path is None:
+        return None
+    from derivlint.emit.emission import Helpers
+    from derivlint.emit.files import FilesError
+
+    try:
+        return Helpers.read(path)
+    except FilesError as error:
+        raise InputError(str(error)) from error
+
+
+def _require_torch() -> None:
+    from derivlint.compiler.gxx import torch_includes
+
+    if torch_includes() is None:
+        raise InputError("torch is not installed here; the extra derivlint[verify] has it")
+
+
+def _wanted(model: Model, ops: tuple[str, ...], base: str) -> set[str]:
+    """The operators of the entries to check.
+
+    Raises:
+        InputError: an operator has no entry, or changes cannot be found out.
+    """
+    known = {entry.operator for entry in model.entries if entry.operator is not None}
+    if ops:
+        found: set[str] = set()
+        for name in ops:
+            meant = {each for each in known if each == name or each.partition(".")[0] == name}
+            if not meant:
+                question = did_you_mean(name, sorted(known))
+                raise InputError(f'no entry of an operator "{name}"' + (f"; {question}" if question else ""))
+            found |= meant
+        return found
+    from derivlint.lint.changes import changed_entries
+    from derivlint.project.git import Revision
+    from derivlint.source import SourceFile
+
+    path = Path(model.source.path).resolve()
+    before = Revision(base, path.parent).text_of(path)
+    if before is None:
+        return known
+    entries = changed_entries(model, SourceFile.from_bytes(model.source.path, before))
+    return {entry.operator for entry in entries if entry.operator is not None}

@@ -1,0 +1,1 @@
+"""Checking formulas numerically against an installed PyTorch, which is not rebuilt."""

@@ -1,0 +1,138 @@
+"""All checks of the formulas of one operator at one point."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from derivlint.verify.checked_point import CheckedPoint
+from derivlint.verify.differences import UnjudgedError
+from derivlint.verify.failures import CRASH, Failure, Tally, first_line
+from derivlint.verify.first_order import check_adjoint, check_gradients, check_tangents
+from derivlint.verify.functions import BACKWARD, FORWARD, Described
+from derivlint.verify.incoming import check_all_undefined, check_mask, check_strides, check_undefined
+from derivlint.verify.layouts import numbers
+from derivlint.verify.numeric import Called, Subject
+from derivlint.verify.points import Point, generator, is_inexact
+from derivlint.verify.second_order import check_second_backward, check_second_forward
+
+
+class Checker:
+    """The checks of the functions of one operator.
+
+    Args:
+        functions: the functions of the formulas of the operator.
+        namespace: where they can be called.
+        seed: what random numbers depend on.
+        second: whether second derivatives are checked.
+        directions: how many random directions.
+
+    Attributes:
+        tally: what was done at all points.
+        before: told before each step, so that a crash can be traced to it.
+        invalid: why the last point is none of the operator, empty where it is.
+    """
+
+    def __init__(
+        self, functions: Sequence[Described], namespace: Any, seed: int, *, second: bool = True, directions: int = 1
+    ) -> None:
+        self._backward = [each for each in functions if each.kind == BACKWARD]
+        self._forward = [each for each in functions if each.kind == FORWARD]
+        self._first = functions[0]
+        self._names = _names(self._backward, self._forward)
+        self._namespace = namespace
+        self._seed = seed
+        self._second = second
+        self._directions = directions
+        self.tally = Tally()
+        self.before: Callable[[int], None] = lambda number: None
+        self.invalid = ""
+
+    def check(self, point: Point, number: int) -> Iterator[Failure]:
+        """What is wrong at a point; nothing where the operator does not take it."""
+        import torch
+
+        subject = Subject(self._first, point, self._namespace)
+        try:
+            with torch.no_grad():
+                called = subject.call(subject.point.values)
+        except Exception as error:
+            self.invalid = f"{type(error).__name__}: {error}"
+            return
+        self.invalid = _reason_against(called)
+        if self.invalid:
+            return
+        for turn in range(self._directions):
+            random = generator(self._seed, self._first.operator, number, turn)
+            at = CheckedPoint(subject, called, self._names, random, self.tally, self.before)
+            if not at.variables:
+                self.invalid = "no input with a derivative"
+                return
+            yield from self._check(at, is_first=turn == 0)
+
+    def _check(self, at: CheckedPoint, *, is_first: bool) -> Iterator[Failure]:
+        failed = False
+        # a node does not evaluate the formula of an argument that needs no gradient
+        backward = [each for each in self._backward if at.subject.variables(each.targets)]
+        for of in (*backward, *self._forward):
+            self.before(of.number)
+            for failure in self._failures(at, of, is_first):
+                failed = True
+                yield failure
+        if not failed and backward and self._forward:
+            yield from check_adjoint(at, backward, self._forward)
+
+    def _failures(self, at: CheckedPoint, of: Described, is_first: bool) -> Iterator[Failure]:
+        """What is wrong with one formula; an error that it raises is what is wrong with it."""
+        try:
+            yield from (
+                self._check_backward(at, of, is_first) if of.kind == BACKWARD else self._check_forward(at, of, is_first)
+            )
+        except UnjudgedError:
+            self.tally.unjudged += 1
+        except NotImplementedError as error:
+            self.invalid = str(error)
+        except (RuntimeError, IndexError, ValueError, TypeError) as error:
+            yield Failure(of.number, CRASH, of.key, said=first_line(error))
+
+    def _check_backward(self, at: CheckedPoint, of: Described, is_first: bool) -> Iterator[Failure]:
+        gradients = at.gradients(of, at.cotangents)
+        failed = False
+        for failure in check_gradients(at, of, gradients):
+            failed = True
+            yield failure
+        if failed or not is_first:
+            return
+        yield from check_all_undefined(at, of)
+        if not at.is_plain:
+            return
+        yield from check_mask(at, of, gradients)
+        yield from check_undefined(at, of)
+        yield from check_strides(at, of, gradients)
+        if self._second and at.precision.second:
+            yield from check_second_backward(at, of)
+
+    def _check_forward(self, at: CheckedPoint, of: Described, is_first: bool) -> Iterator[Failure]:
+        failed = False
+        for failure in check_tangents(at, of):
+            failed = True
+            yield failure
+        if not failed and is_first and at.is_plain and self._second and at.precision.second:
+            yield from check_second_forward(at, of)
+
+
+def _names(backward: Sequence[Described], forward: Sequence[Described]) -> tuple[str, ...]:
+    """The arguments that formulas speak of; where none does it may be that one needs none."""
+    names = [name for each in backward for name in each.targets]
+    names += [name for each in forward for name in each.tangents]
+    return tuple(dict.fromkeys(names))
+
+
+def _reason_against(called: Called) -> str:
+    """Why what an operator gives has no derivative; empty where it has one."""
+    outputs = [item for item in called.outputs if is_inexact(item) and item.numel()]
+    if not outputs:
+        return "no output with a derivative"
+    if not all(bool(part.isfinite().all()) for item in outputs for part in numbers(item)):
+        return "outputs that are not finite"
+    return ""

@@ -1,0 +1,138 @@
+"""Gradients and tangents against finite differences, and against each other."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from derivlint.verify.checked_point import CheckedPoint, MisshapenError, Variable
+from derivlint.verify.differences import UnjudgedError, inner, size_of
+from derivlint.verify.failures import INCONSISTENT, WRONG_JVP, WRONG_SHAPE, WRONG_VJP, Failure
+from derivlint.verify.functions import Described
+from derivlint.verify.points import is_inexact
+
+
+def check_gradients(at: CheckedPoint, of: Described, gradients: Sequence[Any]) -> Iterator[Failure]:
+    """The gradients that a backward formula gives, each against differences of the operator."""
+    targets = at.subject.targets(of)
+    if len(gradients) != len(targets):
+        yield Failure(
+            of.number, WRONG_SHAPE, of.key, said=f"there are {len(gradients)} gradients for {len(targets)} tensors"
+        )
+        return
+    for variable, gradient in zip(targets, gradients, strict=True):
+        if variable not in at.directions:
+            continue
+        try:
+            fitted = at.fitted(variable, gradient)
+        except MisshapenError as error:
+            yield Failure(of.number, WRONG_SHAPE, variable[0], said=f'the gradient of "{variable[0]}" {error}')
+            continue
+        yield from _check_gradient(at, of, variable, fitted)
+
+
+def _check_gradient(at: CheckedPoint, of: Described, variable: Variable, gradient: Any) -> Iterator[Failure]:
+    found = inner([gradient], [at.directions[variable]])
+    try:
+        expected = at.precision.derivative(lambda step: inner(at.cotangents, at.outputs([variable], step)))
+    except UnjudgedError:
+        at.tally.unjudged += 1
+        return
+    if at.precision.agrees(expected, found, abs(inner(at.cotangents, at.called.outputs))):
+        at.tally.count(of.number, expected, found)
+    elif not at.is_differentiable([variable], range(len(at.cotangents))):
+        at.tally.unjudged += 1
+    else:
+        at.tally.count(of.number, expected, found)
+        yield Failure(of.number, WRONG_VJP, variable[0], expected, found)
+
+
+def check_tangents(at: CheckedPoint, of: Described) -> Iterator[Failure]:
+    """The tangents that a forward formula gives against differences: all inputs at once, then each alone."""
+    groups = [at.variables]
+    if len(at.variables) > 1:
+        groups += [[each] for each in at.variables]
+    for group in groups:
+        failure = _wrong_tangent(at, of, group)
+        if failure is not None:
+            yield failure
+            return
+
+
+def _wrong_tangent(at: CheckedPoint, of: Described, group: Sequence[Variable]) -> Failure | None:
+    positions = at.positions(of)
+    tangents = at.tangents(of, group)
+    for position, tangent in zip(positions, tangents, strict=False):
+        output = at.called.outputs[position]
+        if tangent is None or not is_inexact(output) or output.is_nested:
+            continue
+        if tuple(tangent.shape) != tuple(output.shape):
+            said = f"the tangent has the shape {list(tangent.shape)}, where the output has {list(output.shape)}"
+            return Failure(of.number, WRONG_SHAPE, of.key, said=said)
+        if tangent.is_complex() and not output.is_complex():
+            return Failure(of.number, WRONG_SHAPE, of.key, said="the tangent is complex, where the output is real")
+    chosen = [at.cotangents[position] for position in positions]
+
+    def along(step: float) -> float:
+        outputs = at.outputs(group, step)
+        return inner(chosen, [outputs[position] for position in positions])
+
+    found = at.projected(of, tangents)
+    try:
+        expected = at.precision.derivative(along)
+    except UnjudgedError:
+        at.tally.unjudged += 1
+        return None
+    is_right = at.precision.agrees(expected, found, abs(along(0.0)))
+    if not is_right and not at.is_differentiable(group, positions):
+        at.tally.unjudged += 1
+        return None
+    at.tally.count(of.number, expected, found)
+    if is_right:
+        return None
+    return Failure(of.number, WRONG_JVP, group[0][0] if len(group) == 1 else of.key, expected, found)
+
+
+def check_adjoint(at: CheckedPoint, backward: Sequence[Described], forward: Sequence[Described]) -> Iterator[Failure]:
+    """Both kinds of formulas are those of one linear map.
+
+    Nothing is compared where one kind does not speak of every input or output that the other speaks of.
+    """
+    covered = {name for each in backward for name in each.targets}
+    made = {position for each in forward for position in at.positions(each)}
+    if any(name not in covered for name, _ in at.variables):
+        return
+    if len(made) != sum(map(is_inexact, at.called.outputs)):
+        return
+    try:
+        pulls = [_pulled_back(at, of) for of in backward]
+        pushed, scale = 0.0, 0.0
+        for of in forward:
+            at.before(of.number)
+            tangents = at.tangents(of, at.variables)
+            pushed += at.projected(of, tangents)
+            scale += size_of(tangents) * size_of(at.cotangents)
+    except (RuntimeError, MisshapenError, IndexError, ValueError, TypeError):
+        # said by the check of that formula
+        return
+    pulled = sum(product for product, _ in pulls)
+    scale += sum(size for _, size in pulls)
+    if not math.isfinite(pulled) or not math.isfinite(pushed):
+        return
+    if not at.precision.same(pulled, pushed, scale):
+        yield Failure(forward[0].number, INCONSISTENT, forward[0].key, pulled, pushed)
+
+
+def _pulled_back(at: CheckedPoint, of: Described) -> tuple[float, float]:
+    """The inner product of the directions with the gradients of a formula, and the product of their sizes."""
+    at.before(of.number)
+    if not at.subject.variables(of.targets):
+        return 0.0, 0.0
+    product = size = 0.0
+    for variable, gradient in zip(at.subject.targets(of), at.gradients(of, at.cotangents), strict=True):
+        if variable in at.directions:
+            fitted = at.fitted(variable, gradient)
+            product += inner([fitted], [at.directions[variable]])
+            size += size_of([fitted]) * size_of([at.directions[variable]])
+    return product, size

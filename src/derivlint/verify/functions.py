@@ -1,0 +1,214 @@
+"""The formulas of a model as functions that can be called on their own.
+
+A function of a backward formula takes the incoming gradients, which gradients are needed, the arguments of the operator
+and its outputs; one of a forward formula takes the arguments, the tangents and the outputs. What a formula sees beyond
+that is computed as the generated kernel computes it when it saves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import asdict, field
+from typing import Any
+
+from derivlint.model import Model
+from derivlint.model.differentiable import Differentiability, is_tensor_list
+from derivlint.model.entry import Entry, KeyedFormula
+from derivlint.model.evaluation import NOT_IMPLEMENTED, Evaluation, Mode, Origin, evaluations
+from derivlint.model.read import DEFAULT
+from derivlint.source.records import dataclass
+
+BACKWARD = "backward"
+FORWARD = "forward"
+#: How variables of forward formulas say what they are of an argument.
+_TANGENTS = ("_t_raw", "_t")
+_PRIMALS = ("_tensor", "_p")
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """An argument or return of an operator: its name in formulas, its schema type, whether it is written."""
+
+    name: str
+    type: str
+    is_write: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """All that those who call a function have to know; plain values, so that it can be sent to another process.
+
+    Attributes:
+        number: the position of the function, which its C++ name ends with.
+        kind: ``backward`` or ``forward``.
+        operator: the operator with its overload, ``add.Tensor``.
+        key: the key of the formula as written.
+        arguments: the arguments of the operator in the order of its schema.
+        returns: its returns.
+        inputs: the names of the differentiable arguments.
+        with_gradients: the names of the arguments that have a backward formula, in the order of their gradients.
+        outputs: the positions of the differentiable returns.
+        targets: the arguments whose gradient, or the returns whose tangent the function computes.
+        tangents: for a forward formula, the arguments whose tangent it uses.
+        line: the line of the formula in the YAML, from 1.
+        masked: whether the formula is told by ``grad_input_mask`` which gradients are needed.
+    """
+
+    number: int
+    kind: str
+    operator: str
+    key: str
+    arguments: tuple[Value, ...]
+    returns: tuple[Value, ...]
+    inputs: tuple[str, ...]
+    with_gradients: tuple[str, ...]
+    outputs: tuple[int, ...]
+    targets: tuple[str, ...]
+    tangents: tuple[str, ...] = ()
+    line: int = 0
+    masked: bool = False
+
+    @property
+    def name(self) -> str:
+        """The name of the function in C++ and in ``torch.ops``."""
+        return f"formula_{self.number}"
+
+    def to_json(self) -> dict[str, Any]:
+        """As a JSON object."""
+        return asdict(self)
+
+    @staticmethod
+    def from_json(content: dict[str, Any]) -> Described:
+        """From a JSON object.
+
+        Raises:
+            TypeError: it is none of :meth:`to_json`.
+        """
+        values: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) and name not in ("arguments", "returns") else value
+            for name, value in content.items()
+        }
+        for name in ("arguments", "returns"):
+            values[name] = tuple(Value(**item) for item in content[name])
+        return Described(**values)
+
+
+@dataclass(frozen=True, slots=True)
+class FormulaFunction:
+    """A formula with what its function is made from.
+
+    Attributes:
+        described: what callers know.
+        evaluation: the expression and its variables.
+        differentiability: what the kernel of the operator does.
+        line: the formula in the YAML.
+    """
+
+    described: Described
+    evaluation: Evaluation
+    differentiability: Differentiability
+    line: KeyedFormula = field(repr=False)
+
+
+@dataclass(slots=True)
+class Collected:
+    """The functions of a model, and the formulas that have none, with the reason."""
+
+    functions: list[FormulaFunction] = field(default_factory=list)
+    left_out: list[tuple[KeyedFormula, str]] = field(default_factory=list)
+
+
+def own_outputs(described: Described) -> tuple[Value, ...]:
+    """The returns that are no arguments; in backward formulas ``result`` is what an in-place operator returns."""
+    names = {value.name for value in described.arguments}
+    own = tuple(value for value in described.returns if value.name not in names)
+    if not own and described.kind == BACKWARD and described.returns:
+        return (Value("result", described.returns[0].type),)
+    return own
+
+
+def is_tangent(ending: str) -> bool:
+    """Whether a variable of a forward formula that ends so is a tangent; else it is a primal."""
+    return ending in _TANGENTS
+
+
+def base_and_ending(variable: str) -> tuple[str, str]:
+    """The argument that a variable of a forward formula is the primal or tangent of, and how it says so."""
+    for ending in (*_TANGENTS, *_PRIMALS):
+        if variable.endswith(ending):
+            return variable.removesuffix(ending), ending
+    return variable, ""
+
+
+def collect(model: Model, operators: Collection[str] | None = None) -> Collected:
+    """The functions of all formulas of a model that are expressions under the dispatch key Default.
+
+    Args:
+        model: the model.
+        operators: only entries of these operators, None for all.
+    """
+    found = Collected()
+    for entry in model.entries:
+        if entry.function is None or (operators is not None and entry.operator not in operators):
+            continue
+        for evaluation, differentiability in _own(model, entry):
+            reason = _reason_against(evaluation, differentiability)
+            if reason:
+                found.left_out.append((evaluation.line, reason))
+                continue
+            described = _described(len(found.functions), model, evaluation, differentiability)
+            found.functions.append(FormulaFunction(described, evaluation, differentiability, evaluation.line))
+    return found
+
+
+def _own(model: Model, entry: Entry) -> Iterator[tuple[Evaluation, Differentiability]]:
+    """The formulas of an entry for its own function."""
+    assert entry.function is not None
+    canonical = entry.function.canonical
+    own = [each for each in model.differentiabilities(entry) if each.function is canonical and each.key == DEFAULT]
+    if not own or own[0].info.source.kind != "entry":
+        return
+    for evaluation in evaluations(entry, own):
+        if evaluation.mode is not Mode.SAVE and evaluation.origin is Origin.YAML:
+            yield evaluation, own[0]
+
+
+def _reason_against(evaluation: Evaluation, differentiability: Differentiability) -> str:
+    if NOT_IMPLEMENTED in evaluation.text:
+        return "not implemented"
+    if differentiability.outputs is None or differentiability.output_indices is None:
+        return "the differentiability of its outputs is not known"
+    if differentiability.is_foreach and evaluation.mode is Mode.FORWARD:
+        return "a forward formula for each element of a list"
+    return ""
+
+
+def _described(number: int, model: Model, evaluation: Evaluation, of: Differentiability) -> Described:
+    function = evaluation.function
+    is_backward = evaluation.mode is Mode.BACKWARD
+    line = evaluation.line
+    derivative = next((each for each in of.info.derivatives if each.line is line), None)
+    forward = next((each for each in of.forwards if each.line is line), None)
+    targets: tuple[str, ...] = ()
+    tangents: tuple[str, ...] = ()
+    if is_backward and derivative is not None:
+        targets = derivative.var_names
+    elif forward is not None:
+        targets = forward.var_names
+        tangents = forward.required_inputs_fw_grad or ()
+    lists = tuple(value.name for value in of.inputs if is_tensor_list(value.type))
+    return Described(
+        number,
+        BACKWARD if is_backward else FORWARD,
+        str(function.name),
+        line.key_text,
+        tuple(Value(each.name, str(each.type), each.is_write) for each in function.schema.arguments.flat_all),
+        tuple(Value(each.name, str(each.type)) for each in of.returns),
+        tuple(value.name for value in of.inputs),
+        tuple(binding.name for binding in of.info.args_with_derivatives),
+        of.output_indices or (),
+        targets,
+        (*tangents, *(name for name in lists if name not in tangents)) if not is_backward else (),
+        model.source.position(line.value.span.start).line,
+        "grad_input_mask" in evaluation.variables,
+    )

@@ -1,0 +1,102 @@
+"""What comes into backward formulas: undefined gradients, other strides, and the mask of what is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from derivlint.verify.checked_point import CheckedPoint, MisshapenError, Variable
+from derivlint.verify.differences import size_of
+from derivlint.verify.failures import MASK_IGNORED, WRONG_UNDEFINED, WRONG_VJP, Failure, first_line
+from derivlint.verify.functions import Described
+
+#: What counts as nothing in a gradient that should be absent.
+_ZERO = 1e-9
+
+
+def check_mask(at: CheckedPoint, of: Described, gradients: Sequence[Any]) -> Iterator[Failure]:
+    """A gradient does not depend on which others are needed; those that are not needed may have any value."""
+    if not of.masked:
+        return
+    present = [name for name in of.targets if at.subject.variables([name])]
+    for name in present:
+        alone = at.gradients(of, at.cotangents, [name])
+        for variable, one, other in zip(at.subject.targets(of), alone, gradients, strict=True):
+            if variable[0] == name and not _same(at, variable, one, other):
+                yield Failure(of.number, MASK_IGNORED, name, size_of([other]), size_of([one]))
+
+
+def check_undefined(at: CheckedPoint, of: Described) -> Iterator[Failure]:
+    """An undefined incoming gradient is taken as zeros."""
+    import torch
+
+    present = [place for place, item in enumerate(at.cotangents) if item is not None]
+    if len(present) < 2:
+        return
+    for index in present:
+        zeros = [torch.zeros_like(item) if place == index else item for place, item in enumerate(at.cotangents)]
+        expected = at.gradients(of, zeros)
+        try:
+            found = at.gradients(of, [None if place == index else item for place, item in enumerate(at.cotangents)])
+        except RuntimeError as error:
+            yield Failure(of.number, WRONG_UNDEFINED, of.key, said=f"gradient {index} undefined: {first_line(error)}")
+            continue
+        for variable, one, other in zip(at.subject.targets(of), expected, found, strict=True):
+            if variable in at.directions and not _same(at, variable, one, other):
+                yield Failure(of.number, WRONG_UNDEFINED, variable[0], size_of([one]), size_of([other]))
+
+
+def _is_guarded(of: Described) -> bool:
+    """Whether a node evaluates a backward formula only where some incoming gradient is defined.
+
+    Follows tools/autograd/gen_autograd_functions.py, emit_derivative: only the formula of one tensor is guarded.
+    """
+    types = {argument.name: argument.type for argument in of.arguments}
+    return len(of.targets) == 1 and types[of.targets[0]].partition("(")[0].rstrip("?") == "Tensor"
+
+
+def check_all_undefined(at: CheckedPoint, of: Described) -> Iterator[Failure]:
+    """A formula that is not guarded is evaluated also where no incoming gradient is defined, and gives zeros."""
+    if _is_guarded(of):
+        return
+    try:
+        found = at.gradients(of, [None for _ in at.cotangents])
+    except RuntimeError as error:
+        said = f"all incoming gradients undefined: {first_line(error)}"
+        yield Failure(of.number, WRONG_UNDEFINED, of.key, said=said)
+        return
+    for variable, gradient in zip(at.subject.targets(of), found, strict=True):
+        if variable in at.directions and size_of([gradient]) > _ZERO:
+            yield Failure(of.number, WRONG_UNDEFINED, variable[0], 0.0, size_of([gradient]))
+
+
+def check_strides(at: CheckedPoint, of: Described, gradients: Sequence[Any]) -> Iterator[Failure]:
+    """The strides of an incoming gradient are no matter."""
+    strided = [None if item is None else _other_strides(item) for item in at.cotangents]
+    again = at.gradients(of, strided)
+    for variable, one, other in zip(at.subject.targets(of), gradients, again, strict=True):
+        if variable in at.directions and not _same(at, variable, one, other):
+            said = "another gradient where the incoming one has other strides"
+            yield Failure(of.number, WRONG_VJP, variable[0], size_of([one]), size_of([other]), said)
+
+
+def _same(at: CheckedPoint, variable: Variable, one: Any, other: Any) -> bool:
+    """Whether two gradients are the same as the engine makes them fit, an absent one being zero."""
+    try:
+        one, other = at.fitted(variable, one), at.fitted(variable, other)
+    except MisshapenError:
+        return False
+    if one is None or other is None:
+        present = one if one is not None else other
+        return present is None or not present.numel() or not bool(present.detach().abs().max() > _ZERO)
+    close = (one.detach() - other.detach()).abs() <= at.precision.identity * (1 + one.detach().abs())
+    return bool((close | ~one.detach().isfinite()).all())
+
+
+def _other_strides(tensor: Any) -> Any:
+    """The same numbers with other strides."""
+    import torch
+
+    wide = torch.zeros((*tensor.shape, 2), dtype=tensor.dtype)
+    wide[..., 0] = tensor
+    return wide[..., 0]

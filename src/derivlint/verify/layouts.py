@@ -1,0 +1,87 @@
+"""Tensors of other layouts, as vectors of their numbers: sparse, nested, and those of oneDNN.
+
+A sparse tensor varies in the values at its own positions only, which is what PyTorch calls masked semantics, and a
+nested one in the elements of its components.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+#: Builds a tensor of one layout from the numbers of it.
+Change = Callable[[Any], Any]
+
+
+def is_plain(tensor: Any) -> bool:
+    """Whether a tensor is dense, so that its elements are its numbers."""
+    import torch
+
+    return bool(tensor.layout == torch.strided) and not tensor.is_nested
+
+
+def changed(tensor: Any, change: Change) -> Any:
+    """A tensor of the same layout whose numbers were changed; the positions of a sparse one stay.
+
+    Args:
+        tensor: a tensor of any layout.
+        change: is given the numbers, as a dense tensor, and returns others of the same shape.
+    """
+    import torch
+
+    if tensor.is_nested:
+        return torch.nested.as_nested_tensor([change(part) for part in tensor.unbind()])
+    if tensor.layout == torch.strided:
+        return change(tensor)
+    if tensor.is_mkldnn:
+        return change(tensor.to_dense()).to_mkldnn()
+    if tensor.layout == torch.sparse_coo:
+        made = torch.sparse_coo_tensor(tensor._indices(), change(tensor._values()), tensor.shape)
+        return made._coalesced_(tensor.is_coalesced())
+    return torch.sparse_compressed_tensor(
+        *_compressed_indices(tensor), change(tensor.values()), tensor.shape, layout=tensor.layout
+    )
+
+
+def numbers(tensor: Any) -> list[Any]:
+    """The numbers of a tensor in dense tensors: those at its positions where it is sparse."""
+    import torch
+
+    if tensor.is_nested:
+        return list(tensor.unbind())
+    if tensor.layout == torch.strided:
+        return [tensor]
+    if tensor.is_mkldnn:
+        return [tensor.to_dense()]
+    return [tensor._values() if tensor.layout == torch.sparse_coo else tensor.values()]
+
+
+def dense(tensor: Any) -> Any:
+    """The same tensor as a dense one; what a nested tensor has no elements for is zero."""
+    import torch
+
+    if tensor.is_nested:
+        return torch.nested.to_padded_tensor(tensor, 0.0)
+    return tensor if tensor.layout == torch.strided else tensor.to_dense()
+
+
+def moved(tensor: Any, direction: Any, step: float) -> Any:
+    """A point on the line through a tensor along a direction that :func:`changed` made of it."""
+    if is_plain(tensor):
+        return tensor + step * direction
+    parts = iter(numbers(direction))
+    return changed(tensor, lambda values: values + step * next(parts))
+
+
+def inner_product(left: Any, right: Any) -> float:
+    """The real part of the inner product of two tensors, each of any layout."""
+    one, other = dense(left.detach()), dense(right.detach())
+    return float((one.conj() * other).real.sum())
+
+
+def _compressed_indices(tensor: Any) -> tuple[Any, Any]:
+    import torch
+
+    if tensor.layout in (torch.sparse_csr, torch.sparse_bsr):
+        return tensor.crow_indices(), tensor.col_indices()
+    return tensor.ccol_indices(), tensor.row_indices()

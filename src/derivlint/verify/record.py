@@ -1,0 +1,28 @@
+"""Recording inputs in a process of its own: ``python -m derivlint.verify.record DTYPE FILE``, names on its input."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from derivlint.verify.samples import record
+from derivlint.verify.stored import write_inputs
+
+
+def main() -> None:
+    """Record, tell how far it is on standard output, and write the file as a whole or not at all."""
+    dtype, target = sys.argv[1], Path(sys.argv[2])
+    out = os.dup(1)
+    os.dup2(2, 1)
+    wanted = {name.strip().partition(".")[0] for name in sys.stdin}
+
+    def tell(number: int, count: int) -> None:
+        os.write(out, f"{number} {count}\n".encode())
+
+    found = record(dtype, wanted, tell)
+    write_inputs(target, found)
+
+
+if __name__ == "__main__":
+    main()

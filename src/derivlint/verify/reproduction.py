@@ -1,0 +1,145 @@
+"""A script that shows a wrong derivative with PyTorch's public interface only: gradcheck on the very input."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from derivlint.verify.failures import INCONSISTENT, MASK_IGNORED, WRONG_SECOND
+from derivlint.verify.functions import BACKWARD, FORWARD, Described
+from derivlint.verify.layouts import is_plain
+from derivlint.verify.numeric import tensors
+from derivlint.verify.points import Point, is_inexact, overload_of
+
+#: Larger inputs are not written down.
+LARGEST = 64
+
+_HEAD = """\
+# {operator}, {key}: {rule}. Shown by PyTorch's own gradcheck at the input at which it was found.
+# This runs the formulas that the installed PyTorch was built with. It raises an error, with both numbers, where the
+# formula in the file is one of them. A formula that was edited is seen only after PyTorch was built with it.
+
+import torch
+
+"""
+_SEVERAL = """\
+    return tuple(item for item in result if torch.is_tensor(item) and (item.is_floating_point() or item.is_complex()))
+"""
+#: What a forward formula gives for tangents that are all one, as a function of the inputs.
+_TANGENTS = """\
+
+def tangents(*inputs):
+    with torch.autograd.forward_ad.dual_level():
+        duals = [torch.autograd.forward_ad.make_dual(item, torch.ones_like(item)) for item in inputs]
+        results = f(*duals)
+        results = results if isinstance(results, tuple) else (results,)
+        found = [torch.autograd.forward_ad.unpack_dual(item).tangent for item in results]
+        return tuple(item for item in found if item is not None)
+"""
+_ONLY_FORWARD = ", check_forward_ad=True, check_backward_ad=False, check_undefined_grad=False"
+#: Steps and limits for numbers of single precision.
+_COARSE = ", eps=3e-2, atol=2e-2, rtol=2e-2"
+
+
+def reproduction(described: Described, point: Point, rule: str, what: str) -> str:
+    """The script; empty where the input is too large or of another layout, or is written to.
+
+    Args:
+        described: a function of the operator.
+        point: the input.
+        rule: what is wrong.
+        what: which argument or output it is about.
+    """
+    if point.size > LARGEST or any(argument.is_write for argument in described.arguments):
+        return ""
+    if not all(is_plain(tensor) for value in point.values for tensor in tensors(value) if tensor is not None):
+        return ""
+    needed = _needed(described, rule, what)
+    script = _Script()
+    arguments = [
+        (argument.name, script.written(argument.name, value, argument.name in needed))
+        for argument, value in zip(described.arguments, point.values, strict=True)
+    ]
+    script.lines += ["", *_function(described, script.names, arguments)]
+    names = ", ".join(script.names)
+    check, function, more = _check(described, rule)
+    if function == "tangents":
+        script.lines += _TANGENTS.splitlines()
+    more += _COARSE if script.is_single else ""
+    script.lines += ["", f"torch.autograd.{check}({function}, ({names},){more})"]
+    return _HEAD.format(operator=described.operator, key=described.key, rule=rule) + "\n".join(script.lines) + "\n"
+
+
+def _needed(described: Described, rule: str, what: str) -> tuple[str, ...]:
+    """The arguments that are to have a gradient or a tangent: those that the formula speaks of."""
+    if rule == MASK_IGNORED:
+        # seen where nothing else is needed
+        return (what,)
+    if described.kind == FORWARD:
+        return described.inputs
+    return described.with_gradients if rule == WRONG_SECOND else described.targets
+
+
+def _function(described: Described, names: list[str], arguments: list[tuple[str, str]]) -> list[str]:
+    """The operator as a function of its differentiable inputs."""
+    base, _, overload = described.operator.partition(".")
+    keywords = {argument.name for argument in overload_of(described.operator)._schema.arguments if argument.kwarg_only}
+    passed = ", ".join(f"{name}={text}" if name in keywords else text for name, text in arguments)
+    call = f"torch.ops.aten.{base}.{overload or 'default'}({passed})"
+    lines = [f"def f({', '.join(names)}):", "    torch.manual_seed(0)"]
+    if len(described.returns) > 1:
+        return [*lines, f"    result = {call}", *_SEVERAL.splitlines()]
+    return [*lines, f"    return {call}"]
+
+
+def _check(described: Described, rule: str) -> tuple[str, str, str]:
+    """What of PyTorch checks it, on which function, and with which further arguments."""
+    if rule == WRONG_SECOND:
+        return ("gradgradcheck", "f", "") if described.kind == BACKWARD else ("gradcheck", "tangents", "")
+    if rule == INCONSISTENT:
+        return "gradcheck", "f", ", check_forward_ad=True"
+    return "gradcheck", "f", _ONLY_FORWARD if described.kind == FORWARD else ""
+
+
+class _Script:
+    """The lines that make the inputs.
+
+    Attributes:
+        lines: the lines.
+        names: the variables that require a gradient.
+        is_single: whether one of them has single precision.
+    """
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.names: list[str] = []
+        self.is_single = False
+
+    def written(self, name: str, value: Any, is_needed: bool) -> str:
+        """The expression for an argument; a tensor is made in a line of its own."""
+        import torch
+
+        if isinstance(value, torch.Tensor):
+            return self._tensor(f"{name}_" if name in ("from", "lambda", "f") else name, value, is_needed)
+        if isinstance(value, list):
+            return f"[{', '.join(self.written(f'{name}{i}', item, is_needed) for i, item in enumerate(value))}]"
+        if isinstance(value, torch.Generator):
+            return "None"
+        return repr(str(value)) if isinstance(value, torch.device) else repr(value)
+
+    def _tensor(self, variable: str, value: Any, is_needed: bool) -> str:
+        import torch
+
+        numbers = value.detach()
+        text = f"torch.tensor({numbers.tolist()!r}, dtype={value.dtype})"
+        if is_inexact(value) and not numbers.isfinite().all() and self.lines[:1] != ["from math import inf, nan"]:
+            self.lines.insert(0, "from math import inf, nan")
+        if not value.numel():
+            text += f".reshape({list(value.shape)})"
+        elif not value.is_contiguous() and 0 not in value.stride():
+            text = f"torch.empty_strided({tuple(value.shape)}, {value.stride()}, dtype={value.dtype}).copy_({text})"
+        if is_needed and is_inexact(value):
+            text += ".requires_grad_()"
+            self.names.append(variable)
+            self.is_single = self.is_single or value.dtype == torch.float32
+        self.lines.append(f"{variable} = {text}")
+        return variable

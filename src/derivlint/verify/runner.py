@@ -1,0 +1,162 @@
+"""A run: inputs recorded, formulas compiled or translated, and checks in processes of their own."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from derivlint import __version__
+from derivlint.emit.emission import Helpers
+from derivlint.model import Model
+from derivlint.source.records import dataclass
+from derivlint.verify.engine import EngineError, compiled
+from derivlint.verify.errors import VerifyError
+from derivlint.verify.functions import collect
+from derivlint.verify.journal import Journal
+from derivlint.verify.outcome import Outcome
+from derivlint.verify.process import Server
+from derivlint.verify.recordings import folder, recorded
+
+#: An operator whose checks take longer hangs, in seconds.
+TIMEOUT = 90.0
+#: For as many operators the process that checks prepares its children.
+MANY = 40
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How much is done for each operator.
+
+    Attributes:
+        points: recorded inputs of each type of numbers.
+        hardened: of how many of them harder inputs are made.
+        variants: how many harder inputs of each.
+        directions: random directions at each.
+        second: whether second derivatives are checked.
+    """
+
+    points: int
+    hardened: int
+    variants: int
+    directions: int
+    second: bool = True
+
+
+QUICK = Effort(6, 2, 8, 1)
+ORDINARY = Effort(10, 4, 20, 1)
+THOROUGH = Effort(16, 6, 24, 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a run is to do.
+
+    Attributes:
+        effort: how much of it.
+        dtypes: the types of numbers, ``float64`` and ``complex128``.
+        seed: what random numbers depend on.
+        jobs: children at a time.
+        compiler: the C++ compiler.
+        helpers: the user's own FunctionsManual.
+        compiles: whether formulas are compiled; else they are translated to Python.
+        resume: whether a run that was broken off is taken up.
+    """
+
+    effort: Effort = ORDINARY
+    dtypes: tuple[str, ...] = ("float64", "complex128")
+    seed: int = 0
+    jobs: int = 2
+    compiler: str | None = None
+    helpers: Helpers | None = None
+    compiles: bool = True
+    resume: bool = True
+
+
+def verify(
+    model: Model, operators: Iterable[str] | None, options: Options, progress: Progress = lambda what: None
+) -> Outcome:
+    """Check the formulas of a model.
+
+    Args:
+        model: the model.
+        operators: only entries of these operators, None for all.
+        options: what to do.
+        progress: is told how far it is.
+
+    Raises:
+        VerifyError: it is not possible.
+    """
+    collected = collect(model, None if operators is None else set(operators))
+    outcome = Outcome(collected)
+    if not collected.functions:
+        return outcome
+    count = len({each.described.operator for each in collected.functions})
+    # PyTorch is imported, and inputs are recorded, while the compiler runs
+    with Server(many=count >= MANY) as server, ThreadPoolExecutor(max_workers=1) as pool:
+        recording = pool.submit(lambda: {dtype: recorded(model, dtype, progress) for dtype in options.dtypes})
+        engine = _engine(model, outcome, options, progress)
+        samples = recording.result()
+        if outcome.functions:
+            task = {
+                **engine,
+                **asdict(options.effort),
+                "samples": {dtype: str(path) for dtype, path in samples.items()},
+                "functions": [each.described.to_json() for each in outcome.functions],
+                "seed": options.seed,
+                "jobs": options.jobs,
+                "timeout": TIMEOUT,
+            }
+            _work(server, task, outcome, options.resume, progress)
+    return outcome
+
+
+def _engine(model: Model, outcome: Outcome, options: Options, progress: Progress) -> dict[str, Any]:
+    """What the process that checks calls formulas with; the outcome is told which formulas those are."""
+    functions = outcome.collected.functions
+    if not options.compiles:
+        from derivlint.verify.translation import interpreted
+
+        translated = interpreted(model, functions)
+        outcome.functions, outcome.left_out = translated.functions, translated.refused
+        return {"formulas": [each.to_json() for each in translated.formulas]}
+    try:
+        made = compiled(model, functions, helpers=options.helpers, compiler=options.compiler, progress=progress)
+    except EngineError as error:
+        raise VerifyError(str(error)) from error
+    outcome.functions, outcome.refused, outcome.left_out = made.functions, made.refused, made.uncallable
+    return {"library": str(made.library)}
+
+
+def _work(server: Server, task: dict[str, Any], outcome: Outcome, resume: bool, progress: Progress) -> None:
+    """Have all operators checked that a run which was broken off has left."""
+    try:
+        journal = Journal(_journal_path(task), resume=resume)
+    except OSError as error:
+        raise VerifyError(f'cannot write to "{error.filename}": {error.strerror or error}') from error
+    outcome.take(journal.messages)
+    done = journal.operators()
+    total = len({each["operator"] for each in task["functions"]})
+    left = [each for each in task["functions"] if each["operator"] not in done]
+    try:
+        for message in server.work({**task, "functions": left}) if left else ():
+            journal.add(message)
+            outcome.take([message])
+            progress(f"checked {len(outcome.checked)} of {total} operators, {len(outcome.failures)} findings")
+    except BaseException:
+        journal.close()
+        raise
+    journal.finish()
+
+
+def _journal_path(task: dict[str, Any]) -> Path:
+    """One file for each task."""
+    content = {key: value for key, value in task.items() if key not in ("jobs", "timeout")}
+    digest = hashlib.sha256(json.dumps([__version__, content], sort_keys=True).encode()).hexdigest()[:16]
+    return folder() / f"journal-{digest}.jsonl"

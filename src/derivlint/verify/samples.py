@@ -1,0 +1,253 @@
+"""Inputs of operators, taken down while PyTorch's own samples run: below autograd, where formulas belong.
+
+Every OpInfo is run forward, backward, backward again and in forward mode, so that the operators that only formulas call
+have inputs as well. Runs in a process of its own: some samples need much memory, and test modules change settings.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+import types
+import unittest
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from itertools import islice
+from typing import Any
+
+#: Inputs with more elements take too long; a formula for ten elements is one for a thousand.
+LARGEST = 800
+#: As many different inputs of one operator are kept.
+KEPT = 16
+#: As many samples of one OpInfo run.
+SAMPLES = 24
+
+
+def database() -> list[Any]:
+    """PyTorch's OpInfos."""
+    if "expecttest" not in sys.modules:
+        # PyTorch's tests compare texts with it, and samples only have to import it
+        try:
+            import expecttest  # noqa: F401
+        except ImportError:
+            stand_in: Any = types.ModuleType("expecttest")
+            stand_in.TestCase = unittest.TestCase
+            sys.modules["expecttest"] = stand_in
+    from torch.testing._internal import common_methods_invocations as samples
+
+    found = list(samples.op_db)
+    for kind in ("unary", "binary", "pointwise", "reduce", "other"):
+        found += getattr(samples, f"foreach_{kind}_op_db", [])
+    return found
+
+
+def bound(schema: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    """All arguments of a call in the order of the schema."""
+    values = list(args)
+    values += [kwargs.get(argument.name, argument.default_value) for argument in schema.arguments[len(args) :]]
+    return values
+
+
+def kept(value: Any) -> Any:
+    """A value as it can be kept: tensors are copied, generators of random numbers are left out.
+
+    Raises:
+        ValueError: it cannot be kept.
+    """
+    import torch
+
+    if isinstance(value, torch.Tensor):
+        if type(value) is not torch.Tensor or value.layout != torch.strided or value.device.type != "cpu":
+            raise ValueError("no plain tensor")
+        if value.dtype in (torch.float16, torch.bfloat16, torch.complex32):
+            raise ValueError("numbers too rough for differences")
+        return value.detach().resolve_conj().resolve_neg().clone()
+    if isinstance(value, (list, tuple)):
+        return [kept(item) for item in value]
+    if isinstance(value, torch.Generator):
+        return None
+    others = (bool, int, float, complex, str, torch.dtype, torch.layout, torch.device, torch.memory_format)
+    if value is None or isinstance(value, others):
+        return value
+    raise ValueError("a value of another kind")
+
+
+def shape_of(value: Any) -> Any:
+    """What tells inputs apart: shapes and types of tensors, and all other values."""
+    import torch
+
+    if isinstance(value, torch.Tensor):
+        return (*value.shape, str(value.dtype), value.is_contiguous())
+    if isinstance(value, list):
+        return tuple(shape_of(item) for item in value)
+    return repr(value)
+
+
+def elements(value: Any) -> int:
+    """The number of elements of all tensors in a value."""
+    import torch
+
+    if isinstance(value, torch.Tensor):
+        return value.numel()
+    return sum(map(elements, value)) if isinstance(value, list) else 0
+
+
+def stem(base: str) -> str:
+    """What the names of an operator, its in-place form, its copying form and its hidden form have in common."""
+    return base.strip("_").removesuffix("_copy")
+
+
+def record(dtype_name: str, wanted: Iterable[str], progress: Callable[[int, int], None]) -> dict[str, list[list[Any]]]:
+    """Inputs of operators by name (``add.Tensor``), those of in-place operators under the names of their own.
+
+    Args:
+        dtype_name: the type of the samples, ``float64`` or ``complex128``.
+        wanted: the names of operators without overload.
+        progress: is told how many OpInfos are done, of how many.
+    """
+    import torch
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    warnings.simplefilter("ignore")
+    torch.set_num_threads(1)
+    found: dict[str, list[list[Any]]] = {}
+    shapes: dict[str, set[Any]] = {}
+    names = {stem(name) for name in wanted}
+
+    class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
+        def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            kwargs = kwargs or {}
+            if function.namespace == "aten":
+                name = function.name().removeprefix("aten::")
+                base = name.partition(".")[0]
+                if stem(base) in names:
+                    take(name, function._schema, args, kwargs)
+            return function(*args, **kwargs)
+
+    def take(name: str, schema: Any, args: Any, kwargs: Any) -> None:
+        known = shapes.setdefault(name, set())
+        if len(known) >= KEPT:
+            return
+        try:
+            values = [kept(value) for value in bound(schema, args, kwargs)]
+        except ValueError:
+            return
+        if not 0 < elements(values) <= LARGEST:
+            return
+        shape = tuple(map(shape_of, values))
+        if shape not in known:
+            known.add(shape)
+            found.setdefault(name, []).append(values)
+
+    dtype = getattr(torch, dtype_name)
+    infos = database()
+    with _without_traces():
+        for number, info in enumerate(infos):
+            progress(number, len(infos))
+            if dtype not in info.dtypes:
+                continue
+            torch.manual_seed(number)
+            random.seed(number)
+            differentiable = info.supports_autograd and dtype in info.supported_backward_dtypes("cpu")
+            try:
+                for sample in islice(_samples(info, dtype, differentiable), SAMPLES):
+                    _run(info, sample, differentiable, Recorder)
+            except Exception:
+                # a sample that does not run here is none
+                continue
+    return found
+
+
+@contextmanager
+def _without_traces() -> Iterator[None]:
+    """PyTorch without the stacks that it takes for the sake of its tests: two thirds of the time went there.
+
+    Each seed for a device that is not there formats one, and each sample looks in one for the test that it is for.
+    """
+    import torch
+    from torch.testing._internal.opinfo import core
+
+    tests: Any = core
+    before = torch.manual_seed, tests.extract_test_fn
+    torch.manual_seed = torch.default_generator.manual_seed
+    tests.extract_test_fn = lambda: None
+    try:
+        yield
+    finally:
+        torch.manual_seed, tests.extract_test_fn = before
+
+
+def _samples(info: Any, dtype: Any, differentiable: bool) -> Iterator[Any]:
+    more = {"num_input_tensors": [2], "low": 0.1, "high": 0.9} if info.name.startswith("_foreach_") else {}
+    yield from info.sample_inputs("cpu", dtype, requires_grad=differentiable, **more)
+
+
+def _tensors(value: Any) -> list[Any]:
+    import torch
+
+    if isinstance(value, torch.Tensor):
+        return [value]
+    return [item for part in value for item in _tensors(part)] if isinstance(value, (list, tuple)) else []
+
+
+def _run(info: Any, sample: Any, differentiable: bool, recorder: Any) -> None:
+    """Run one sample in every way that it can be differentiated."""
+    import torch
+
+    parts = (sample.input, *sample.args, *sample.kwargs.values())
+    everything = [item for part in parts for item in _tensors(part)]
+    if sum(item.numel() for item in everything) > 4 * LARGEST:
+        return
+    inputs = [item for item in everything if item.requires_grad]
+    with recorder():
+        outputs = _tensors(info.op(sample.input, *sample.args, **sample.kwargs))
+        outputs = [item for item in outputs if item.requires_grad]
+        if info.inplace_variant is not None and isinstance(sample.input, torch.Tensor):
+            _run_in_place(info, sample)
+        if not differentiable or not outputs:
+            return
+        seeds = [torch.rand_like(item).requires_grad_() for item in outputs]
+        try:
+            gradients = torch.autograd.grad(outputs, inputs, seeds, allow_unused=True, create_graph=True)
+            again = [item for item in gradients if item is not None and item.requires_grad]
+            if again:
+                torch.autograd.grad(again, [*inputs, *seeds], list(map(torch.rand_like, again)), allow_unused=True)
+        except Exception:
+            # recorded as far as it went
+            pass
+        if info.supports_forward_ad:
+            _run_forward(info, sample)
+
+
+def _run_forward(info: Any, sample: Any) -> None:
+    import torch
+    from torch.autograd import forward_ad
+
+    make_dual: Any = forward_ad.make_dual
+
+    def dual(value: Any) -> Any:
+        if isinstance(value, torch.Tensor):
+            return make_dual(value.detach(), torch.rand_like(value)) if value.requires_grad else value
+        if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
+            return type(value)(dual(item) for item in value)
+        return value
+
+    try:
+        with forward_ad.dual_level():
+            keywords = {key: dual(value) for key, value in sample.kwargs.items()}
+            info.op(dual(sample.input), *map(dual, sample.args), **keywords)
+    except Exception:
+        # not every sample has a forward mode
+        pass
+
+
+def _run_in_place(info: Any, sample: Any) -> None:
+    import torch
+
+    try:
+        with torch.no_grad():
+            info.inplace_variant(sample.input.clone(), *sample.args, **sample.kwargs)
+    except Exception:
+        # not every sample can be changed in place
+        pass

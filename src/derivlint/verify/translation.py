@@ -1,0 +1,101 @@
+"""Formulas translated to Python, for where there is no compiler."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from derivlint.cpp.consumer import Use
+from derivlint.emit.nodes.formulas import gradient_names
+from derivlint.emit.python.expression import Typing, Untranslatable, python_name, translate
+from derivlint.emit.python.helpers import helper_names
+from derivlint.formula import parse_formula
+from derivlint.model import Model
+from derivlint.source.records import dataclass
+from derivlint.verify.functions import BACKWARD, FormulaFunction
+from derivlint.verify.interpreter import PythonFormula
+from derivlint.verify.wrappers import named_gradient
+
+#: What a kernel saves by a function of its own, and the function of ours.
+_SAVED_BY = {
+    # it raises an error where a tensor has no strides, and has them ignored where no gradient is needed
+    re.compile(r'strides_or_error\((\w+), "\w+"\)'): "F.strides",
+    re.compile(r"TensorGeometry\((\w+)\)"): "F.geometry",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Interpreted:
+    """The formulas that could be translated.
+
+    Attributes:
+        formulas: what they became.
+        functions: their functions.
+        refused: why others could not, by the number of the function.
+    """
+
+    formulas: tuple[PythonFormula, ...]
+    functions: tuple[FormulaFunction, ...]
+    refused: dict[int, str]
+
+
+def interpreted(model: Model, functions: Sequence[FormulaFunction]) -> Interpreted:
+    """Translate formulas."""
+    formulas, done, refused = [], [], {}
+    for function in functions:
+        found = _formula(model, function)
+        if isinstance(found, str):
+            refused[function.described.number] = found
+        else:
+            formulas.append(found)
+            done.append(function)
+    return Interpreted(tuple(formulas), tuple(done), refused)
+
+
+def _formula(model: Model, function: FormulaFunction) -> PythonFormula | str:
+    """The formula in Python, or why there is none."""
+    described, evaluation = function.described, function.evaluation
+    typed = model.typing.typed(evaluation, evaluation.text)
+    if typed is None or typed.tree is None:
+        return "it cannot be parsed"
+    found = translate(typed.tree, model.natives, helper_names(), Typing(typed.typer.values, typed.typer.callees))
+    if isinstance(found, Untranslatable):
+        return found.reason
+    variables = tuple(sorted(found.names))
+    if described.kind != BACKWARD:
+        return PythonFormula(described.number, found.text, variables=variables)
+    info = function.differentiability.info
+    saved = {}
+    for each in (*info.all_saved_inputs, *info.all_saved_outputs):
+        if each.name not in found.names or each.expr == each.name:
+            continue
+        value = _saved(model, each.expr)
+        if value is None:
+            return f'there is no Python for "{each.expr}"'
+        # what the kernel keeps of a tensor whose numbers are not needed
+        saved[python_name(each.name)] = f"F.TensorInfo.of({value})" if "TypeAndSize" in each.type else value
+    derivative = next(each for each in info.derivatives if each.line is function.line)
+    use = evaluation.consumer.use
+    return PythonFormula(
+        described.number,
+        found.text,
+        saved,
+        {python_name(name): position for name, position in map(named_gradient, gradient_names(info))},
+        tuple(described.with_gradients.index(name) for name in derivative.var_names),
+        variables,
+        guarded=use is Use.GRADIENT,
+        each=use is Use.ELEMENT_GRADIENT,
+    )
+
+
+def _saved(model: Model, text: str) -> str | None:
+    """What a kernel saves, in Python; None where there is none."""
+    for pattern, name in _SAVED_BY.items():
+        known = pattern.fullmatch(text)
+        if known is not None:
+            return f"{name}({python_name(known[1])})"
+    parsed = parse_formula(text)
+    if parsed.tree is None:
+        return None
+    found = translate(parsed.tree, model.natives, helper_names(), Typing())
+    return None if isinstance(found, Untranslatable) else found.text

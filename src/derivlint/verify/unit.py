@@ -1,0 +1,61 @@
+"""C++ files with a function for each formula, which Python calls as ``torch.ops.derivlint_verify.formula_0``.
+
+A formula stands in a function of its own, with the parameters that it has in generated code; around it stands one that
+takes its values from the dispatcher. PyTorch's autograd differentiates through these functions, so that formulas can be
+differentiated a second time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from derivlint.compiler.unit import is_confined
+from derivlint.model import Model
+from derivlint.model.evaluation import Mode
+from derivlint.verify.functions import BACKWARD, Described, FormulaFunction, own_outputs
+from derivlint.verify.holders import holder
+from derivlint.verify.wrappers import LIBRARY, backward_function, forward_function
+
+HEAD = Path(__file__).parent / "data" / "formula_functions.cpp"
+
+
+def can_be_called(function: FormulaFunction) -> str:
+    """Why a function cannot be made of a formula; empty where it can."""
+    described = function.described
+    for value in (*described.arguments, *described.returns):
+        if holder(value.type) is None:
+            return f'no value of type "{value.type}" can be passed'
+    if not is_confined(function.evaluation.text):
+        return "the formula is no expression"
+    return ""
+
+
+def source_of(model: Model, functions: Sequence[FormulaFunction]) -> str:
+    """A C++ file with these functions; several files make one library."""
+    definitions, implementations = [], []
+    for each in functions:
+        name = each.described.name
+        definitions.append(f'  m.def("{_schema(each.described)}");')
+        place = f"torch::autograd::VariableType::{name}_boxed"
+        implementations.append(f'  m.impl("{name}", torch::CppFunction::makeFromBoxedFunction<&{place}>());')
+    parts = [HEAD.read_text(encoding="utf-8"), *(_function(model, each) for each in functions)]
+    parts += [f"TORCH_LIBRARY_FRAGMENT({LIBRARY}, m) {{", *definitions, "}"]
+    parts += [f"TORCH_LIBRARY_IMPL({LIBRARY}, CompositeImplicitAutograd, m) {{", *implementations, "}", ""]
+    return "\n".join(parts)
+
+
+def _function(model: Model, function: FormulaFunction) -> str:
+    if function.evaluation.mode is Mode.BACKWARD:
+        return backward_function(model, function)
+    return forward_function(model, function)
+
+
+def _schema(described: Described) -> str:
+    if described.kind == BACKWARD:
+        parts = ["Tensor?[] grads", "bool[] needs"]
+    else:
+        parts = ["Tensor?[] tangents", "Tensor?[] originals"]
+    parts += [f"{value.type} a{index}" for index, value in enumerate(described.arguments)]
+    parts += [f"{value.type} r{index}" for index, value in enumerate(own_outputs(described))]
+    return f"{described.name}({', '.join(parts)}) -> Tensor?[]"

@@ -1,0 +1,180 @@
+"""Checking one operator in a child: its points, its formulas, and the smallest inputs with which they fail."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
+from typing import Any
+
+from derivlint.source.records import dataclass
+from derivlint.verify.checks import Checker
+from derivlint.verify.failures import CRASH, Failure
+from derivlint.verify.functions import Described
+from derivlint.verify.inputs import points_for
+from derivlint.verify.layouts import is_plain
+from derivlint.verify.points import Point, overload_of
+from derivlint.verify.reproduction import reproduction
+
+#: Points that the operator was made for: what formulas refuse elsewhere may be no input of theirs.
+_MEANT = ("sample", "recipe")
+
+Say = Callable[[dict[str, Any]], None]
+
+#: Tensors with more elements are told by their shape.
+SHOWN = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What all operators are checked with.
+
+    Attributes:
+        namespace: where the functions of formulas are.
+        inputs: the recorded inputs by type of numbers.
+        task: how much is to be done.
+    """
+
+    namespace: Any
+    inputs: Mapping[str, Any]
+    task: Mapping[str, Any]
+
+
+@dataclass(slots=True)
+class _Found:
+    """Failures of one kind of one function: the one with the smallest input, and at how many inputs there is one."""
+
+    failure: Failure
+    point: Point
+    dtype: str
+    points: set[tuple[str, int]] = field(default_factory=set)
+
+
+def not_checked(operator: str, reason: str) -> dict[str, Any]:
+    """The message that an operator could not be checked."""
+    return {
+        "checked": operator,
+        "points": 0,
+        "compared": 0,
+        "unjudged": 0,
+        "functions": [],
+        "nonzero": [],
+        "reason": reason,
+    }
+
+
+def check_operator(functions: Sequence[Described], work: Work, say: Say) -> None:
+    """Check the formulas of an operator, and say what is wrong with them, each kind once."""
+    first = functions[0]
+    if not _exists(first):
+        say(not_checked(first.operator, "another schema is installed"))
+        return
+    task = work.task
+    found: dict[tuple[int, str], _Found] = {}
+    points = compared = unjudged = 0
+    judged: set[int] = set()
+    nonzero: set[int] = set()
+    reason = "no inputs are known"
+    for dtype, recorded in work.inputs.items():
+        checker = Checker(functions, work.namespace, task["seed"], second=task["second"], directions=task["directions"])
+        checker.before = lambda number: say({"at": number})
+        made = points_for(
+            first,
+            recorded,
+            dtype,
+            seed=task["seed"],
+            count=task["points"],
+            hardened=task["hardened"],
+            variants=task["variants"],
+        )
+        for number, point in enumerate(made):
+            say({"at": first.number})
+            for failure in checker.check(point, number):
+                if failure.rule != CRASH or point.label in _MEANT:
+                    _keep(found, failure, point, (dtype, number))
+            if checker.invalid:
+                reason = checker.invalid.splitlines()[0][:200]
+            else:
+                points += 1
+        compared += checker.tally.compared
+        unjudged += checker.tally.unjudged
+        judged |= checker.tally.functions
+        nonzero |= checker.tally.nonzero
+    for each in found.values():
+        say(_message(functions, each, points))
+    say(
+        {
+            "checked": first.operator,
+            "points": points,
+            "compared": compared,
+            "unjudged": unjudged,
+            "functions": sorted(judged),
+            "nonzero": sorted(nonzero),
+            "reason": "" if points else reason,
+        }
+    )
+
+
+def _keep(found: dict[tuple[int, str], _Found], failure: Failure, point: Point, place: tuple[str, int]) -> None:
+    known = found.get((failure.function, failure.rule))
+    if known is None:
+        known = found[failure.function, failure.rule] = _Found(failure, point, place[0])
+    known.points.add(place)
+    if point.size < known.point.size:
+        known.failure, known.point, known.dtype = failure, point, place[0]
+
+
+def _message(functions: Sequence[Described], found: _Found, points: int) -> dict[str, Any]:
+    failure, point = found.failure, found.point
+    return {
+        "failure": failure.function,
+        "rule": failure.rule,
+        "what": failure.what,
+        "expected": failure.expected,
+        "found": failure.found,
+        "said": failure.said,
+        "label": point.label,
+        "inputs": described_inputs(functions[0], point),
+        "count": len(found.points),
+        "points": points,
+        "dtype": found.dtype,
+        "script": reproduction(
+            next(each for each in functions if each.number == failure.function), point, failure.rule, failure.what
+        ),
+    }
+
+
+def _exists(described: Described) -> bool:
+    """Whether the installed PyTorch has the operator with just these arguments."""
+    try:
+        schema = overload_of(described.operator)._schema
+    except AttributeError:
+        return False
+    return [argument.name for argument in schema.arguments] == [argument.name for argument in described.arguments]
+
+
+def numbers(value: Any) -> str:
+    """Numbers, in nested lists, with as many digits as a reader needs."""
+    if isinstance(value, list):
+        return f"[{', '.join(map(numbers, value))}]"
+    return f"{value:.5g}" if isinstance(value, (float, complex)) else repr(value)
+
+
+def described_inputs(described: Described, point: Point) -> str:
+    """The inputs in a few words: the numbers of small tensors, shapes of others, and other values."""
+    import torch
+
+    def words(value: Any) -> str:
+        if isinstance(value, torch.Tensor):
+            kind = str(value.dtype).removeprefix("torch.")
+            if value.is_nested:
+                return f"nested {kind}{[list(part.shape) for part in value.unbind()]}"
+            layout = "" if is_plain(value) else f"{str(value.layout).removeprefix('torch.')} "
+            if is_plain(value) and value.numel() <= SHOWN:
+                return f"{kind}({numbers(value.tolist())})"
+            return f"{layout}{kind}{list(value.shape)}"
+        if isinstance(value, list):
+            return f"[{', '.join(map(words, value))}]"
+        return repr(value)
+
+    pairs = zip(described.arguments, point.values, strict=True)
+    return ", ".join(f"{argument.name}={words(value)}" for argument, value in pairs)

@@ -1,0 +1,73 @@
+"""A folder with a file of wrong formulas, a cache with recorded inputs, and the command run there."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from derivlint.cli.main import cli
+from derivlint.compiler.gxx import find_compiler, torch_includes
+from derivlint.model import Model, build_model
+from derivlint.schema import NativeFunctions
+from derivlint.source import SourceFile
+from tests.verify.wrong import ENTRIES, SAMPLES
+
+NEEDS_COMPILER = pytest.mark.skipif(
+    sys.platform != "linux" or find_compiler() is None or torch_includes() is None, reason="needs a compiler and torch"
+)
+
+
+@dataclass(frozen=True)
+class Done:
+    """How a command ended."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+Command = Callable[..., Done]
+
+
+@pytest.fixture(scope="session")
+def model(derivatives_path: Path, installed_natives: NativeFunctions) -> Model:
+    """The model of the shipped file."""
+    return build_model(SourceFile.read(derivatives_path), installed_natives)
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with ``derivatives.yaml`` and a cache."""
+    from derivlint.verify.recordings import RECORDER
+
+    folder = tmp_path_factory.mktemp("verify")
+    (folder / "derivatives.yaml").write_text(ENTRIES)
+    cache = folder / "cache" / "verify"
+    cache.mkdir(parents=True)
+    version = metadata.version("torch").partition("+")[0]
+    pattern = str(cache / f"samples-{RECORDER}-{version}-DTYPE.bin")
+    subprocess.run([sys.executable, "-c", SAMPLES, pattern], check=True, capture_output=True)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def command(folder: Path) -> Command:
+    """Runs ``derivlint verify`` in the folder; the process that checks is another one, as always."""
+
+    def run(*arguments: str) -> Done:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.chdir(folder)
+            patch.setenv("DERIVLINT_CACHE_DIR", str(folder / "cache"))
+            result = CliRunner().invoke(cli, ["verify", "--isolated", *arguments])
+        if result.exception is not None and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        return Done(result.exit_code, result.stdout, result.stderr)
+
+    return run

@@ -1,0 +1,134 @@
+"""The command ``derivlint verify``: which entries it checks, what it refuses, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.verify.conftest import Command
+from tests.verify.wrong import ENTRIES
+
+FAST = ("--no-compile", "--quick", "--jobs", "1")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--ops", "sine"), 'no entry of an operator "sine"; did you mean "sin"?'),
+        (("--ops", "sin", "--all"), "--ops, --changed and --all exclude each other"),
+        (("--quick", "--thorough", "--all"), "--quick and --thorough exclude each other"),
+        (("--dtype", "float16", "--all"), 'no "float16" to check with; there are float64, complex128'),
+        (("--no-compile", "--compiler", "g++", "--all"), "--no-compile excludes --helpers and --compiler"),
+        (("--all", "--update-baseline"), 'there is no baseline: name a file with "--baseline" or in the configuration'),
+    ],
+)
+def test_what_makes_no_sense_is_refused(command: Command, arguments: tuple[str, ...], message: str) -> None:
+    """One line says why, and the status is that of wrong usage."""
+    done = command("derivatives.yaml", *arguments)
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"derivlint: {message}\n")
+
+
+def test_without_torch_there_is_nothing_to_check_with(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One line says what to install."""
+    monkeypatch.setattr("derivlint.compiler.gxx.torch_includes", lambda: None)
+    done = command("derivatives.yaml", "--all")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "derivlint: torch is not installed here; the extra derivlint[verify] has it\n"
+
+
+def test_entries_are_chosen_by_name_with_and_without_overload(command: Command) -> None:
+    """A right formula gives no finding, and status 0."""
+    done = command("derivatives.yaml", "--ops", "mul,exp", *FAST)
+    assert (done.returncode, done.stdout) == (0, "no findings in 1 file (2 entries, 5 formulas)\n")
+
+
+def test_only_changed_entries_are_checked_by_default(command: Command, folder: Path, tmp_path: Path) -> None:
+    """What changed since a revision of git; a file that is not in it is new as a whole."""
+    repository = tmp_path / "repository"
+    repository.mkdir()
+
+    def git(*arguments: str) -> None:
+        identity = ("-c", "user.name=A", "-c", "user.email=a@b.c")
+        subprocess.run(["git", *identity, *arguments], cwd=repository, check=True, capture_output=True)
+
+    path = repository / "derivatives.yaml"
+    path.write_text(ENTRIES.replace("-grad * self.cos().conj()", "grad * self.cos().conj()"))
+    git("init", "-q")
+    git("add", ".")
+    git("commit", "-q", "-m", "first")
+    assert command(str(path), *FAST).stdout == "no findings in 1 file (0 entries, 0 formulas)\n"
+    path.write_text(ENTRIES)
+    done = command(str(path), *FAST, "--output-format", "json")
+    assert [item["entry"] for item in json.loads(done.stdout)["diagnostics"]] == ["sin"]
+    assert done.returncode == 1
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", ["text", "concise", "json", "sarif", "github", "gitlab", "junit", "rdjson"])
+def test_findings_have_every_output_format(command: Command, name: str) -> None:
+    """The rule is named in each of them."""
+    done = command("derivatives.yaml", "--ops", "sin", *FAST, "--output-format", name)
+    assert done.returncode == 1
+    assert "wrong-vjp" in done.stdout
+
+
+def test_comments_silence_findings(command: Command, tmp_path: Path) -> None:
+    """A finding is silenced like one of check."""
+    path = tmp_path / "derivatives.yaml"
+    path.write_text(
+        ENTRIES.replace(
+            "  self: -grad * self.cos", "  # derivlint: ignore[wrong-vjp] on purpose\n  self: -grad * self.cos"
+        )
+    )
+    done = command(str(path), "--ops", "sin", *FAST)
+    assert done.returncode == 0
+    assert "1 suppressed" in done.stdout + done.stderr
+
+
+@pytest.mark.full
+def test_known_findings_are_kept_in_a_baseline(command: Command, tmp_path: Path) -> None:
+    """Written once, and not reported again."""
+    baseline = str(tmp_path / "known.json")
+    choice = ("derivatives.yaml", "--ops", "sin", *FAST, "--baseline", baseline)
+    assert command(*choice, "--update-baseline").returncode == 0
+    assert command(*choice).returncode == 0
+    assert command("derivatives.yaml", "--ops", "sin", *FAST).returncode == 1
+
+
+@pytest.mark.full
+def test_expected_findings_are_left_out(command: Command, tmp_path: Path) -> None:
+    """Those of a file of the user's own; a line that is found no more is told."""
+    path = tmp_path / "expected.toml"
+    line = '[[deviation]]\nkind = "convention"\nreason = "as agreed"\nrule = "wrong-vjp"\nkey = "self"\n'
+    path.write_text(
+        f'{line}operator = "sin"\nformula = "-grad * self.cos().conj()"\n{line}operator = "exp"\nformula = "grad"\n'
+    )
+    done = command("derivatives.yaml", "--ops", "sin", *FAST, "--deviations", str(path))
+    assert done.returncode == 0
+    assert "1 expected finding left out" in done.stderr
+    everything = command("derivatives.yaml", "--all", *FAST, "--deviations", str(path))
+    assert "an expected finding is not there: wrong-vjp of exp, self\n" in everything.stderr
+
+
+def test_what_is_not_checked_is_told_with_the_reason(command: Command, tmp_path: Path) -> None:
+    """Of entries that were asked for by name: what has no formula to check, and what has no inputs."""
+    path = tmp_path / "derivatives.yaml"
+    path.write_text(
+        '- name: floor(Tensor self) -> Tensor\n  self: not_implemented("floor")\n'
+        "- name: sqrt(Tensor self) -> Tensor\n  self: grad / (2 * result.conj())\n"
+    )
+    done = command(str(path), "--ops", "floor,sqrt", *FAST)
+    assert done.returncode == 0
+    assert "sqrt is not checked: no inputs are known\n" in done.stderr
+    assert "floor, self is not checked: not implemented\n" in done.stderr
+
+
+@pytest.mark.full
+def test_exit_zero_shows_findings_without_failing(command: Command) -> None:
+    """For reports."""
+    done = command("derivatives.yaml", "--ops", "sin", *FAST, "--exit-zero")
+    assert done.returncode == 0
+    assert "wrong-vjp" in done.stdout

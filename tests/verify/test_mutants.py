@@ -1,0 +1,49 @@
+"""Formulas changed at random are found."""
+
+from __future__ import annotations
+
+import pytest
+
+from derivlint.model import Model
+from derivlint.verify.deviations import read_deviations, shipped_deviations, sort_out
+from derivlint.verify.findings import places_and_diagnostics
+from derivlint.verify.functions import collect
+from derivlint.verify.runner import ORDINARY, QUICK, Options, verify
+from tests.verify.campaign import campaign
+from tests.verify.conftest import NEEDS_COMPILER
+from tests.verify.mutants import MUTATORS, mutants
+
+
+def test_mutants_are_the_same_for_a_seed_and_differ_from_the_formula(model: Model) -> None:
+    """Every kind of change is made, and changes the text."""
+    functions = collect(model).functions
+    first, again, other = (mutants(model, functions, seed, 60) for seed in (0, 0, 1))
+    assert [each.after for each in first] == [each.after for each in again] != [each.after for each in other]
+    assert all(each.after != each.before for each in first)
+    assert {each.kind for each in mutants(model, functions, 2, 400)} == MUTATORS.keys()
+
+
+@pytest.mark.full
+@NEEDS_COMPILER
+@pytest.mark.parametrize("seed", [0, 1])
+def test_most_mutants_are_found(model: Model, seed: int) -> None:
+    """Of those that compile 90%, of those that change a value 96%; ratchet."""
+    functions = collect(model).functions
+    result = campaign(model, functions, mutants(model, functions, seed, 420), ORDINARY)
+    of_all, of_changing = result.rates()
+    assert len(result.tried) >= 250
+    assert of_all >= 0.9
+    assert of_changing >= 0.96
+
+
+@pytest.mark.full
+@NEEDS_COMPILER
+def test_most_entries_can_be_checked_and_nothing_unexpected_is_found(model: Model) -> None:
+    """Of the entries with a formula that can be executed, 500 are compared with differences; ratchet."""
+    path = shipped_deviations(model.natives.version)
+    assert path is not None
+    for seed in (0, 1):
+        outcome = verify(model, None, Options(QUICK, ("float64",), seed=seed))
+        assert sum(bool(state.functions) for state in outcome.checked.values()) >= 500
+        sorted_out = sort_out(places_and_diagnostics(model, outcome), read_deviations(path))
+        assert sorted_out.unexpected == []

@@ -1,0 +1,101 @@
+"""A run that was broken off is taken up where it was."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from derivlint.verify.functions import Collected
+from derivlint.verify.journal import Journal
+from derivlint.verify.outcome import Outcome
+from derivlint.verify.process import Server
+from derivlint.verify.runner import _work
+from derivlint.verify.work import not_checked
+
+OPERATORS = ("sin", "cos", "exp")
+
+
+class BrokenOffError(Exception):
+    """The user does not wait any longer."""
+
+
+class Answering:
+    """Says that operators were checked, and is broken off after some."""
+
+    def __init__(self, until: int) -> None:
+        self.until = until
+        self.asked: list[str] = []
+
+    def work(self, task: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        """A failure of each operator, and that it was checked; of the one after the last, the failure only."""
+        self.asked = [each["operator"] for each in task["functions"]]
+        for index, operator in enumerate(self.asked):
+            yield {"failure": index, "rule": "wrong-vjp", "of": operator}
+            if index == self.until:
+                raise BrokenOffError
+            yield not_checked(operator, "")
+
+
+def run(server: Answering, *, resume: bool, seed: int = 0) -> Outcome:
+    """What a run finds."""
+    outcome = Outcome(Collected())
+    task = {"functions": [{"operator": name} for name in OPERATORS], "seed": seed}
+    _work(cast(Server, server), task, outcome, resume, lambda what: None)
+    return outcome
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where journals are kept."""
+    monkeypatch.setenv("DERIVLINT_CACHE_DIR", str(tmp_path))
+    return tmp_path
+
+
+def broken_off() -> None:
+    """A run that ends in the middle of the second operator."""
+    with pytest.raises(BrokenOffError):
+        run(Answering(1), resume=True)
+
+
+def test_only_what_is_left_is_checked() -> None:
+    """What was found before is found again without being checked again; half an operator is checked anew."""
+    broken_off()
+    server = Answering(9)
+    outcome = run(server, resume=True)
+    assert server.asked == ["cos", "exp"]
+    assert [each["of"] for each in outcome.failures] == ["sin", "cos", "exp"]
+    assert list(outcome.checked) == ["sin", "cos", "exp"]
+
+
+@pytest.mark.parametrize(("resume", "seed"), [(False, 0), (True, 1)])
+def test_all_is_checked_on_request_and_for_another_task(resume: bool, seed: int) -> None:
+    """With --no-resume, and with other options, nothing of another run is taken."""
+    broken_off()
+    server = Answering(9)
+    assert len(run(server, resume=resume, seed=seed).failures) == 3
+    assert server.asked == list(OPERATORS)
+
+
+def test_a_run_that_ended_leaves_nothing(cache: Path) -> None:
+    """The next one begins anew."""
+    run(Answering(9), resume=True)
+    assert list((cache / "verify").iterdir()) == []
+
+
+def test_a_journal_that_was_cut_off_is_read_up_to_there(tmp_path: Path) -> None:
+    """A line that was not written to its end, and bytes that are no text, do no harm."""
+    path = tmp_path / "journal.jsonl"
+    done = json.dumps({"checked": "sin"})
+    path.write_text(done + "\n" + '{"failure": 1, "ru')
+    journal = Journal(path, resume=True)
+    assert (journal.messages, journal.operators()) == ([{"checked": "sin"}], {"sin"})
+    journal.close()
+    path.write_bytes(b"\xff\xfe")
+    journal = Journal(path, resume=True)
+    assert journal.messages == []
+    journal.finish()
+    assert not path.exists()

@@ -1,0 +1,115 @@
+"""Formulas that are wrong, each in its own way, checked from the file to the findings."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.verify.conftest import NEEDS_COMPILER, Command
+from tests.verify.wrong import ENTRIES
+
+pytestmark = NEEDS_COMPILER
+
+_NUMBER = re.compile(r"-?\d+\.\d+(?:e[+-]?\d+)?")
+
+EFFORT = ("--quick", "--dtype", "float64,complex128", "--jobs", "1")
+
+#: Where each is found: entry, key, rule.
+EXPECTED = {
+    ("sin", "self", "wrong-vjp"),
+    ("cos", "result", "wrong-jvp"),
+    ("cosh", "result", "inconsistent-vjp-jvp"),
+    ("sinh", "self", "wrong-second-derivative"),
+    ("tanh", "self", "wrong-gradient-shape"),
+    ("asinh", "self", "crash"),
+    ("acosh", "self", "compiler-error"),
+    ("erf", "self", "crash"),
+    ("reciprocal", "self", "wrong-vjp"),
+    ("atan2", "self, other", "mask-ignored"),
+    ("aminmax", "self", "wrong-undefined-gradient"),
+    ("stack", "tensors", "wrong-undefined-gradient"),
+}
+#: What is said, with the numbers left out.
+MESSAGES = {
+    "sin": 'the gradient of "self" along a direction is #, by finite differences #',
+    "cos": 'the tangent with respect to "self" is # along a direction, by finite differences #',
+    "cosh": "the forward formula gives # where the backward formulas give #",
+    "sinh": "the derivative of this along a direction is #, by finite differences of it #",
+    "tanh": 'the gradient of "self" has the shape [], where the input has [2]',
+    "asinh": "evaluating this raises an error: Dimension out of range (expected to be in range of [-1, 0], but got 7)",
+    "erf": "checking this ended the process: SIGSEGV",
+    "atan2": 'the gradient of "other" has the norm 0 when no other is needed, else #',
+    "aminmax": 'the gradient of "self" has the norm 0 with an undefined gradient, # with zeros',
+    "stack": 'the gradient of "tensors" is wrong: all incoming gradients undefined: Expected a proper Tensor but got '
+    "None (or an undefined Tensor in C++) for argument #0 'self'",
+}
+
+
+@pytest.fixture(scope="module")
+def findings(command: Command, folder: Path) -> list[dict[str, Any]]:
+    """The diagnostics of the file, in JSON; the run has written scripts, too."""
+    done = command("derivatives.yaml", "--all", *EFFORT, "--output-format", "json", "--scripts", "scripts")
+    assert done.returncode == 1, done.stderr
+    found: list[dict[str, Any]] = json.loads(done.stdout)["diagnostics"]
+    return found
+
+
+def test_each_wrong_formula_is_found_by_its_rule_and_no_right_one(findings: list[dict[str, Any]]) -> None:
+    """One formula for each rule; a lost conjugation shows with complex numbers only."""
+    assert {(item["entry"], item["key"], item["rule"]) for item in findings} == EXPECTED
+
+
+@pytest.mark.parametrize("entry", MESSAGES)
+def test_messages_tell_what_was_found_and_what_was_expected(findings: list[dict[str, Any]], entry: str) -> None:
+    """The fact, with both numbers where there are numbers."""
+    (finding,) = [item for item in findings if item["entry"] == entry]
+    assert _NUMBER.sub("#", finding["message"]) == MESSAGES[entry]
+
+
+def test_findings_underline_the_formula(findings: list[dict[str, Any]]) -> None:
+    """Also what the compiler refuses stands at the formula in the YAML, with its own words."""
+    for item in findings:
+        text = ENTRIES[item["start"]["offset"] : item["end"]["offset"]].strip('"')
+        assert f"  {item['key']}: " in ENTRIES[: item["start"]["offset"]]
+        assert text in ENTRIES
+    (refused,) = [item for item in findings if item["rule"] == "compiler-error"]
+    assert ENTRIES[refused["start"]["offset"] : refused["end"]["offset"]] == "grad * self.no_such_method()"
+    assert "no_such_method" in refused["message"]
+
+
+def test_numbers_are_those_of_the_formula_and_of_differences(findings: list[dict[str, Any]]) -> None:
+    """A wrong sign gives the opposite number; the smallest failing input is told."""
+    (sine,) = [item for item in findings if item["entry"] == "sin"]
+    found, expected = map(float, _NUMBER.findall(sine["message"]))
+    assert found == pytest.approx(-expected, rel=1e-4)
+    assert re.search(r"the smallest \(.*\): self=float64\(\[\S+, \S+\]\)$", sine["help"])
+
+
+@pytest.mark.full
+def test_a_run_is_the_same_again(command: Command) -> None:
+    """Random numbers depend on the seed only, not on how many processes there are."""
+    runs = [
+        command("derivatives.yaml", "--ops", "sin,cos,sinh", "--jobs", jobs, "--output-format", "concise")
+        for jobs in ("1", "2")
+    ]
+    assert runs[0].stdout == runs[1].stdout != ""
+    other = command("derivatives.yaml", "--ops", "sin,cos,sinh", "--seed", "1", "--output-format", "concise")
+    assert other.stdout != runs[0].stdout
+
+
+def test_without_a_compiler_formulas_are_translated(command: Command) -> None:
+    """The same findings, but for what only the compiler says, and for a formula that has no Python."""
+    done = command("derivatives.yaml", "--all", "--no-compile", *EFFORT, "--output-format", "json")
+    found = {(item["entry"], item["key"], item["rule"]) for item in json.loads(done.stdout)["diagnostics"]}
+    assert found == EXPECTED - {("acosh", "self", "compiler-error"), ("erf", "self", "crash")}
+
+
+def test_no_compiler_is_told_with_a_way_out(command: Command) -> None:
+    """Without a compiler there is no traceback, and --no-compile is named."""
+    done = command("derivatives.yaml", "--ops", "sin", "--compiler", "no-such-compiler")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == 'derivlint: no compiler "no-such-compiler" that runs; --no-compile needs none\n'

@@ -1,0 +1,72 @@
+"""A file with one formula for each rule, and inputs as they would be recorded."""
+
+from __future__ import annotations
+
+ENTRIES = """\
+- name: exp(Tensor self) -> Tensor
+  self: grad * result.conj()
+  result: auto_element_wise
+
+- name: mul.Tensor(Tensor self, Tensor other) -> Tensor
+  self: mul_tensor_backward(grad, other, self.scalar_type())
+  other: mul_tensor_backward(grad, self, other.scalar_type())
+  result: other_t * self_p + self_t * other_p
+
+- name: sin(Tensor self) -> Tensor
+  self: -grad * self.cos().conj()
+
+- name: cos(Tensor self) -> Tensor
+  self: grad * -self.sin().conj()
+  result: self_t * self_p.sin()
+
+- name: cosh(Tensor self) -> Tensor
+  self: grad * self.sinh().conj()
+  result: self_t * self_p.sinh() * 1.00001
+
+- name: sinh(Tensor self) -> Tensor
+  self: grad * self.cosh().detach().conj()
+
+- name: tanh(Tensor self) -> Tensor
+  self: grad.sum(-1)
+
+- name: asinh(Tensor self) -> Tensor
+  self: grad.sum(7)
+
+- name: acosh(Tensor self) -> Tensor
+  self: grad * self.no_such_method()
+
+- name: erf(Tensor self) -> Tensor
+  self: grad * self.strides()[1000000000000]
+
+- name: reciprocal(Tensor self) -> Tensor
+  self: -grad * (result * result)
+
+- name: atan2(Tensor self, Tensor other) -> Tensor
+  self, other: atan2_backward(grad, self, other, std::array<bool, 2>{grad_input_mask[0], grad_input_mask[0]})
+
+- name: aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)
+  self: "grad_min.defined() ? aminmax_backward(self, dim, keepdim, grad_min, grad_max, min, max) : zeros_like(self)"
+
+- name: stack(Tensor[] tensors, int dim=0) -> Tensor
+  tensors: at::unbind(grad, dim)
+"""
+
+#: Writes the inputs of operators, for float64 and complex128.
+SAMPLES = """
+import sys, torch
+from pathlib import Path
+from derivlint.verify.stored import write_inputs
+torch.manual_seed(0)
+for dtype in ("float64", "complex128"):
+    def r(*shape):
+        return torch.rand(shape, dtype=getattr(torch, dtype)) + 0.5
+    unary = [[r(3)], [r(2, 3)]]
+    names = ("exp", "sin", "cos", "sinh", "cosh", "tanh", "asinh", "acosh", "erf", "reciprocal")
+    found = {name: unary for name in names}
+    found["mul.Tensor"] = [[r(2, 3), r(3)], [r(2), r(2)]]
+    found["stack"] = [[[r(2), r(2)], 0]]
+    if dtype == "float64":
+        found["atan2"] = [[r(2, 3), r(3)], [r(2), r(2)]]
+        found["aminmax"] = [[r(3), 0, False], [r(2, 3), 1, True]]
+    write_inputs(Path(sys.argv[1].replace("DTYPE", dtype)), found)
+"""
