@@ -7,7 +7,7 @@ import shutil
 import subprocess
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from derivlint.emit.python.wrapping import WIDTH, assignment
@@ -43,6 +43,11 @@ def value_of(lines: list[str]) -> str:
 
 
 @given(text=_EXPRESSIONS, indent=st.sampled_from([0, 8, 12]))
+@example(
+    text="(([(grad + grad), (grad + another_name_that_is_long), (grad if grad is not None else a_rather_long_name)])"
+    ".sum(grad).conj()).sum(grad).conj()",
+    indent=12,
+)
 @settings(deadline=None)
 def test_the_meaning_is_kept(text: str, indent: int) -> None:
     """The statements assign the same expression, and only what cannot be broken is too long."""

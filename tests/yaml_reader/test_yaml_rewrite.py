@@ -59,6 +59,7 @@ FLOW = "- {k: f(grad), z: 1}\n"
 @example(style="double", line_end="\n", bom=False, ends=(0, 0), text='"\\')
 @example(style="plain", line_end="\n", bom=False, ends=(0, 40), text="1")
 @example(style="plain folded", line_end="\r\n", bom=True, ends=(12, 12), text=".conj()")
+@example(style="folded kept", line_end="\n", bom=False, ends=(0, 10), text=".conj()")
 def test_the_value_after_an_edit_is_the_edited_value(
     style: str, line_end: str, bom: bool, ends: tuple[int, int], text: str
 ) -> None:

@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from derivlint.formula.parse_table import Description, checksum
+from derivlint.formula.table_description import Description, checksum
 from derivlint.grammar import grammar_text
 
 if TYPE_CHECKING:

@@ -8,36 +8,16 @@ from __future__ import annotations
 
 import json
 import re
-import zlib
 from collections.abc import Callable
 from functools import cache
-from typing import Any, TypedDict
+from typing import Any
 
 from derivlint.formula.builder import TreeBuilder
+from derivlint.formula.table_description import Description, checksum
 from derivlint.formula.vocabulary import Token
 from derivlint.grammar import grammar_text, table_text
 
 END = "$END"
-
-
-class Description(TypedDict):
-    """A table as it is written to a file.
-
-    Attributes:
-        grammar: the checksum of the grammar.
-        terminals: the terminals that are matched in the text, in the order in which they are tried: name and pattern.
-        rules: for each rule the symbol that it is for, how many symbols it consists of, and the method of the tree
-            builder that makes its value; empty where the value is that of the one symbol.
-        rows: for each state of the parser what each symbol means in it: the next state, or, as ``-1 - n``, that the
-            rule ``n`` is complete. The first row is the state at the start.
-        end: the state at the end.
-    """
-
-    grammar: int
-    terminals: list[tuple[str, str]]
-    rules: list[tuple[str, int, str]]
-    rows: list[dict[str, int]]
-    end: int
 
 
 #: A complete rule: its symbol, how many symbols it consists of, and what makes its value of theirs.
@@ -130,8 +110,3 @@ def _description() -> Description:
     from derivlint.formula.grammar_tables import describe
 
     return describe(grammar, TreeBuilder())
-
-
-def checksum(grammar: str) -> int:
-    """The checksum by which a table knows its grammar."""
-    return zlib.crc32(grammar.encode())

@@ -22,6 +22,7 @@ from derivlint.formula import (
     Index,
     Member,
     Name,
+    Node,
     Number,
     Parenthesized,
     Unary,
@@ -145,9 +146,9 @@ def mistakes(interpretation: Interpretation) -> Iterator[ConjugationMistake]:
 
 def _products(run: _Run, kind: Mistake) -> Iterator[ConjugationMistake]:
     """The products of a direction and a factor of the wrong parity."""
-    tree = run.interpretation.formula.tree
-    real = {node for branch in _real_branches(tree) for node in walk(branch)}
-    for node in walk(tree):
+    nodes = run.interpretation.formula.nodes
+    real = {node for branch in _real_branches(nodes) for node in walk(branch)}
+    for node in nodes:
         if not isinstance(node, Expr) or node in real:
             continue
         for direction, factors in run.products(node):
@@ -204,9 +205,9 @@ def _conjugates(call: CallFacts) -> bool:
     return any(item.parameter is not None and item.parameter.name in CONJUGATING_FLAGS for item in call.arguments)
 
 
-def _real_branches(tree: Expr) -> Iterator[Expr]:
+def _real_branches(nodes: tuple[Node, ...]) -> Iterator[Expr]:
     """The branches that are taken for real numbers only: ``b`` of ``x.is_complex() ? a : b``."""
-    for node in walk(tree):
+    for node in nodes:
         if isinstance(node, Conditional):
             condition = node.condition
             callee = condition.callee if isinstance(condition, Call) else None

@@ -27,7 +27,6 @@ from derivlint.formula import (
     Parenthesized,
     Postfix,
     Unary,
-    walk,
 )
 from derivlint.formula.vocabulary import words
 from derivlint.meaning.callee import SYMINT, CallFacts, call_facts, callee_name
@@ -81,7 +80,7 @@ class FormulaFlow:
 
     def verdict(self, formula: TypedFormula, again: Again) -> Verdict:
         """Whether a formula can be differentiated for its gradients and for every differentiable value in it."""
-        if not any(self._may_lack(node, again) for node in walk(formula.tree) if isinstance(node, Call)):
+        if not any(self._may_lack(node, again) for node in formula.nodes if isinstance(node, Call)):
             return Verdict(Answer.YES)
         run = _Run(self, formula, again)
         try:

@@ -11,7 +11,7 @@ from dataclasses import field
 
 from derivlint.cpp.declaration import Function
 from derivlint.cpp.value import UNKNOWN_VALUE, Value
-from derivlint.formula import Expr, Name, walk
+from derivlint.formula import Expr, Name, Node, parse_formula
 from derivlint.model import Entry, KeyedFormula, Model
 from derivlint.model.consequences import is_checkable
 from derivlint.model.entry import InFormula
@@ -42,7 +42,7 @@ class TypedFormula:
         """The key and the formula as written."""
         return self.evaluation.line
 
-    @property
+    @cached_property
     def is_backward(self) -> bool:
         """Whether it is a backward formula; else it is a forward formula."""
         return self.evaluation.mode is Mode.BACKWARD
@@ -60,7 +60,12 @@ class TypedFormula:
     @cached_property
     def variables(self) -> frozenset[str]:
         """The variables that the expression mentions."""
-        return frozenset(node.simple for node in walk(self.tree) if isinstance(node, Name) and node.simple is not None)
+        return frozenset(node.simple for node in self.nodes if isinstance(node, Name) and node.simple is not None)
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """Every node of the tree, parents first, in source order."""
+        return parse_formula(self.text).nodes
 
     def type_of(self, node: Expr) -> str:
         """The canonical C++ type of an expression, ``?`` where it is not known."""

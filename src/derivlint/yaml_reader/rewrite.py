@@ -30,14 +30,17 @@ def rewrite(scalar: Scalar, start: int, end: int, text: str, *, in_flow: bool = 
         in_flow: whether the scalar stands inside ``[]`` or ``{}``, where a plain scalar may hold less.
 
     Returns:
-        the range of the file and its new characters; None where the scalar has no exact places, or where its style
-        cannot express the text.
+        the range of the file and its new characters; None where the scalar has no exact places, where its style
+        cannot express the text, or where the range reaches into blank lines that a block keeps.
     """
     escaped = _escaped(scalar, text)
     if not scalar.exact or escaped is None:
         return None
     wanted = scalar.value[:start] + text + scalar.value[end:]
     spans = [scalar.span_of(start, end)]
+    if spans[0].end > scalar.end:
+        # the blank lines behind a block that keeps them are its value, but stand outside of it
+        return None
     if start == end and start > 0:
         # what goes in before a folded line end may not stand behind the blanks that end the line
         behind = scalar.span_of(start - 1, start).end

@@ -193,7 +193,7 @@ _PRODUCTS = (ast.Mult, ast.Div, ast.FloorDiv, ast.Mod)
 def _operands(source: _Source) -> list[str]:
     """The operands of the operators that bind least, each but the first with its operator; none without operators."""
     tree, text = source.tree, source.text
-    if _outer_brackets(text)[:1] == [(0, len(text) - 1)]:
+    if _is_in_brackets(text):
         return []
     cuts: list[int] = []
     if isinstance(tree, ast.IfExp):
@@ -231,7 +231,7 @@ def _links(source: _Source) -> list[str]:
     node: ast.expr = source.tree
     cuts: list[int] = []
     text = source.text
-    if not isinstance(node, ast.Call):
+    if not isinstance(node, ast.Call) or _is_in_brackets(text):
         return []
     while isinstance(node, ast.Call | ast.Subscript):
         if isinstance(node, ast.Subscript):
@@ -239,9 +239,12 @@ def _links(source: _Source) -> list[str]:
             continue
         if not isinstance(node.func, ast.Attribute):
             break
-        owner = node.func.value
-        cuts.insert(0, _end(text, owner))
-        node = owner
+        node = node.func.value
+        end = _end(text, node)
+        cuts.insert(0, end)
+        if end != node.end_col_offset:
+            # the parentheses around it hold a chain of their own
+            break
     if isinstance(node, ast.Name | ast.Attribute):
         # what is called first belongs to what it is called on
         cuts = cuts[1:]
@@ -273,6 +276,11 @@ def _outer_brackets(text: str) -> list[tuple[int, int]]:
             if depth == 0:
                 found.append((start, index))
     return found
+
+
+def _is_in_brackets(text: str) -> bool:
+    """Whether the whole is in one pair of brackets."""
+    return _outer_brackets(text)[:1] == [(0, len(text) - 1)]
 
 
 def _items(text: str) -> list[str]:

@@ -25,7 +25,7 @@ class Truth:
 
     def __init__(self, function: Function, parameters: Mapping[str, str]) -> None:
         self._function = function
-        self._parameters = parameters
+        self._pairs = tuple(parameters.items())
 
     def outputs(self, arguments: Values) -> tuple[Value, ...]:
         """The outputs of the operator.
@@ -33,7 +33,13 @@ class Truth:
         Raises:
             UnknownValueError: the arguments are outside of its domain.
         """
-        values = {name: arguments[source] for name, source in self._parameters.items() if source in arguments}
+        return self._called(self._bound(arguments))
+
+    def _bound(self, arguments: Values) -> dict[str, Value]:
+        """The values of the parameters."""
+        return {name: arguments[source] for name, source in self._pairs if source in arguments}
+
+    def _called(self, values: dict[str, Value]) -> tuple[Value, ...]:
         try:
             found = self._function(**values)
         except FAILURES as failure:
@@ -60,12 +66,13 @@ class Truth:
         return found
 
     def _differences(self, arguments: Values, name: str, direction: Value, step: float) -> tuple[Value, ...]:
-        moved = dict(arguments)
+        values = self._bound(arguments)
         here = arguments[name]
-        moved[name] = here + direction * step
-        above = self.outputs(moved)
-        moved[name] = here - direction * step
-        below = self.outputs(moved)
+        moved = [parameter for parameter, source in self._pairs if source == name]
+        values.update(dict.fromkeys(moved, here + direction * step))
+        above = self._called(values)
+        values.update(dict.fromkeys(moved, here - direction * step))
+        below = self._called(values)
         differences = tuple([(one - other) / (2 * step) for one, other in zip(above, below, strict=True)])
         for difference in differences:
             if not is_finite(difference):
