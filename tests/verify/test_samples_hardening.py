@@ -105,6 +105,9 @@ def test_undefined_results_are_no_points() -> None:
     assert not is_defined(unpool, [torch.rand(1, 2, 2), torch.tensor([[[0, 1], [1, 3]]]), [2, 2]])
     assert not is_defined(described("polar"), [torch.tensor([-1.0]), torch.ones(1)])
     assert not is_defined(described("linalg_qr"), [torch.ones(2, 2), "reduced"])
+    wide = torch.tensor([[0.0, 1.0, 2.0], [0.0, 3.0, 4.0]])
+    assert not is_defined(described("linalg_lu_factor_ex"), [wide, True, False])
+    assert is_defined(described("linalg_lu_factor_ex"), [wide.flip(1), True, False])
     assert not is_defined(described("scatter.src"), [torch.ones(2), 0, torch.tensor([1, 1]), torch.ones(2)])
 
 

@@ -56,6 +56,15 @@ def _has_independent_columns(values: dict[str, Any]) -> bool:
     return bool((torch.linalg.matrix_rank(matrix) == min(matrix.shape[-2:])).all())
 
 
+def _has_independent_first_columns(values: dict[str, Any]) -> bool:
+    """An LU factorization can be differentiated where as many columns as there are pivots are independent."""
+    import torch
+
+    matrix = values["A"]
+    size = min(matrix.shape[-2:])
+    return bool((torch.linalg.matrix_rank(matrix[..., :size]) == size).all())
+
+
 def _all_differ(values: dict[str, Any]) -> bool:
     """Among equal elements it is not defined which one is taken."""
     elements = values["self"].flatten()
@@ -72,6 +81,7 @@ _CONDITIONS: dict[str, Condition] = {
     "max_unpool3d": _differ(3),
     "linalg_lstsq": _has_full_rank,
     "linalg_qr": _has_independent_columns,
+    **dict.fromkeys(("linalg_lu", "linalg_lu_factor_ex"), _has_independent_first_columns),
     **dict.fromkeys(("median", "median.dim", "nanmedian", "nanmedian.dim"), _all_differ),
     "polar": _is_length,
     "scatter.src": _differ_along,
