@@ -9,13 +9,12 @@ from __future__ import annotations
 import json
 import random
 import sys
-import types
-import unittest
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from derivlint.verify.samples import database
 from tests.emit.more_calls import calls
 
 #: Samples with more elements take too long.
@@ -345,24 +344,6 @@ def kinds(operator: Any) -> Iterator[str]:
         yield "complex"
 
 
-def database() -> list[Any]:
-    """PyTorch's operators with samples."""
-    if "expecttest" not in sys.modules:
-        # PyTorch's tests compare texts with it, and samples only have to import it
-        try:
-            import expecttest  # noqa: F401  # is it there?
-        except ImportError:
-            stand_in: Any = types.ModuleType("expecttest")
-            stand_in.TestCase = unittest.TestCase
-            sys.modules["expecttest"] = stand_in
-    from torch.testing._internal import common_methods_invocations as samples
-
-    found = list(samples.op_db)
-    for kind in ("unary", "binary", "pointwise", "reduce", "other"):
-        found += getattr(samples, f"foreach_{kind}_op_db")
-    return [*found, *calls()]
-
-
 def main(folder: str, build_folder: str, start: int) -> None:
     """Run all checks from a position on."""
     warnings.simplefilter("ignore")
@@ -370,7 +351,7 @@ def main(folder: str, build_folder: str, start: int) -> None:
 
     torch.set_num_threads(1)
     checks = Checks("")
-    operators = database()
+    operators = [*database(), *calls()]
     if folder != "-":
         from derivlint.runtime import load
 

@@ -48,7 +48,7 @@ def recorded(wanted: Collection[str], each: int = 4, *, complex_numbers: bool = 
     calls: dict[str, list[Call]] = {}
     seen: dict[str, set[Any]] = {}
 
-    class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch gives it no types
         def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             schema = func._schema
             name = schema.name.partition("::")[2] + (f".{schema.overload_name}" if schema.overload_name else "")
@@ -63,7 +63,7 @@ def recorded(wanted: Collection[str], each: int = 4, *, complex_numbers: bool = 
         warnings.simplefilter("ignore")
         for operator in op_db:
             for sample in samples(operator, complex_numbers):
-                with Recorder():  # type: ignore[no-untyped-call]
+                with Recorder():  # type: ignore[no-untyped-call]  # torch gives it no types
                     run(operator, sample)
     return calls
 

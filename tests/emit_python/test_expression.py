@@ -154,7 +154,8 @@ def evaluated(node: object) -> float:
 
 def test_methods_are_those_of_python(real_module: PythonModule) -> None:
     """What is called as a method of a tensor is one, or is one of a number or of a sequence."""
-    torch = pytest.importorskip("torch")
+    import torch
+
     known = {*dir(torch.Tensor), *dir(complex), "get", "of", "apply", "zeros", "tangents"}
     unknown = set()
     for item in real_module.functions:
@@ -225,7 +226,8 @@ def truth(node: Any, values: dict[str, Any]) -> Any:
 @settings(deadline=None, max_examples=60)
 def test_formulas_over_tensors_keep_their_value(text: str, bundled_natives: NativeFunctions) -> None:
     """Operators, methods, helpers and lists of numbers mean in Python what they mean in C++."""
-    torch = pytest.importorskip("torch")
+    import torch
+
     from derivlint.functional import namespace
 
     yaml = f"- name: mul.Tensor(Tensor self, Tensor other) -> Tensor\n  self: {text}\n"

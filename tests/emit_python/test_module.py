@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -147,12 +146,11 @@ def test_functions_word_for_word(operator: str, real_module: PythonModule) -> No
     assert f"{text_of(real_module, operator)}\n" == golden
 
 
-@pytest.mark.skipif(shutil.which("ruff") is None, reason="ruff is not installed")
 @pytest.mark.parametrize("command", [("check",), ("format", "--check", "--line-length", "120")])
 def test_the_module_is_formatted_and_has_no_unused_names(command: tuple[str, ...], written: Path) -> None:
     """A linter and a formatter find nothing to do."""
     done = subprocess.run(
-        ["ruff", *command, "--isolated", "--no-cache", str(written / "functions.py")],
+        [sys.executable, "-m", "ruff", *command, "--isolated", "--no-cache", str(written / "functions.py")],
         capture_output=True,
         text=True,
         check=False,

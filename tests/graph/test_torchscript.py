@@ -104,7 +104,7 @@ def test_torchscripts_derivatives_can_be_read() -> None:
 def test_a_traced_function_can_be_differentiated(entries: Entries) -> None:
     """What ``torch.jit.trace`` prints is read with its comments, and its derivative is PyTorch's."""
     x = torch.rand(2, 3, dtype=torch.double, requires_grad=True)
-    traced: Any = torch.jit.trace(lambda x: torch.softmax(x * 2 + 1, -1).sum(0), (x,))  # type: ignore[no-untyped-call]
+    traced: Any = torch.jit.trace(lambda x: torch.softmax(x * 2 + 1, -1).sum(0), (x,))  # type: ignore[no-untyped-call]  # by torch
     graph = read_graph(str(traced.graph))
     vector = torch.rand(3, dtype=torch.double)
     (wanted,) = torch.autograd.grad(traced(x), x, vector)

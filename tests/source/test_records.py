@@ -63,7 +63,7 @@ def outcome(ask: Callable[[], Any]) -> Any:
 def parameters(cls: Any) -> list[tuple[str, Any]]:
     """The parameters of a class, and which of them need no argument."""
     found = inspect.signature(cls).parameters.values()
-    return [(item.name, item.kind, item.default is not inspect.Parameter.empty) for item in found]  # type: ignore[misc]
+    return [(item.name, item.kind, item.default is not inspect.Parameter.empty) for item in found]  # type: ignore[misc]  # a default may be anything
 
 
 def behaviour(cls: Any, first: list[int], second: list[int]) -> list[Any]:
@@ -177,7 +177,7 @@ def test_values_survive_pickling_and_copying() -> None:
 
 def test_a_wrong_call_is_told_with_the_names_of_the_class() -> None:
     with pytest.raises(TypeError, match=r"^Place\.__init__\(\) missing 1 required positional argument: 'name'$"):
-        Place()  # type: ignore[call-arg]
+        Place()  # type: ignore[call-arg]  # it is to fail
 
 
 def test_a_mutable_default_is_refused() -> None:
@@ -190,4 +190,4 @@ def test_a_mutable_default_is_refused() -> None:
 
 def test_a_slotted_class_has_no_other_attributes() -> None:
     with pytest.raises(AttributeError):
-        Place("a").column = 1  # type: ignore[attr-defined]
+        Place("a").column = 1  # type: ignore[attr-defined]  # it is to fail

@@ -84,8 +84,7 @@ def test_expected_findings_are_told_apart_and_unused_deviations_are_kept() -> No
 def shipped() -> tuple[Deviation, ...]:
     """The deviations of the installed release."""
     path = shipped_deviations(metadata.version("torch"))
-    if path is None:
-        pytest.skip("no deviations are known for this release")
+    assert path is not None, "the release that the tests are for has its deviations"
     return read_deviations(path)
 
 
@@ -122,8 +121,7 @@ def test_every_defect_is_shown() -> None:
 @pytest.mark.parametrize(("title", "code", "printed"), SECTIONS, ids=[title for title, _, _ in SECTIONS])
 def test_pytorch_still_has_the_defect(title: str, code: str, printed: str) -> None:
     """Each block of the page prints what stands below it."""
-    if metadata.version("torch").partition("+")[0] != "2.13.0":
-        pytest.skip("the page is about another release")
+    assert metadata.version("torch").partition("+")[0] == "2.13.0", "the page is about the release that is pinned"
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=False, timeout=120
     )

@@ -11,10 +11,10 @@ from typing import Any
 from derivlint.verify.checked_point import CheckedPoint
 from derivlint.verify.failures import Tally
 from derivlint.verify.functions import BACKWARD, Described
-from derivlint.verify.inputs import points_for
 from derivlint.verify.numeric import Subject
 from derivlint.verify.points import generator
 from derivlint.verify.stored import StoredInputs
+from derivlint.verify.work import points_of
 
 
 def main() -> None:
@@ -48,15 +48,7 @@ def differ(one: Described, other: Described, inputs: Any, task: dict[str, Any]) 
 
     namespace = torch.ops.derivlint_verify
     for dtype, recorded in inputs.items():
-        points = points_for(
-            one,
-            recorded,
-            dtype,
-            seed=task["seed"],
-            count=task["points"],
-            hardened=task["hardened"],
-            variants=task["variants"],
-        )
+        points = points_of(one, recorded, dtype, task)
         for number, point in enumerate(points):
             subject = Subject(one, point, namespace)
             try:

@@ -12,7 +12,7 @@ import click
 from derivlint.cli.emit_python import python
 from derivlint.cli.exits import CLEAN, FINDINGS, tell
 from derivlint.cli.loading import known_operators, load_model, print_findings, refuse_errors
-from derivlint.cli.options import EXISTING, rule_names, source_options
+from derivlint.cli.options import EXISTING, emission_options, source_options
 from derivlint.cli.terminal import show_progress, write
 from derivlint.lint.wording import counted
 from derivlint.project.errors import InputError
@@ -38,9 +38,6 @@ emit.add_command(python)
 @source_options
 @click.option("--out", required=True, type=click.Path(file_okay=False, path_type=Path), help="The folder to write to.")
 @click.option(
-    "--ops", multiple=True, callback=rule_names, metavar="NAMES", help="Emit only these operators. [default: all]"
-)
-@click.option(
     "--mode",
     type=click.Choice(["extension", "in-tree"]),
     default="extension",
@@ -55,14 +52,9 @@ emit.add_command(python)
     type=EXISTING,
     help="A FunctionsManual.cpp, for the functions that formulas call and that PyTorch's library does not export.",
 )
-@click.option(
-    "--ignore", multiple=True, callback=rule_names, metavar="NAMES", help="Errors of these rules do not count."
-)
-@click.option("--force", is_flag=True, help="Emit in spite of errors.")
-@click.option("--check", is_flag=True, help="Write nothing; exit with 1 where a file is stale.")
 @click.option("--compile-check", is_flag=True, help="Have the compiler read the files, and report errors in formulas.")
 @click.option("--compiler", metavar="NAME", help="The C++ compiler. [default: $CXX, else g++]")
-@click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True)
+@emission_options
 def cpp(
     paths: tuple[str, ...],
     out: Path,

@@ -9,7 +9,7 @@ import click
 
 from derivlint.cli.exits import CLEAN, FINDINGS, tell
 from derivlint.cli.loading import known_operators, load_model, refuse_errors
-from derivlint.cli.options import rule_names, source_options
+from derivlint.cli.options import emission_options, source_options
 from derivlint.cli.terminal import write
 from derivlint.lint.wording import counted
 from derivlint.project.errors import InputError
@@ -20,19 +20,11 @@ from derivlint.source import replace_file
 @source_options
 @click.option("--out", required=True, type=click.Path(dir_okay=False, path_type=Path), help="The file to write.")
 @click.option(
-    "--ops", multiple=True, callback=rule_names, metavar="NAMES", help="Emit only these operators. [default: all]"
-)
-@click.option(
     "--register",
     is_flag=True,
     help="Define the operators that are not PyTorch's in torch.library, and register the gradients of their entries.",
 )
-@click.option(
-    "--ignore", multiple=True, callback=rule_names, metavar="NAMES", help="Errors of these rules do not count."
-)
-@click.option("--force", is_flag=True, help="Emit in spite of errors.")
-@click.option("--check", is_flag=True, help="Write nothing; exit with 1 where the file is stale.")
-@click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True)
+@emission_options
 def python(
     paths: tuple[str, ...],
     out: Path,

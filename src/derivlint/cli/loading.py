@@ -117,8 +117,9 @@ def _errors(loaded: Loaded, operators: tuple[str, ...] | None) -> list[Diagnosti
     from derivlint.rules import load_rules
 
     rules = loaded.settings.selected(load_rules())
-    shown = check_source(loaded.source, loaded.operators.natives, loaded.settings, rules).shown
-    errors = [item for item in shown if item.severity is Severity.ERROR]
+    # other versions that the file serves do not become code
+    checked = check_source(loaded.source, loaded.operators.natives, loaded.settings, rules, models=(loaded.model,))
+    errors = [item for item in checked.shown if item.severity is Severity.ERROR]
     if operators is None:
         return errors
     concerned = {None, *(entry.operator for entry in entries_of(loaded.model, operators))}

@@ -74,6 +74,19 @@ def source_options(function: Command) -> Command:
     return _with(options, function)
 
 
+def emission_options(function: Command) -> Command:
+    """The options of commands that write code: for which operators, in spite of which errors, or only to compare."""
+    names: dict[str, Any] = {"multiple": True, "callback": rule_names, "metavar": "NAMES"}
+    options = [
+        click.option("--ops", **names, help="Emit only these operators. [default: all]"),
+        click.option("--ignore", **names, help="Errors of these rules do not count."),
+        click.option("--force", is_flag=True, help="Emit in spite of errors."),
+        click.option("--check", is_flag=True, help="Write nothing; exit with 1 where something is stale."),
+        click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True),
+    ]
+    return _with(options, function)
+
+
 def settings_options(function: Command) -> Command:
     """The options that say what the configuration could say as well: which rules run, and which findings count."""
     names: dict[str, Any] = {"multiple": True, "callback": rule_names, "metavar": "NAMES"}

@@ -61,21 +61,30 @@ class Suppressing:
         Raises:
             InputError: the baseline cannot be read, or there is none to update.
         """
-        options, path = self._options, settings.baseline
-        if path is None and (options.update_baseline or options.prune_baseline):
-            raise InputError('there is no baseline: name a file with "--baseline" or in the configuration')
-        if path is not None and path not in self._baselines:
-            from derivlint.project.baselines import BaselineFile
-
-            self._baselines[path] = BaselineFile.read(path, may_be_missing=options.update_baseline)
+        options = self._options
         return Narrowing(
             comments=not options.no_ignores,
-            baseline=self._baselines[path] if path is not None else None,
+            baseline=self._baseline(settings.baseline),
             updates_baseline=options.update_baseline,
             changes=self._changes,
             # the functions of an installed PyTorch are no part of anybody's repository
             native_functions=operators.native_functions if settings.torch != INSTALLED else (),
         )
+
+    def _baseline(self, path: Path | None) -> BaselineFile | None:
+        """The baseline of a file's settings, read once."""
+        options = self._options
+        writes = options.update_baseline or options.prune_baseline
+        if path is None and not writes:
+            return None
+        if path is None or path not in self._baselines:
+            from derivlint.project.baselines import BaselineFile
+
+            chosen = BaselineFile.chosen(path, updates=options.update_baseline, writes=writes)
+            if path is None or chosen is None:
+                return chosen
+            self._baselines[path] = chosen
+        return self._baselines[path]
 
     def add_ignores(self, path: str, checked: CheckedFile, check: Checker) -> CheckedFile:
         """Add comments for what was found, where that is asked for, and write the file or keep it for the output.

@@ -101,7 +101,8 @@ def verify(
 
     The exit status is that of derivlint check.
     """
-    from derivlint.cli.verify_report import Reporting, expected_findings, known_findings
+    from derivlint.cli.verify_report import Reporting, expected_findings
+    from derivlint.project.baselines import BaselineFile
     from derivlint.verify.errors import VerifyError
     from derivlint.verify.runner import ORDINARY, QUICK, THOROUGH, Options
     from derivlint.verify.runner import verify as run
@@ -126,7 +127,7 @@ def verify(
         () if no_deviations else expected_findings(model, deviations),
         operators is None and deviations is not None,
         scripts,
-        known_findings(baseline, loaded.settings, updates=update_baseline),
+        BaselineFile.chosen(baseline or loaded.settings.baseline, updates=update_baseline, writes=update_baseline),
         update_baseline,
         exit_zero,
     )

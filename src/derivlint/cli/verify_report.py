@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from pathlib import Path
 
 from derivlint.cli.exits import CLEAN, FINDINGS, tell
@@ -19,6 +18,7 @@ from derivlint.project.findings import Findings, judge
 from derivlint.project.narrowing import Narrowing, rule_names
 from derivlint.project.settings import Settings
 from derivlint.rules import NUMERIC
+from derivlint.source.records import dataclass
 from derivlint.verify.deviations import Deviation, read_deviations, shipped_deviations, sort_out
 from derivlint.verify.findings import places_and_diagnostics
 from derivlint.verify.outcome import Outcome
@@ -32,20 +32,6 @@ def expected_findings(model: Model, path: Path | None) -> tuple[Deviation, ...]:
     """
     chosen = path or shipped_deviations(model.natives.version)
     return read_deviations(chosen) if chosen is not None else ()
-
-
-def known_findings(path: Path | None, settings: Settings, *, updates: bool) -> BaselineFile | None:
-    """The baseline that is named on the command line or in the configuration.
-
-    Raises:
-        InputError: it cannot be read, or there is none to update.
-    """
-    chosen = path or settings.baseline
-    if chosen is None:
-        if updates:
-            raise InputError('there is no baseline: name a file with "--baseline" or in the configuration')
-        return None
-    return BaselineFile.read(chosen, may_be_missing=updates)
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,10 +48,9 @@ def huber_loss_double_backward_grad_output(
 ) -> Tensor:
     """The gradient of ``huber_loss_backward`` for the incoming gradient."""
     aten = torch.ops.aten
-    if reduction == NONE:
-        return aten.huber_loss_backward.default(grad, input, target, reduction, delta)  # type: ignore[no-any-return]
-    one = torch.ones_like(grad_output)
-    return (aten.huber_loss_backward.default(one, input, target, reduction, delta) * grad).sum()  # type: ignore[no-any-return]
+    incoming = grad if reduction == NONE else torch.ones_like(grad_output)
+    slope: Tensor = aten.huber_loss_backward.default(incoming, input, target, reduction, delta)
+    return slope if reduction == NONE else (slope * grad).sum()
 
 
 def soft_margin_loss_double_backward(grad: Tensor, input: Tensor, target: Tensor, reduction: int) -> Tensor:

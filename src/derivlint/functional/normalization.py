@@ -34,6 +34,32 @@ def _affine(
     return out if bias_t is None else out + bias_t
 
 
+def _by_channel(input: Tensor, values: Tensor | None) -> Tensor | None:
+    """A value for each channel, in the shape that it has beside the input."""
+    return None if values is None else values.reshape([1, -1, *[1] * (input.dim() - 2)])
+
+
+def _statistics(
+    input: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    saved_mean: Tensor | None,
+    saved_invstd: Tensor | None,
+    train: bool,
+    eps: float,
+) -> tuple[Tensor, Tensor]:
+    """Mean and inverse deviation of a batch normalization: of the batch while it trains, else the running ones."""
+    if train:
+        mean, invstd = saved_mean, saved_invstd
+    else:
+        assert running_var is not None
+        mean, invstd = running_mean, (running_var + eps).rsqrt()
+    mean, invstd = _by_channel(input, mean), _by_channel(input, invstd)
+    assert mean is not None
+    assert invstd is not None
+    return mean, invstd
+
+
 def batch_norm_jvp(
     input_p: Tensor,
     input_t: Tensor,
@@ -49,23 +75,14 @@ def batch_norm_jvp(
     eps: float,
 ) -> Tensor:
     """The tangent of a batch normalization."""
-    dims = [dim for dim in range(input_p.dim()) if dim != 1]
-    shape = [1, -1, *[1] * (input_p.dim() - 2)]
-
-    def spread(tensor: Tensor | None) -> Tensor | None:
-        return None if tensor is None else tensor.reshape(shape)
-
+    mean, invstd = _statistics(input_p, running_mean, running_var, saved_mean, saved_invstd, train, eps)
     if train:
-        mean, invstd = saved_mean.reshape(shape), saved_invstd.reshape(shape)
-        count = input_p.numel() // input_p.size(1)
-        change = _normalized_jvp(input_p, input_t, mean, invstd, dims, count)
+        dims = [dim for dim in range(input_p.dim()) if dim != 1]
+        change = _normalized_jvp(input_p, input_t, mean, invstd, dims, input_p.numel() // input_p.size(1))
     else:
-        assert running_mean is not None
-        assert running_var is not None
-        mean, invstd = running_mean.reshape(shape), (running_var + eps).rsqrt().reshape(shape)
         change = input_t * invstd
-    value = (input_p - mean) * invstd
-    return _affine(value, change, spread(weight_p), spread(weight_t), spread(bias_t))
+    affine = (_by_channel(input_p, each) for each in (weight_p, weight_t, bias_t))
+    return _affine((input_p - mean) * invstd, change, *affine)
 
 
 def layer_norm_jvp(
@@ -294,22 +311,11 @@ def batchnorm_double_backward(
 ) -> Triple:
     """The gradients of the backward of a batch normalization: for input, weight and incoming gradient."""
     dims = [dim for dim in range(input.dim()) if dim != 1]
-    shape = [1, -1, *[1] * (input.dim() - 2)]
-
-    def spread(tensor: Tensor | None) -> Tensor | None:
-        return None if tensor is None else tensor.reshape(shape)
-
-    if training:
-        assert save_mean is not None
-        assert save_invstd is not None
-        mean, invstd = save_mean.reshape(shape), save_invstd.reshape(shape)
-    else:
-        assert running_mean is not None
-        assert running_var is not None
-        mean, invstd = running_mean.reshape(shape), (running_var + eps).rsqrt().reshape(shape)
+    mean, invstd = _statistics(input, running_mean, running_var, save_mean, save_invstd, training, eps)
     count = input.numel() // input.size(1)
+    weight, by_weight, by_bias = (_by_channel(input, each) for each in (gamma, ggG, ggB))
     into_input, into_weight, into_output = _double_backward(
-        input, spread(gamma), ggI, spread(ggG), spread(ggB), gO, mean, invstd, dims, dims, count, training
+        input, weight, ggI, by_weight, by_bias, gO, mean, invstd, dims, dims, count, training
     )
     if into_weight is not None and gamma is not None:
         into_weight = into_weight.reshape(gamma.shape)

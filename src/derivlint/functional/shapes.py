@@ -15,7 +15,8 @@ T = TypeVar("T")
 
 def _to_copy_backward(grad: Tensor, self_options: dict[str, Any]) -> Tensor:
     """The gradient of ``_to_copy``."""
-    return torch.ops.aten._to_copy.default(grad, **self_options)  # type: ignore[no-any-return]
+    out: Tensor = torch.ops.aten._to_copy.default(grad, **self_options)
+    return out
 
 
 def reverse_list(items: Sequence[T]) -> list[T]:
@@ -35,10 +36,10 @@ def unsqueeze_to(self: Tensor, *rest: Any) -> Tensor:
     """The gradient of ``squeeze``: dimensions of size one come back, those of ``rest[0]`` where there are two more."""
     sizes = rest[-1]
     ndim = len(sizes)
-    dims = range(ndim)
+    dims: Sequence[int] = range(ndim)
     if len(rest) == 2:
         given = [rest[0]] if isinstance(rest[0], int) else rest[0]
-        dims = sorted({wrapped(dim, ndim) for dim in given}) if ndim else range(0)  # type: ignore[assignment]
+        dims = sorted({wrapped(dim, ndim) for dim in given}) if ndim else range(0)
     for dim in dims:
         if sizes[dim] == 1:
             self = self.unsqueeze(dim)
@@ -65,7 +66,8 @@ def slice_backward_wrapper(
     """The gradient of ``slice``."""
     last = torch.iinfo(torch.int64).max if end is None else end
     aten = torch.ops.aten
-    return aten.slice_backward.default(grad, input_sizes, dim, start or 0, last, step)  # type: ignore[no-any-return]
+    out: Tensor = aten.slice_backward.default(grad, input_sizes, dim, start or 0, last, step)
+    return out
 
 
 def _joined(
@@ -140,7 +142,7 @@ def stack_jvp(tensors: Duals, dim: int) -> Tensor:
 
 def block_diag_jvp(tensors: Duals) -> Tensor:
     """The tangent of ``block_diag``."""
-    return _joined_tangents(tensors, lambda parts: torch.block_diag(*parts))  # type: ignore[no-untyped-call]
+    return _joined_tangents(tensors, lambda parts: torch.block_diag(*parts))  # type: ignore[no-untyped-call]  # torch gives it no types
 
 
 def stack_tensors_backward(grad: Tensor | None, dim: int, dtypes: Sequence[torch.dtype]) -> list[Tensor | None]:
@@ -173,7 +175,8 @@ def take_backward(grad: Tensor, self: Tensor, indices: Tensor) -> Tensor:
 
 def index_backward(zeros_like_self: Tensor, indices: Sequence[Tensor | None], grad: Tensor) -> Tensor:
     """The gradient of ``index``."""
-    return torch.ops.aten.index_put.default(zeros_like_self, indices, grad, True)  # type: ignore[no-any-return]
+    out: Tensor = torch.ops.aten.index_put.default(zeros_like_self, indices, grad, True)
+    return out
 
 
 def _storage_indices(sizes: Sequence[int], strides: Sequence[int], offset: int, like: Tensor) -> Tensor:
@@ -258,7 +261,8 @@ def fft_r2c_backward(
     if not onesided:
         return torch.real(aten._fft_c2c.default(grad, dim, normalization, False))
     halved = grad * _paired(last_dim_size, grad.size(dim[-1]), 0.5, grad, dim[-1])
-    return aten._fft_c2r.default(halved, dim, normalization, last_dim_size)  # type: ignore[no-any-return]
+    out: Tensor = aten._fft_c2r.default(halved, dim, normalization, last_dim_size)
+    return out
 
 
 def fft_c2r_backward(grad: Tensor, dim: Sequence[int], normalization: int) -> Tensor:

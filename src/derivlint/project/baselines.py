@@ -63,6 +63,24 @@ class BaselineFile:
         except BaselineError as error:
             raise InputError(f'"{path}" is no baseline that can be read: {error}') from error
 
+    @classmethod
+    def chosen(cls, path: Path | None, *, updates: bool, writes: bool) -> BaselineFile | None:
+        """The baseline that a command line or a configuration names; None where neither does.
+
+        Args:
+            path: the file, None where none is named.
+            updates: whether it is written anew, so that it may be missing.
+            writes: whether it is changed in any way, so that there has to be one.
+
+        Raises:
+            InputError: it cannot be read, or there is none to change.
+        """
+        if path is not None:
+            return cls.read(path, may_be_missing=updates)
+        if writes:
+            raise InputError('there is no baseline: name a file with "--baseline" or in the configuration')
+        return None
+
     def name_of(self, source: SourceFile) -> str:
         """The name of a checked file in the baseline: relative to the baseline, with slashes."""
         folder = os.path.realpath(self.path.parent)

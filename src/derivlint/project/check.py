@@ -58,6 +58,7 @@ def check_source(
     *,
     besides: Check | None = None,
     narrowing: Narrowing | None = None,
+    models: tuple[Model, ...] | None = None,
 ) -> CheckedFile:
     """Check a text against operators.
 
@@ -68,12 +69,13 @@ def check_source(
         rules: the rules to run, see :meth:`Settings.selected`.
         besides: what finds more than the rules do.
         narrowing: what is left of the findings; by default what comments do not silence.
+        models: the models to check, where they are built already; by default those of all versions that it serves.
 
     Raises:
         InputError: the file does not serve the wanted version, or only changes are wanted and cannot be found out.
     """
     # a file for several versions has a model for each set of entries that hold together; what they share is told once
-    models = build_models(source, natives, settings.layout, settings.version)
+    models = models or build_models(source, natives, settings.layout, settings.version)
     _require_version(models[0], settings)
     every: set[Diagnostic] = set()
     crashes = 0

@@ -29,7 +29,7 @@ def database() -> list[Any]:
     if "expecttest" not in sys.modules:
         # PyTorch's tests compare texts with it, and samples only have to import it
         try:
-            import expecttest  # noqa: F401
+            import expecttest  # noqa: F401  # is it there?
         except ImportError:
             stand_in: Any = types.ModuleType("expecttest")
             stand_in.TestCase = unittest.TestCase
@@ -115,7 +115,7 @@ def record(dtype_name: str, wanted: Iterable[str], progress: Callable[[int, int]
     shapes: dict[str, set[Any]] = {}
     names = {stem(name) for name in wanted}
 
-    class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch gives it no types
         def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             kwargs = kwargs or {}
             if function.namespace == "aten":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
@@ -62,6 +62,19 @@ def not_checked(operator: str, reason: str) -> dict[str, Any]:
     }
 
 
+def points_of(described: Described, recorded: Any, dtype: str, task: Mapping[str, Any]) -> Iterator[Point]:
+    """The inputs of a formula's operator that a task asks for."""
+    return points_for(
+        described,
+        recorded,
+        dtype,
+        seed=task["seed"],
+        count=task["points"],
+        hardened=task["hardened"],
+        variants=task["variants"],
+    )
+
+
 def check_operator(functions: Sequence[Described], work: Work, say: Say) -> None:
     """Check the formulas of an operator, and say what is wrong with them, each kind once."""
     first = functions[0]
@@ -77,15 +90,7 @@ def check_operator(functions: Sequence[Described], work: Work, say: Say) -> None
     for dtype, recorded in work.inputs.items():
         checker = Checker(functions, work.namespace, task["seed"], second=task["second"], directions=task["directions"])
         checker.before = lambda number: say({"at": number})
-        made = points_for(
-            first,
-            recorded,
-            dtype,
-            seed=task["seed"],
-            count=task["points"],
-            hardened=task["hardened"],
-            variants=task["variants"],
-        )
+        made = points_of(first, recorded, dtype, task)
         for number, point in enumerate(made):
             say({"at": first.number})
             for failure in checker.check(point, number):

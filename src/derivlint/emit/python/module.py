@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping
+from itertools import groupby
 
 from derivlint.emit.python.assembly import FunctionText, function_text
 from derivlint.emit.python.helpers import helper_names
@@ -114,8 +114,12 @@ def _rank(name: str) -> tuple[int, list[tuple[bool, int, str]]]:
 
 
 def _natural(name: str) -> list[tuple[bool, int, str]]:
-    parts = re.findall(r"\d+|\D", name)
-    return [(not part.isdigit(), int(part) if part.isdigit() else 0, part) for part in parts]
+    found = []
+    for is_number, characters in groupby(name, str.isdigit):
+        run = "".join(characters)
+        parts = [run] if is_number else run
+        found += [(not is_number, int(part) if is_number else 0, part) for part in parts]
+    return found
 
 
 def _module(model: Model, functions: list[FunctionText], kind: str) -> str:
