@@ -170,6 +170,7 @@ NUMERIC: dict[str, str] = {
     "crash": "evaluating the formula raises an error or ends the process",
     "inconsistent-vjp-jvp": "backward and forward formulas are not of the same linear map",
     "mask-ignored": "a gradient changes with which others are needed",
+    "other-convention": "the gradient or tangent is not that of the installed PyTorch, where differences cannot tell",
     "wrong-gradient-shape": "a gradient or tangent does not have the shape of what it belongs to",
     "wrong-jvp": "the tangent is not that of the operator, by finite differences",
     "wrong-second-derivative": "what autograd makes of the formula is not its derivative",

@@ -31,6 +31,7 @@ EXPECTED = {
     ("reciprocal", "self", "wrong-vjp"),
     ("atan2", "self, other", "mask-ignored"),
     ("aminmax", "self", "wrong-undefined-gradient"),
+    ("relu", "self", "other-convention"),
     ("stack", "tensors", "wrong-undefined-gradient"),
 }
 #: What is said, with the numbers left out.
@@ -44,6 +45,8 @@ MESSAGES = {
     "erf": "checking this ended the process: SIGSEGV",
     "atan2": 'the gradient of "other" has the norm 0 when no other is needed, else #',
     "aminmax": 'the gradient of "self" has the norm 0 with an undefined gradient, # with zeros',
+    "relu": 'the gradient of "self" along a direction is #, in the installed PyTorch #, where finite differences '
+    "cannot tell",
     "stack": 'the gradient of "tensors" is wrong: all incoming gradients undefined: Expected a proper Tensor but got '
     "None (or an undefined Tensor in C++) for argument #0 'self'",
 }

@@ -47,6 +47,9 @@ ENTRIES = """\
 - name: aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)
   self: "grad_min.defined() ? aminmax_backward(self, dim, keepdim, grad_min, grad_max, min, max) : zeros_like(self)"
 
+- name: relu(Tensor self) -> Tensor
+  self: grad * (self >= 0)
+
 - name: stack(Tensor[] tensors, int dim=0) -> Tensor
   tensors: at::unbind(grad, dim)
 """
@@ -66,6 +69,7 @@ for dtype in ("float64", "complex128"):
     found["mul.Tensor"] = [[r(2, 3), r(3)], [r(2), r(2)]]
     found["stack"] = [[[r(2), r(2)], 0]]
     if dtype == "float64":
+        found["relu"] = unary
         found["atan2"] = [[r(2, 3), r(3)], [r(2), r(2)]]
         found["aminmax"] = [[r(3), 0, False], [r(2, 3), 1, True]]
     write_inputs(Path(sys.argv[1].replace("DTYPE", dtype)), found)

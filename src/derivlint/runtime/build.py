@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
@@ -38,9 +38,13 @@ LIBRARY = "libtorch_cpu.so"
 #: The libraries that an extension is linked with.
 LINKED = ("torch_cpu", "c10")
 BUILD_FOLDER = "build"
+#: The folder beside the sources whose headers stand before PyTorch's; the user's own helpers lie there.
+FIRST_INCLUDED = "helpers"
 JOBS = 2
 #: As PyTorch itself is built: what a header does not mark as exported belongs to the library that compiles it.
 FLAGS = ("-fPIC", "-fvisibility=hidden", "-fvisibility-inlines-hidden", "-fdiagnostics-color=never")
+#: g++ looks for garbage only when it has taken so many kilobytes; headers leave little, and the search takes a tenth.
+HASTE = ("--param=ggc-min-heapsize=1048576",)
 #: The user's own FunctionsManual is what formulas call, also where PyTorch's library exports functions of that name.
 _LINK_FLAGS = ("-shared", "-Wl,-Bsymbolic-functions", "-Wl,-z,defs", "-Wl,-z,noexecstack")
 #: With bindings the linker only warns: what Python offers stands in the program that loads the library.
@@ -82,6 +86,8 @@ def build(
     build_folder: Path | None = None,
     compiler: str | None = None,
     optimize: str = "-O0",
+    in_haste: bool = False,
+    objects: Sequence[Path] = (),
     progress: Callable[[str], None] = lambda what: None,
 ) -> Built:
     """Build the extension in a folder, as far as it is not built yet.
@@ -91,6 +97,8 @@ def build(
         build_folder: where object files and the library go; ``build`` in the folder by default.
         compiler: the name of the C++ compiler.
         optimize: the compiler's option for optimization.
+        in_haste: whether the compiler may take more memory, up to a gigabyte, for less time.
+        objects: object files that are linked with those of the folder (:func:`compile_sources`).
         progress: is told what is being done.
 
     Without the headers of Python, the classes of nodes are left out that Python would know: what they save cannot be
@@ -100,6 +108,38 @@ def build(
         ManifestError: there is no extension.
         BuildError: it does not compile or link, or there is no compiler or no PyTorch to build it for.
     """
+    with _builder(folder, build_folder, compiler, optimize, in_haste, progress) as builder:
+        return builder.build(objects)
+
+
+def compile_sources(
+    folder: Path, *, compiler: str | None = None, progress: Callable[[str], None] = lambda what: None
+) -> tuple[Path, ...]:
+    """Compile the sources in a folder, as far as that is not done yet; the object files.
+
+    Args:
+        folder: where the sources and the manifest are.
+        compiler: the name of the C++ compiler.
+        progress: is told what is being done.
+
+    Raises:
+        ManifestError: there is no extension.
+        BuildError: it does not compile, or there is no compiler or no PyTorch to build it for.
+    """
+    with _builder(folder, None, compiler, "-O0", False, progress) as builder:
+        return tuple(builder.compile().values())
+
+
+@contextmanager
+def _builder(
+    folder: Path,
+    build_folder: Path | None,
+    compiler: str | None,
+    optimize: str,
+    in_haste: bool,
+    progress: Callable[[str], None],
+) -> Iterator[_Builder]:
+    """What builds a folder; errors are those of a build."""
     if sys.platform != "linux":
         raise BuildError("extensions are built on Linux only; CMakeLists.txt builds them elsewhere")
     manifest = read_manifest(folder)
@@ -110,7 +150,7 @@ def build(
     place = build_folder if build_folder is not None else folder / BUILD_FOLDER
     try:
         place.mkdir(parents=True, exist_ok=True)
-        return _Builder(folder, place, manifest, toolchain, optimize, progress).build()
+        yield _Builder(folder, place, manifest, toolchain, optimize, in_haste, progress)
     except OSError as error:
         raise BuildError(f'cannot build in "{place}": {error.strerror or error}') from error
     except (CompilerError, ElfError) as error:
@@ -125,40 +165,55 @@ class _Builder:
         manifest: Manifest,
         toolchain: Toolchain,
         optimize: str,
+        in_haste: bool,
         progress: Callable[[str], None],
     ) -> None:
         self._folder, self._place, self._manifest = folder, place, manifest
         self._toolchain, self._optimize, self._progress = toolchain, optimize, progress
+        # what it makes is the same, and no part of what an object file is named by
+        self._haste = HASTE if in_haste and not toolchain.compiler.is_clang else ()
         self._libraries = toolchain.includes[0].parent / "lib"
         self._python = python_headers()
-        self._without_bindings = self._missing() if manifest.bindings else ""
+        self._without_bindings = self._missing_for_bindings() if manifest.bindings else ""
         has_bindings = bool(manifest.bindings) and not self._without_bindings
         self._sources = tuple(name for name in manifest.sources if has_bindings or not is_binding(name))
         self._linked = (*LINKED, PYTHON_LIBRARY) if has_bindings else LINKED
 
-    def _missing(self) -> str:
+    def _missing_for_bindings(self) -> str:
         """Why bindings cannot be built."""
         library = library_file(self._libraries)
         return self._python.missing or ("" if library.is_file() else f'no "{library.name}" in "{self._libraries}"')
 
-    def build(self) -> Built:
+    def build(self, others: Sequence[Path]) -> Built:
+        """Compile and link, with object files of other folders."""
         if self._without_bindings:
             self._progress(f"leaving out the classes of nodes in Python: {self._without_bindings}")
-        objects = {name: self._object(name, digest) for name, digest in self._digests().items()}
-        library = self._place / f"{self._manifest.target}-{_digest([str(path.name) for path in objects.values()])}.so"
-        todo = [name for name, path in objects.items() if not path.is_file()]
+        own = self._objects()
+        objects = [*own.values(), *others]
+        library = self._place / f"{self._manifest.target}-{_digest([str(path.name) for path in objects])}.so"
         stubs = library.with_suffix(".S")
+        todo = _missing(own)
         if not todo and library.is_file() and stubs.is_file():
             return Built(library, (), _count(stubs), self._without_bindings)
+        self.compile()
+        self._write_stubs(objects, stubs)
+        self._link(objects, stubs, library)
+        self._remove_old({*own.values(), library, stubs}, library)
+        return Built(library, todo, _count(stubs), self._without_bindings)
+
+    def compile(self) -> dict[str, Path]:
+        """Compile what is not compiled yet; the object file of each source."""
+        objects = self._objects()
+        todo = _missing(objects)
         with ThreadPoolExecutor(max_workers=JOBS) as pool:
             results = list(pool.map(lambda name: self._compile(name, objects[name]), todo))
         for name, result in zip(todo, results, strict=True):
             if result.status:
                 raise BuildError(f'"{name}" does not compile: {first_error(result.stderr)}', result.stderr)
-        self._write_stubs(list(objects.values()), stubs)
-        self._link(list(objects.values()), stubs, library)
-        self._remove_old({*objects.values(), library, stubs}, library)
-        return Built(library, tuple(todo), _count(stubs), self._without_bindings)
+        return objects
+
+    def _objects(self) -> dict[str, Path]:
+        return {name: self._place / f"{Path(name).stem}-{digest}.o" for name, digest in self._digests().items()}
 
     def _digests(self) -> dict[str, str]:
         """What each source is compiled from: its text, the headers of the folder, PyTorch, the compiler, options."""
@@ -177,15 +232,12 @@ class _Builder:
             for name in self._sources
         }
 
-    def _object(self, name: str, digest: str) -> Path:
-        return self._place / f"{Path(name).stem}-{digest}.o"
-
     def _compile(self, name: str, target: Path) -> Completed:
         self._progress(f"compiling {name}")
         # a compilation that was broken off must not leave an object that seems to be whole
         unfinished = target.with_suffix(f".{os.getpid()}.new")
         standard = f"-std={release_of(self._manifest.torch).standard}"
-        options = [*FLAGS, standard, self._optimize, f"-I{self._folder.resolve()}"]
+        options = [*FLAGS, standard, self._optimize, *self._haste, f"-I{self._folder.resolve()}"]
         command = compile_command(self._toolchain, *options, "-c", name, "-o", str(unfinished.resolve()))
         command[1:1] = _includes(self._folder, name, self._python)
         done = run(command, self._folder)
@@ -239,6 +291,11 @@ class _Builder:
         for path in self._place.glob("*-*"):
             if path.suffix in (".o", ".so", ".S") and path not in current and path.stem.rpartition("-")[0] in stems:
                 path.unlink(missing_ok=True)
+
+
+def _missing(objects: Mapping[str, Path]) -> tuple[str, ...]:
+    """The sources whose object files are not there."""
+    return tuple(name for name, path in objects.items() if not path.is_file())
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,7 +361,7 @@ def _read_only(
 
 def _includes(folder: Path, name: str, headers: PythonHeaders) -> list[str]:
     """Where the compiler looks first: at the user's own helpers; for bindings also at the headers of Python."""
-    own = [f"-I{(folder / 'helpers').resolve()}"]
+    own = [f"-I{(folder / FIRST_INCLUDED).resolve()}"]
     return own + [f"-I{directory}" for directory in headers.includes] if is_binding(name) else own
 
 

@@ -39,6 +39,7 @@ class CheckedPoint:
         directions: for each of them where to.
         cotangents: for each output a random tensor, None for one that no gradient flows through.
         precision: what the numbers of the point allow.
+        installed_gradients: those of the installed PyTorch, as far as they were asked for.
     """
 
     def __init__(
@@ -57,6 +58,7 @@ class CheckedPoint:
         self.called = called
         self.tally = tally
         self.before = before
+        self.installed_gradients: dict[Variable, Any] = {}
         self._random = random
         self.cotangents = [self.like(item) for item in called.outputs]
         present = [each for each in subject.variables(names) if subject.tensor(each).numel()]

@@ -7,7 +7,7 @@ from typing import Any
 
 from derivlint.verify.checked_point import CheckedPoint
 from derivlint.verify.differences import UnjudgedError
-from derivlint.verify.failures import CRASH, Failure, Tally, first_line
+from derivlint.verify.failures import CRASH, OTHER_CONVENTION, Failure, Tally, first_line
 from derivlint.verify.first_order import check_adjoint, check_gradients, check_tangents
 from derivlint.verify.functions import BACKWARD, FORWARD, Described
 from derivlint.verify.incoming import check_all_undefined, check_mask, check_strides, check_undefined
@@ -77,7 +77,7 @@ class Checker:
         for of in (*backward, *self._forward):
             self.before(of.number)
             for failure in self._failures(at, of, is_first):
-                failed = True
+                failed = failed or failure.rule != OTHER_CONVENTION
                 yield failure
         if not failed and backward and self._forward:
             yield from check_adjoint(at, backward, self._forward)
@@ -99,7 +99,7 @@ class Checker:
         gradients = at.gradients(of, at.cotangents)
         failed = False
         for failure in check_gradients(at, of, gradients):
-            failed = True
+            failed = failed or failure.rule != OTHER_CONVENTION
             yield failure
         if failed or not is_first:
             return
@@ -115,7 +115,7 @@ class Checker:
     def _check_forward(self, at: CheckedPoint, of: Described, is_first: bool) -> Iterator[Failure]:
         failed = False
         for failure in check_tangents(at, of):
-            failed = True
+            failed = failed or failure.rule != OTHER_CONVENTION
             yield failure
         if not failed and is_first and at.is_plain and self._second and at.precision.second:
             yield from check_second_forward(at, of)

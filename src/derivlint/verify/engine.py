@@ -6,22 +6,23 @@ import hashlib
 import json
 import re
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path, PurePath
 
 from derivlint import __version__
-from derivlint.compiler.gxx import find_compiler, torch_includes
+from derivlint.compiler.gxx import CompilerError, Toolchain, find_compiler, find_toolchain
 from derivlint.emit.emission import FORMAT, MANUAL, Helpers, Mode
 from derivlint.emit.files import MANIFEST
 from derivlint.emit.template import load, yaml_name
 from derivlint.model import Model
 from derivlint.project.cache import cache_folder
 from derivlint.runtime import BuildError, ManifestError, build
-from derivlint.runtime.build import syntax_errors
+from derivlint.runtime.build import FIRST_INCLUDED, compile_sources, syntax_errors
 from derivlint.source import replace_file
 from derivlint.source.records import dataclass
 from derivlint.verify.functions import FormulaFunction
-from derivlint.verify.unit import can_be_called, source_of
+from derivlint.verify.headers import ATEN, FEW, few_headers
+from derivlint.verify.unit import REGISTRATION, can_be_called, source_of
 from derivlint.verify.wrappers import LIBRARY
 
 #: The compiler works on as many files at a time.
@@ -74,24 +75,33 @@ def compiled(
     left = [each for each in functions if each.described.number not in uncallable]
     refused: dict[int, str] = {}
     fresh = False
-    # every round but the last refuses some
+    toolchain = _toolchain(compiler)
+    # what the compiler refuses with few headers it may take with all: only then a formula is refused
+    few = ""
+    if helpers is None and len(left) <= FEW:
+        few = few_headers(source_of(model, left, few=True), toolchain.includes)
+    # every round but the last refuses some formulas, or that there are few headers
     while True:
-        sources = [source_of(model, part) for part in _parts(left)]
-        is_split = len(sources) > 1 or helpers is not None
-        folder = _folder(sources, helpers, compiler)
+        sources = [source_of(model, part, few=bool(few)) for part in _parts(left)]
+        files = {f"verify_{index}.cpp": source for index, source in enumerate(sources)}
+        files |= _beside(few, helpers)
+        folder = _folder(files, toolchain)
         messages = _known_refusals(folder)
-        if not messages:
-            _write(folder, sources, helpers, model)
+        if messages is None:
+            _write(folder, files, model)
             try:
-                built = build(folder, compiler=compiler, progress=progress)
+                common = compile_sources(_common(model, toolchain), compiler=compiler, progress=progress)
+                built = build(folder, compiler=compiler, in_haste=bool(few), objects=common, progress=progress)
                 return Compiled(built.library, tuple(left), refused, uncallable, fresh or bool(built.compiled))
             except (BuildError, ManifestError) as error:
-                messages = _refusals(_all_errors(error, folder, compiler, is_split=is_split), model, left)
-                if not messages:
-                    raise EngineError(str(error)) from error
+                if not few:
+                    messages = _refusals(_all_errors(error, folder, compiler, is_split=len(files) > 1), model, left)
+                    if not messages:
+                        raise EngineError(str(error)) from error
                 fresh = True
-                replace_file(folder / REFUSED, json.dumps(messages).encode())
-        refused |= messages
+                replace_file(folder / REFUSED, json.dumps(messages or {}).encode())
+        few = ""
+        refused |= messages or {}
         left = [each for each in left if each.described.number not in refused]
 
 
@@ -119,16 +129,22 @@ def _parts(functions: Sequence[FormulaFunction]) -> list[Sequence[FormulaFunctio
     return [functions[start::count] for start in range(count)]
 
 
-def _folder(sources: Sequence[str], helpers: Helpers | None, compiler: str | None) -> Path:
-    """Where the library is built, named by what it is made from."""
-    found = find_compiler(compiler)
-    if found is None:
+def _toolchain(compiler: str | None) -> Toolchain:
+    """The compiler and PyTorch's headers."""
+    if find_compiler(compiler) is None:
         raise EngineError(f'no compiler "{compiler or "g++"}" that runs; --no-compile needs none')
-    includes = torch_includes()
-    if not includes:
-        raise EngineError("no headers of PyTorch: torch is not installed")
-    status = (includes[0].parent / "lib" / "libtorch_cpu.so").stat()
-    parts = (__version__, *sources, repr(helpers), found.version, str(includes[0]), repr(status.st_mtime_ns))
+    try:
+        return find_toolchain(compiler)
+    except CompilerError as error:
+        raise EngineError(str(error)) from error
+
+
+def _folder(files: Mapping[str, str], toolchain: Toolchain) -> Path:
+    """Where the library is built, named by what it is made from."""
+    include = toolchain.includes[0]
+    status = (include.parent / "lib" / "libtorch_cpu.so").stat()
+    given = [part for item in sorted(files.items()) for part in item]
+    parts = (__version__, *given, toolchain.compiler.version, str(include), repr(status.st_mtime_ns))
     digest = hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]
     folder = (cache_folder() or Path(tempfile.gettempdir()) / "derivlint") / "verify" / digest
     try:
@@ -138,20 +154,33 @@ def _folder(sources: Sequence[str], helpers: Helpers | None, compiler: str | Non
     return folder
 
 
-def _known_refusals(folder: Path) -> dict[int, str]:
+def _common(model: Model, toolchain: Toolchain) -> Path:
+    """Where that is compiled which is the same for all formulas."""
+    files = {"loader.cpp": load("loader.cpp") + "\n", REGISTRATION.name: REGISTRATION.read_text(encoding="utf-8")}
+    folder = _folder(files, toolchain)
+    _write(folder, files, model)
+    return folder
+
+
+def _known_refusals(folder: Path) -> dict[int, str] | None:
+    """What the compiler refused in an earlier run; None where it is not known to refuse anything."""
     try:
         return {int(number): str(text) for number, text in json.loads((folder / REFUSED).read_bytes()).items()}
     except (OSError, ValueError, AttributeError):
-        return {}
+        return None
 
 
-def _write(folder: Path, sources: Sequence[str], helpers: Helpers | None, model: Model) -> None:
-    files = {f"verify_{index}.cpp": source for index, source in enumerate(sources)}
-    files |= {"loader.cpp": load("loader.cpp") + "\n"}
-    if helpers is not None:
-        files[f"{MANUAL}.cpp"] = helpers.source
-        if helpers.header is not None:
-            files[f"{MANUAL}.h"] = helpers.header
+def _beside(few: str, helpers: Helpers | None) -> dict[str, str]:
+    """The files beside those with formulas: headers that stand before PyTorch's own, and the user's helpers."""
+    if helpers is None:
+        return {f"{FIRST_INCLUDED}/{ATEN}": few} if few else {}
+    files = {f"{MANUAL}.cpp": helpers.source}
+    if helpers.header is not None:
+        files[f"{MANUAL}.h"] = helpers.header
+    return files
+
+
+def _write(folder: Path, files: Mapping[str, str], model: Model) -> None:
     manifest = {
         "format": FORMAT,
         "mode": Mode.EXTENSION.value,
@@ -160,8 +189,7 @@ def _write(folder: Path, sources: Sequence[str], helpers: Helpers | None, model:
         "files": sorted(files),
         "operators": {},
     }
-    files[MANIFEST] = json.dumps(manifest)
-    for name, text in files.items():
+    for name, text in {**files, MANIFEST: json.dumps(manifest)}.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         if not path.exists():

@@ -8,7 +8,8 @@ from derivlint.compiler.diagnostics import COMPILER_ERROR
 from derivlint.lint import Confidence, Diagnostic, Severity
 from derivlint.lint.wording import counted
 from derivlint.model import Model
-from derivlint.verify.functions import FormulaFunction
+from derivlint.verify.failures import OTHER_CONVENTION, WRONG_VJP
+from derivlint.verify.functions import BACKWARD, FormulaFunction
 from derivlint.verify.outcome import Outcome
 
 Place = tuple[str, str, str, str]
@@ -22,22 +23,20 @@ def places_and_diagnostics(model: Model, outcome: Outcome) -> list[tuple[Place, 
         function = next(each for each in outcome.collected.functions if each.described.number == number)
         said = f"the compiler refuses the code that is made of this: {message}"
         found.append(_found(model, function, COMPILER_ERROR, said, None, Severity.ERROR))
-    wrong = {id(functions[each["failure"]].line.body) for each in outcome.failures if each["rule"] == "wrong-vjp"}
+    wrong = {
+        id(functions[each["failure"]].line.body)
+        for each in outcome.failures
+        if each["rule"] in (WRONG_VJP, OTHER_CONVENTION)
+    }
     for failure in outcome.failures:
         function = functions[failure["failure"]]
         if function.line.auto is not None and id(function.line.body) in wrong:
             # an automatic forward formula is made of the backward formula, of which it is told already
             continue
-        found.append(
-            _found(
-                model,
-                function,
-                failure["rule"],
-                _message(failure, function.line.key_text),
-                _help(failure),
-                Severity.ERROR,
-            )
-        )
+        rule = failure["rule"]
+        severity = Severity.INFO if rule == OTHER_CONVENTION else Severity.ERROR
+        message = _message(failure, function)
+        found.append(_found(model, function, rule, message, _help(failure), severity))
     for death in outcome.deaths:
         of_operator = [each for each in functions.values() if each.described.operator == death["died"]]
         function = functions.get(death["function"], of_operator[0])
@@ -66,8 +65,9 @@ def _found(
     return (operator, line.key_text, rule, line.text or ""), diagnostic
 
 
-def _message(failure: dict[str, Any], key: str) -> str:
+def _message(failure: dict[str, Any], function: FormulaFunction) -> str:
     """The fact, with both numbers."""
+    key = function.line.key_text
     rule, what, said = failure["rule"], failure["what"], failure["said"]
     expected, given = _number(failure["expected"]), _number(failure["found"])
     if rule == "crash":
@@ -80,6 +80,12 @@ def _message(failure: dict[str, Any], key: str) -> str:
     if rule == "wrong-jvp":
         subject = f'the tangent of "{what}"' if what == key else f'the tangent with respect to "{what}"'
         return f"{subject} is {given} along a direction, by finite differences {expected}"
+    if rule == OTHER_CONVENTION:
+        kind = "gradient" if function.described.kind == BACKWARD else "tangent"
+        return (
+            f'the {kind} of "{what}" along a direction is {given}, in the installed PyTorch {expected}, '
+            "where finite differences cannot tell"
+        )
     if rule == "inconsistent-vjp-jvp":
         return f"the forward formula gives {given} where the backward formulas give {expected}"
     if rule == "wrong-second-derivative":

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from derivlint.verify import installed
 from derivlint.verify.checked_point import CheckedPoint, MisshapenError, Variable
 from derivlint.verify.differences import UnjudgedError, inner, size_of
 from derivlint.verify.failures import INCONSISTENT, WRONG_JVP, WRONG_SHAPE, WRONG_VJP, Failure
@@ -37,14 +38,18 @@ def _check_gradient(at: CheckedPoint, of: Described, variable: Variable, gradien
     try:
         expected = at.precision.derivative(lambda step: inner(at.cotangents, at.outputs([variable], step)))
     except UnjudgedError:
+        expected = None
+    is_right = expected is not None and at.precision.agrees(
+        expected, found, abs(inner(at.cotangents, at.called.outputs))
+    )
+    if expected is None or (not is_right and not at.is_differentiable([variable], range(len(at.cotangents)))):
         at.tally.unjudged += 1
+        problem = installed.gradient_problem(at, of, variable, gradient)
+        if problem is not None:
+            yield problem
         return
-    if at.precision.agrees(expected, found, abs(inner(at.cotangents, at.called.outputs))):
-        at.tally.count(of.number, expected, found)
-    elif not at.is_differentiable([variable], range(len(at.cotangents))):
-        at.tally.unjudged += 1
-    else:
-        at.tally.count(of.number, expected, found)
+    at.tally.count(of.number, expected, found)
+    if not is_right:
         yield Failure(of.number, WRONG_VJP, variable[0], expected, found)
 
 
@@ -82,12 +87,11 @@ def _wrong_tangent(at: CheckedPoint, of: Described, group: Sequence[Variable]) -
     try:
         expected = at.precision.derivative(along)
     except UnjudgedError:
+        expected = None
+    is_right = expected is not None and at.precision.agrees(expected, found, abs(along(0.0)))
+    if expected is None or (not is_right and not at.is_differentiable(group, positions)):
         at.tally.unjudged += 1
-        return None
-    is_right = at.precision.agrees(expected, found, abs(along(0.0)))
-    if not is_right and not at.is_differentiable(group, positions):
-        at.tally.unjudged += 1
-        return None
+        return installed.tangents_problem(at, of, found) if len(group) == len(at.variables) else None
     at.tally.count(of.number, expected, found)
     if is_right:
         return None

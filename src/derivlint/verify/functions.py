@@ -13,7 +13,7 @@ from typing import Any
 
 from derivlint.model import Model
 from derivlint.model.differentiable import Differentiability, is_tensor_list
-from derivlint.model.entry import Entry, KeyedFormula
+from derivlint.model.entry import Entry, KeyedFormula, Role
 from derivlint.model.evaluation import NOT_IMPLEMENTED, Evaluation, Mode, Origin, evaluations
 from derivlint.model.read import DEFAULT
 from derivlint.source.records import dataclass
@@ -151,13 +151,19 @@ def collect(model: Model, operators: Collection[str] | None = None) -> Collected
     for entry in model.entries:
         if entry.function is None or (operators is not None and entry.operator not in operators):
             continue
-        for evaluation, differentiability in _own(model, entry):
+        own = list(_own(model, entry))
+        for evaluation, differentiability in own:
             reason = _reason_against(evaluation, differentiability)
             if reason:
                 found.left_out.append((evaluation.line, reason))
                 continue
             described = _described(len(found.functions), model, evaluation, differentiability)
             found.functions.append(FormulaFunction(described, evaluation, differentiability, evaluation.line))
+        evaluated = {id(evaluation.line) for evaluation, _ in own}
+        for line in entry.lines:
+            if id(line) not in evaluated and line.role is not Role.NON_DIFFERENTIABLE:
+                other = "" if line.body.key == DEFAULT else f"it is of the dispatch key {line.body.key}"
+                found.left_out.append((line, other or "PyTorch makes no code of it; derivlint check tells why"))
     return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from derivlint.verify.failures import INCONSISTENT, MASK_IGNORED, WRONG_SECOND
+from derivlint.verify.failures import INCONSISTENT, MASK_IGNORED, OTHER_CONVENTION, WRONG_SECOND
 from derivlint.verify.functions import BACKWARD, FORWARD, Described
 from derivlint.verify.layouts import is_plain
 from derivlint.verify.numeric import tensors
@@ -49,7 +49,7 @@ def reproduction(described: Described, point: Point, rule: str, what: str) -> st
         rule: what is wrong.
         what: which argument or output it is about.
     """
-    if point.size > LARGEST or any(argument.is_write for argument in described.arguments):
+    if rule == OTHER_CONVENTION or point.size > LARGEST or any(argument.is_write for argument in described.arguments):
         return ""
     if not all(is_plain(tensor) for value in point.values for tensor in tensors(value) if tensor is not None):
         return ""

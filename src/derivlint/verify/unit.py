@@ -14,10 +14,14 @@ from derivlint.compiler.unit import is_confined
 from derivlint.model import Model
 from derivlint.model.evaluation import Mode
 from derivlint.verify.functions import BACKWARD, Described, FormulaFunction, own_outputs
+from derivlint.verify.headers import PER_OPERATOR
 from derivlint.verify.holders import holder
 from derivlint.verify.wrappers import LIBRARY, backward_function, forward_function
 
-HEAD = Path(__file__).parent / "data" / "formula_functions.cpp"
+_DATA = Path(__file__).parent / "data"
+HEAD = _DATA / "formula_functions.cpp"
+#: What makes operators of the functions, a source of its own: the same for all formulas.
+REGISTRATION = _DATA / "registration.cpp"
 
 
 def can_be_called(function: FormulaFunction) -> str:
@@ -31,18 +35,26 @@ def can_be_called(function: FormulaFunction) -> str:
     return ""
 
 
-def source_of(model: Model, functions: Sequence[FormulaFunction]) -> str:
-    """A C++ file with these functions; several files make one library."""
-    definitions, implementations = [], []
-    for each in functions:
-        name = each.described.name
-        definitions.append(f'  m.def("{_schema(each.described)}");')
-        place = f"torch::autograd::VariableType::{name}_boxed"
-        implementations.append(f'  m.impl("{name}", torch::CppFunction::makeFromBoxedFunction<&{place}>());')
-    parts = [HEAD.read_text(encoding="utf-8"), *(_function(model, each) for each in functions)]
-    parts += [f"TORCH_LIBRARY_FRAGMENT({LIBRARY}, m) {{", *definitions, "}"]
-    parts += [f"TORCH_LIBRARY_IMPL({LIBRARY}, CompositeImplicitAutograd, m) {{", *implementations, "}", ""]
+def source_of(model: Model, functions: Sequence[FormulaFunction], *, few: bool = False) -> str:
+    """A C++ file with these functions; several files make one library.
+
+    Args:
+        model: the model.
+        functions: the formulas.
+        few: whether PyTorch's headers are to include only the operators that they need themselves
+            (:func:`derivlint.verify.headers.few_headers`).
+    """
+    parts = [f"#define {PER_OPERATOR}"] if few else []
+    parts += [HEAD.read_text(encoding="utf-8"), *(_function(model, each) for each in functions)]
+    # the library is loaded for what its constants do while they are made
+    added = "".join(f"{LIBRARY}::{_addition(each.described)}\n" for each in functions)
+    parts.append(f"static const bool dv_added = [] {{\n{added}return true;\n}}();\n")
     return "\n".join(parts)
+
+
+def _addition(described: Described) -> str:
+    name = described.name
+    return f'add_operator("{_schema(described)}", "{name}", &torch::autograd::VariableType::{name}_boxed);'
 
 
 def _function(model: Model, function: FormulaFunction) -> str:

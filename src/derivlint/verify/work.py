@@ -8,7 +8,7 @@ from typing import Any
 
 from derivlint.source.records import dataclass
 from derivlint.verify.checks import Checker
-from derivlint.verify.failures import CRASH, Failure
+from derivlint.verify.failures import CRASH, OTHER_CONVENTION, Failure
 from derivlint.verify.functions import Described
 from derivlint.verify.inputs import points_for
 from derivlint.verify.layouts import is_plain
@@ -104,7 +104,11 @@ def check_operator(functions: Sequence[Described], work: Work, say: Say) -> None
         unjudged += checker.tally.unjudged
         judged |= checker.tally.functions
         nonzero |= checker.tally.nonzero
-    for each in found.values():
+    wrong = {number for number, rule in found if rule != OTHER_CONVENTION}
+    for (number, rule), each in found.items():
+        if rule == OTHER_CONVENTION and number in wrong:
+            # of what is wrong elsewhere this tells nothing more
+            continue
         say(_message(functions, each, points))
     say(
         {

@@ -170,10 +170,9 @@ def _boxed(function: FormulaFunction, lines: list[str], call: str) -> str:
     body = "\n".join((*taken, *lines))
     return (
         "namespace torch::autograd::VariableType {\n"
-        f"static void {described.name}_boxed(const c10::OperatorHandle&, c10::DispatchKeySet, torch::jit::Stack* stack)"
-        " {\n"
-        f"std::vector<c10::IValue> dv_args(stack->end() - {count}, stack->end());\n"
-        f"torch::jit::drop(*stack, {count});\n"
+        f"static void {described.name}_boxed(std::vector<c10::IValue>& stack) {{\n"
+        f"std::vector<c10::IValue> dv_args(stack.end() - {count}, stack.end());\n"
+        f"stack.erase(stack.end() - {count}, stack.end());\n"
         f"{_FOUND} dv_found;\n{body}\n{call}\n"
-        "torch::jit::push(*stack, std::move(dv_found));\n} }\n"
+        "stack.emplace_back(std::move(dv_found));\n} }\n"
     )

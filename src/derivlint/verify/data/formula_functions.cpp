@@ -1,14 +1,16 @@
 #include <ATen/ATen.h>
+#include <torch/csrc/autograd/FunctionsManual.h>
+#ifndef AT_PER_OPERATOR_HEADERS
 #include <ATen/NestedTensorImpl.h>
 #include <ATen/SparseCsrTensorUtils.h>
-#include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/native/nested/NestedTensorUtils.h>
-#include <torch/csrc/autograd/FunctionsManual.h>
 #include <torch/csrc/autograd/VariableTypeUtils.h>
 #include <torch/csrc/autograd/generated/VariableType.h>
-#include <torch/library.h>
+#endif
 
 namespace derivlint_verify {
+void add_operator(const char* schema, const char* name, void (*call)(std::vector<c10::IValue>& stack));
+
 using at::Tensor;
 using Tensors = std::vector<Tensor>;
 

@@ -1,0 +1,57 @@
+"""A stand-in for ``ATen/ATen.h`` that has only the operators that formulas name.
+
+PyTorch's header declares some thousand operators, which the compiler reads for as long as all the rest. With
+``AT_PER_OPERATOR_HEADERS`` defined, PyTorch's other headers include single operators and not ``ATen/Functions.h``; they
+include ``ATen/ATen.h``, but need nothing of it that the stand-in leaves out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from derivlint.formula import tokens
+
+#: The macro that makes PyTorch's headers include single operators.
+PER_OPERATOR = "AT_PER_OPERATOR_HEADERS"
+#: Where the compiler finds the stand-in, in a folder that it searches before PyTorch's.
+ATEN = "ATen/ATen.h"
+#: More formulas name so many operators that little is gained.
+FEW = 120
+#: What PyTorch's header includes besides operators; a release may lack one.
+_BESIDES = (
+    "ATen/Context.h",
+    "ATen/DimVector.h",
+    "ATen/Dispatch.h",
+    "ATen/ScalarOps.h",
+    "ATen/Tensor.h",
+    "ATen/TensorGeometry.h",
+    "ATen/TensorIndexing.h",
+    "ATen/TensorOperators.h",
+    "ATen/core/Reduction.h",
+    "ATen/core/ivalue.h",
+    "ATen/core/jit_type.h",
+)
+#: How functions of an operator end their names; all of them are in its header.
+_ENDINGS = ("", "_symint", "_out", "_outf", "_")
+#: Words that formulas or what is around them use of headers that only some need.
+_OTHERS = {
+    "to_args_sizes": "torch/csrc/autograd/VariableTypeUtils.h",
+    "to_args_sizes_symint": "torch/csrc/autograd/VariableTypeUtils.h",
+    "to_args_scalartypes": "torch/csrc/autograd/VariableTypeUtils.h",
+    "sparse_csr": "ATen/SparseCsrTensorUtils.h",
+    "get_nested_tensor_impl": "ATen/native/nested/NestedTensorUtils.h",
+}
+
+
+def few_headers(source: str, includes: Iterable[Path]) -> str:
+    """The text of the stand-in for a C++ file; empty where PyTorch ships no headers of single operators."""
+    operators = next((path / "ATen" / "ops" for path in includes if (path / "ATen" / "ops").is_dir()), None)
+    if operators is None:
+        return ""
+    words = {token.text for token in tokens(source) if token.type == "IDENT"}
+    names = {word.removesuffix(ending) for word in words for ending in _ENDINGS if word.endswith(ending)}
+    named = [f"ATen/ops/{name}.h" for name in sorted(names) if (operators / f"{name}.h").is_file()]
+    named += sorted({header for word, header in _OTHERS.items() if word in words})
+    besides = (f"#if __has_include(<{name}>)\n#include <{name}>\n#endif" for name in _BESIDES)
+    return "\n".join(("#pragma once", *besides, *(f"#include <{name}>" for name in named), ""))

@@ -1,0 +1,96 @@
+"""What the installed PyTorch makes of derivatives where differences cannot tell them, as at a kink.
+
+Which of the possible numbers a formula gives there is a matter of agreement: another one is no error, but nothing else
+tells who edits a formula that the agreement is another now.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from derivlint.verify.checked_point import CheckedPoint, Variable
+from derivlint.verify.differences import inner, size_of
+from derivlint.verify.failures import OTHER_CONVENTION, Failure
+from derivlint.verify.functions import Described
+from derivlint.verify.numeric import Called
+
+
+def gradient_problem(at: CheckedPoint, of: Described, variable: Variable, gradient: Any) -> Failure | None:
+    """What is to be said of a gradient where differences cannot tell it."""
+    found = inner([gradient], [at.directions[variable]])
+    if variable not in at.installed_gradients:
+        at.installed_gradients[variable] = _gradient(at, of, variable)
+    known = at.installed_gradients[variable]
+    if known is None:
+        return None
+    scale = size_of([gradient]) * size_of([at.directions[variable]])
+    return _compared(at, of, variable[0], inner([known], [at.directions[variable]]), found, scale)
+
+
+def tangents_problem(at: CheckedPoint, of: Described, found: float) -> Failure | None:
+    """What is to be said of the tangents for all inputs at once, multiplied by the cotangents."""
+    tangents = _tangents(at)
+    if tangents is None:
+        return None
+    known = at.projected(of, [tangents[position] for position in at.positions(of)])
+    return _compared(at, of, of.key, known, found, size_of(tangents) * size_of(at.cotangents))
+
+
+def _compared(at: CheckedPoint, of: Described, what: str, known: float, found: float, scale: float) -> Failure | None:
+    if math.isfinite(known) and math.isfinite(found):
+        agrees = at.precision.same(known, found, scale)
+    else:
+        agrees = math.isfinite(known) == math.isfinite(found)
+    return None if agrees else Failure(of.number, OTHER_CONVENTION, what, known, found)
+
+
+def _gradient(at: CheckedPoint, of: Described, variable: Variable) -> Any:
+    """The gradient that the installed PyTorch gives; None where it gives none."""
+    import torch
+
+    leaves = at.leaves(of.with_gradients)
+    try:
+        with torch.enable_grad():
+            called = at.subject.call(at.subject.with_tensors(leaves))
+        if not _is_same(at, called):
+            return None
+        pairs = [
+            (item, cotangent)
+            for item, cotangent in zip(called.outputs, at.cotangents, strict=True)
+            if cotangent is not None and item.requires_grad
+        ]
+        outputs, cotangents = zip(*pairs, strict=True) if pairs else ((), ())
+        (gradient,) = torch.autograd.grad(outputs, [leaves[variable]], cotangents, allow_unused=True)
+    except (RuntimeError, NotImplementedError):
+        # not every operator has a derivative there, and not every one takes what its formula takes
+        return None
+    return torch.zeros_like(leaves[variable]) if gradient is None else gradient
+
+
+def _tangents(at: CheckedPoint) -> list[Any] | None:
+    """The tangents of all outputs for the directions of the point; None where the installed PyTorch gives none."""
+    import torch
+    from torch.autograd import forward_ad
+
+    make_dual: Any = forward_ad.make_dual
+    unpack_dual: Any = forward_ad.unpack_dual
+    try:
+        with torch.enable_grad(), forward_ad.dual_level():
+            duals = {each: make_dual(at.subject.tensor(each).detach(), at.directions[each]) for each in at.variables}
+            called = at.subject.call(at.subject.with_tensors(duals))
+            if not _is_same(at, called):
+                return None
+            return [None if item is None else unpack_dual(item).tangent for item in called.outputs]
+    except (RuntimeError, NotImplementedError):
+        return None
+
+
+def _is_same(at: CheckedPoint, called: Called) -> bool:
+    """Whether the outputs are those at the point: of random numbers and uninitialized memory there may be others."""
+    import torch
+
+    return all(
+        one is None or (at.is_plain and torch.equal(one.detach(), other.detach()))
+        for one, other in zip(called.outputs, at.called.outputs, strict=True)
+    )
