@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-
 import pytest
 
-from derivlint.lint import Confidence, Rule, Severity, run_rules
-from derivlint.model import Model, build_model
-from derivlint.rules import load_rules
-from derivlint.source import SourceFile
-from derivlint.verify.functions import collect
+from derivlint.model import Model
 from derivlint.verify.runner import QUICK
-from tests.verify.campaign import Campaign, campaign
+from tests.verify.campaign import Campaign
 from tests.verify.conftest import NEEDS_COMPILER
-from tests.verify.mutants import Mutant, entry_text, mutants
+from tests.verify.gate import by_numbers, by_rules, report, rules_of_meaning
 
 pytestmark = [pytest.mark.full, NEEDS_COMPILER]
 
@@ -25,36 +19,13 @@ COUNT = 200
 @pytest.fixture(scope="module")
 def numeric(model: Model) -> Campaign:
     """What numbers say of some changed formulas."""
-    functions = collect(model).functions
-    return campaign(model, functions, mutants(model, functions, SEED, COUNT), QUICK)
+    return by_numbers(model, SEED, COUNT, QUICK)
 
 
 @pytest.fixture(scope="module")
 def static(model: Model, numeric: Campaign) -> list[set[str]]:
-    """What rules of meaning say of each of them that they do not say of the formula as it was."""
-    rules = rules_of_meaning()
-    return [
-        told(model, mutant, mutant.after, rules) - told(model, mutant, mutant.before, rules) for mutant in numeric.tried
-    ]
-
-
-def rules_of_meaning() -> tuple[Rule, ...]:
-    """The rules that reckon with what formulas compute: those whose modules use what is known of their meaning."""
-    return tuple(
-        rule
-        for rule in load_rules()
-        if any(
-            getattr(used, "__module__", "").startswith("derivlint.meaning")
-            for used in vars(sys.modules[rule.check.__module__]).values()
-        )
-    )
-
-
-def told(model: Model, mutant: Mutant, formula: str, rules: tuple[Rule, ...]) -> set[str]:
-    """The rules whose errors and warnings a user sees for the entry with a formula."""
-    entry = SourceFile("derivatives.yaml", entry_text(model, mutant.original.line, formula))
-    found = run_rules(build_model(entry, model.natives), rules).diagnostics
-    return {item.rule for item in found if item.severity is not Severity.INFO and item.confidence is Confidence.HIGH}
+    """What rules of meaning say of each of them."""
+    return by_rules(model, numeric.tried, rules_of_meaning())
 
 
 def test_rules_of_meaning_are_told_from_others() -> None:
@@ -77,3 +48,14 @@ def test_numbers_find_what_rules_cannot(numeric: Campaign, static: list[set[str]
     assert len(seen) >= 0.48 * len(numeric.found)
     missed = [numeric.tried[index].after for index in sorted(numeric.changing - numeric.found) if static[index]]
     assert missed == []
+
+
+def test_the_report_counts_every_changed_formula(numeric: Campaign, static: list[set[str]]) -> None:
+    """Those that one side alone speaks of are shown, with the formula before and after."""
+    text = report(numeric, static)
+    both = sum(1 for index in numeric.found if static[index])
+    assert text.startswith(f"{len(numeric.tried)} changed formulas, {len(numeric.changing)} of other values\n")
+    assert f"numbers find {len(numeric.found)}, rules {sum(map(bool, static))}, both {both}\n" in text
+    alone = next(index for index in sorted(numeric.found) if not static[index])
+    mutant = numeric.tried[alone]
+    assert f"    - {mutant.before}\n    + {mutant.after}\n" in text + "\n"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib import metadata
+
 import pytest
 
 from derivlint.model import Model
@@ -29,7 +31,7 @@ def test_mutants_are_the_same_for_a_seed_and_differ_from_the_formula(model: Mode
 def test_most_mutants_are_found(model: Model, seed: int) -> None:
     """Of those that compile 90%, of those that change a value 96%; ratchet."""
     functions = collect(model).functions
-    result = campaign(model, functions, mutants(model, functions, seed, 420), ORDINARY)
+    result = campaign(model, functions, mutants(model, functions, seed, 740), ORDINARY)
     of_all, of_changing = result.rates()
     assert len(result.tried) >= 250
     assert of_all >= 0.9
@@ -40,7 +42,7 @@ def test_most_mutants_are_found(model: Model, seed: int) -> None:
 @NEEDS_COMPILER
 def test_most_entries_can_be_checked_and_nothing_unexpected_is_found(model: Model) -> None:
     """Of the entries with a formula that can be executed, 500 are compared with differences; ratchet."""
-    path = shipped_deviations(model.natives.version)
+    path = shipped_deviations(metadata.version("torch").partition("+")[0])
     assert path is not None
     for seed in (0, 1):
         outcome = verify(model, None, Options(QUICK, ("float64",), seed=seed))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path, PurePath
 
 from derivlint import __version__
-from derivlint.compiler.gxx import CompilerError, Toolchain, find_compiler, find_toolchain
+from derivlint.compiler.gxx import CompilerError, Toolchain, find_toolchain
 from derivlint.emit.emission import FORMAT, MANUAL, Helpers, Mode
 from derivlint.emit.files import MANIFEST
 from derivlint.emit.template import load, yaml_name
@@ -131,20 +131,19 @@ def _parts(functions: Sequence[FormulaFunction]) -> list[Sequence[FormulaFunctio
 
 def _toolchain(compiler: str | None) -> Toolchain:
     """The compiler and PyTorch's headers."""
-    if find_compiler(compiler) is None:
-        raise EngineError(f'no compiler "{compiler or "g++"}" that runs; --no-compile needs none')
     try:
         return find_toolchain(compiler)
     except CompilerError as error:
-        raise EngineError(str(error)) from error
+        raise EngineError(f"{error}; --no-compile needs none") from error
 
 
 def _folder(files: Mapping[str, str], toolchain: Toolchain) -> Path:
     """Where the library is built, named by what it is made from."""
-    include = toolchain.includes[0]
-    status = (include.parent / "lib" / "libtorch_cpu.so").stat()
+    torch_cpu = toolchain.includes[0].parent / "lib" / "libtorch_cpu.so"
+    if not torch_cpu.is_file():
+        raise EngineError(f'no "{torch_cpu}": torch has no library to link with')
     given = [part for item in sorted(files.items()) for part in item]
-    parts = (__version__, *given, toolchain.compiler.version, str(include), repr(status.st_mtime_ns))
+    parts = (__version__, *given, toolchain.compiler.version, str(torch_cpu), repr(torch_cpu.stat().st_mtime_ns))
     digest = hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]
     folder = (cache_folder() or Path(tempfile.gettempdir()) / "derivlint") / "verify" / digest
     try:

@@ -26,6 +26,9 @@ from derivlint.verify.recordings import folder, recorded
 TIMEOUT = 90.0
 #: For as many operators the process that checks prepares its children.
 MANY = 40
+#: For so few operators as change at a time, each input is checked along several random directions.
+FEW = 10
+DIRECTIONS = 3
 
 Progress = Callable[[str], None]
 
@@ -38,7 +41,7 @@ class Effort:
         points: recorded inputs of each type of numbers.
         hardened: of how many of them harder inputs are made.
         variants: how many harder inputs of each.
-        directions: random directions at each.
+        directions: random directions at each, where there are not so few operators that there is time for several.
         second: whether second derivatives are checked.
     """
 
@@ -104,9 +107,12 @@ def verify(
         engine = _engine(model, outcome, options, progress)
         samples = recording.result()
         if outcome.functions:
+            effort = asdict(options.effort)
+            if count <= FEW:
+                effort["directions"] = max(DIRECTIONS, options.effort.directions)
             task = {
                 **engine,
-                **asdict(options.effort),
+                **effort,
                 "samples": {dtype: str(path) for dtype, path in samples.items()},
                 "functions": [each.described.to_json() for each in outcome.functions],
                 "seed": options.seed,
