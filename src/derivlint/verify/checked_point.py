@@ -101,11 +101,18 @@ class CheckedPoint:
         return {each: moved(self.subject.tensor(each), chosen[each], step) for each in variables}
 
     def outputs(self, variables: Sequence[Variable], step: float, directions: Moved | None = None) -> list[Any]:
-        """What the operator gives with these tensors a step along their directions, or along others."""
+        """What the operator gives with these tensors a step along their directions, or along others.
+
+        Raises:
+            UnjudgedError: it refuses them.
+        """
         import torch
 
-        with torch.no_grad():
-            return self.subject.call(self.subject.with_tensors(self.moved(variables, step, directions))).outputs
+        try:
+            with torch.no_grad():
+                return self.subject.call(self.subject.with_tensors(self.moved(variables, step, directions))).outputs
+        except (RuntimeError, IndexError, ValueError, TypeError) as error:
+            raise UnjudgedError from error
 
     def is_differentiable(self, variables: Sequence[Variable], positions: Sequence[int]) -> bool:
         """Whether the derivatives of outputs along two directions add up to that along their sum.

@@ -9,6 +9,7 @@ from derivlint.verify.checked_point import CheckedPoint, MisshapenError, Variabl
 from derivlint.verify.differences import size_of
 from derivlint.verify.failures import MASK_IGNORED, WRONG_UNDEFINED, WRONG_VJP, Failure, first_line
 from derivlint.verify.functions import Described
+from derivlint.verify.layouts import dense
 
 #: What counts as nothing in a gradient that should be absent.
 _ZERO = 1e-9
@@ -88,9 +89,10 @@ def _same(at: CheckedPoint, variable: Variable, one: Any, other: Any) -> bool:
         return False
     if one is None or other is None:
         present = one if one is not None else other
-        return present is None or not present.numel() or not bool(present.detach().abs().max() > _ZERO)
-    close = (one.detach() - other.detach()).abs() <= at.precision.identity * (1 + one.detach().abs())
-    return bool((close | ~one.detach().isfinite()).all())
+        return present is None or not present.numel() or not bool(dense(present.detach()).abs().max() > _ZERO)
+    left, right = dense(one.detach()), dense(other.detach())
+    close = (left - right).abs() <= at.precision.identity * (1 + left.abs())
+    return bool((close | ~left.isfinite()).all())
 
 
 def _other_strides(tensor: Any) -> Any:

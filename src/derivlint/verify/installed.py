@@ -1,7 +1,8 @@
-"""What the installed PyTorch makes of derivatives where differences cannot tell them, as at a kink.
+"""What the installed PyTorch makes of derivatives where nothing else tells what is right.
 
-Which of the possible numbers a formula gives there is a matter of agreement: another one is no error, but nothing else
-tells who edits a formula that the agreement is another now.
+Where differences cannot tell, as at a kink, it is a matter of agreement which of the possible numbers a formula gives:
+another one is no error, but nothing else tells who edits a formula that the agreement is another now. And where a
+formula raises an error, at an input that nobody had in mind, it is one only if the formula before did not.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from typing import Any
 from derivlint.verify.checked_point import CheckedPoint, Variable
 from derivlint.verify.differences import inner, size_of
 from derivlint.verify.failures import OTHER_CONVENTION, Failure
-from derivlint.verify.functions import Described
+from derivlint.verify.functions import FORWARD, Described
+from derivlint.verify.layouts import numbers
 from derivlint.verify.numeric import Called
 
 
@@ -35,6 +37,13 @@ def tangents_problem(at: CheckedPoint, of: Described, found: float) -> Failure |
         return None
     known = at.projected(of, [tangents[position] for position in at.positions(of)])
     return _compared(at, of, of.key, known, found, size_of(tangents) * size_of(at.cotangents))
+
+
+def is_differentiated(at: CheckedPoint, of: Described) -> bool:
+    """Whether the installed PyTorch has a derivative of the kind of a formula at the point."""
+    if of.kind == FORWARD:
+        return _tangents(at) is not None
+    return any(_gradient(at, of, each) is not None for each in at.subject.variables(of.targets))
 
 
 def _compared(at: CheckedPoint, of: Described, what: str, known: float, found: float, scale: float) -> Failure | None:
@@ -62,7 +71,7 @@ def _gradient(at: CheckedPoint, of: Described, variable: Variable) -> Any:
         ]
         outputs, cotangents = zip(*pairs, strict=True) if pairs else ((), ())
         (gradient,) = torch.autograd.grad(outputs, [leaves[variable]], cotangents, allow_unused=True)
-    except (RuntimeError, NotImplementedError):
+    except (RuntimeError, IndexError, ValueError, TypeError):
         # not every operator has a derivative there, and not every one takes what its formula takes
         return None
     return torch.zeros_like(leaves[variable]) if gradient is None else gradient
@@ -82,7 +91,7 @@ def _tangents(at: CheckedPoint) -> list[Any] | None:
             if not _is_same(at, called):
                 return None
             return [None if item is None else unpack_dual(item).tangent for item in called.outputs]
-    except (RuntimeError, NotImplementedError):
+    except (RuntimeError, IndexError, ValueError, TypeError):
         return None
 
 
@@ -90,7 +99,10 @@ def _is_same(at: CheckedPoint, called: Called) -> bool:
     """Whether the outputs are those at the point: of random numbers and uninitialized memory there may be others."""
     import torch
 
+    pairs = zip(called.outputs, at.called.outputs, strict=True)
     return all(
-        one is None or (at.is_plain and torch.equal(one.detach(), other.detach()))
-        for one, other in zip(called.outputs, at.called.outputs, strict=True)
+        torch.equal(left, right)
+        for one, other in pairs
+        if one is not None
+        for left, right in zip(numbers(one.detach()), numbers(other.detach()), strict=True)
     )

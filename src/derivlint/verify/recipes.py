@@ -1,4 +1,4 @@
-"""Inputs for operators that none of PyTorch's samples reaches, or only with inputs that are too large.
+"""Inputs for operators that none of PyTorch's samples reaches, or only with inputs that are too large or too plain.
 
 A recipe gives the arguments that have no default. Those with tensors that are not dense, and those of operators that
 take single precision only, are in modules of their own.
@@ -59,6 +59,14 @@ def _masked_softmax(r: Random) -> dict[str, Any]:
     return {"self": r(2, 3), "mask": mask, "dim": 1, "mask_type": 2}
 
 
+def _not_finite(r: Random) -> dict[str, Any]:
+    """Where the operator does anything at all, it is constant."""
+    import torch
+
+    others = torch.tensor([math.inf, -math.inf, math.nan], dtype=torch.float64)
+    return {"self": torch.cat([r(2), others]), "nan": 0.5, "posinf": 2.0, "neginf": -2.0}
+
+
 def _packed(r: Random) -> dict[str, Any]:
     import torch
 
@@ -102,6 +110,7 @@ RECIPES: dict[str, Recipe] = {
     "conv_tbc": lambda r: {"self": r(4, 2, 3), "weight": r(2, 3, 2), "bias": r(2), "pad": 0},
     "_ctc_loss": _ctc,
     "_ctc_loss.Tensor": _ctc_tensor,
+    "nan_to_num": _not_finite,
     "native_dropout": lambda r: {"input": r(4), "p": 0.4, "train": True},
     "random_.from": lambda r: {"self": r(3), "from": 0, "to": 5},
     "random_.to": lambda r: {"self": r(3), "to": 5},

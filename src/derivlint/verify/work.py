@@ -8,15 +8,12 @@ from typing import Any
 
 from derivlint.source.records import dataclass
 from derivlint.verify.checks import Checker
-from derivlint.verify.failures import CRASH, OTHER_CONVENTION, Failure
+from derivlint.verify.failures import OTHER_CONVENTION, Failure
 from derivlint.verify.functions import Described
 from derivlint.verify.inputs import points_for
 from derivlint.verify.layouts import is_plain
 from derivlint.verify.points import Point, overload_of
 from derivlint.verify.reproduction import reproduction
-
-#: Points that the operator was made for: what formulas refuse elsewhere may be no input of theirs.
-_MEANT = ("sample", "recipe")
 
 Say = Callable[[dict[str, Any]], None]
 
@@ -94,8 +91,7 @@ def check_operator(functions: Sequence[Described], work: Work, say: Say) -> None
         for number, point in enumerate(made):
             say({"at": first.number})
             for failure in checker.check(point, number):
-                if failure.rule != CRASH or point.label in _MEANT:
-                    _keep(found, failure, point, (dtype, number))
+                _keep(found, failure, point, (dtype, number))
             if checker.invalid:
                 reason = checker.invalid.splitlines()[0][:200]
             else:
