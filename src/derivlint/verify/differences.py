@@ -27,6 +27,7 @@ class Precision:
         sides: how far apart one-sided differences may be at a place to judge.
         steps: how far apart the differences of both steps may be.
         identity: how far apart numbers may be that are the same but for rounding, as a part of what is summed up.
+        short: whether there are digits enough for shorter steps.
         second: whether derivatives of formulas can be compared.
     """
 
@@ -37,6 +38,7 @@ class Precision:
     sides: float
     steps: float
     identity: float
+    short: bool
     second: bool
 
     def agrees(self, expected: float, found: float, scale: float) -> bool:
@@ -60,9 +62,30 @@ class Precision:
         """
         return abs(one - other) <= self.identity * (1 + scale + max(abs(one), abs(other)))
 
-    def shorter(self) -> Precision:
-        """The same with a twentieth of the steps: their error is less where a higher derivative has a kink."""
-        return replace(self, step=self.step / 20, long_step=self.long_step / 20)
+    def compared(self, function: Callable[[float], float], found: float, scale: float) -> tuple[float, bool]:
+        """The derivative at zero of a function of a number, and whether a number is the same as it.
+
+        Where it is not, steps of a twentieth are asked: their error is less where a higher derivative has a kink.
+
+        Args:
+            function: the function.
+            found: the derivative by a formula.
+            scale: the size of what is subtracted.
+
+        Raises:
+            UnjudgedError: the function is not smooth there, or not finite.
+        """
+        expected = self.derivative(function)
+        if self.agrees(expected, found, scale):
+            return expected, True
+        if self.short:
+            shorter = replace(self, step=self.step / 20, long_step=self.long_step / 20)
+            try:
+                expected = shorter.derivative(function)
+            except UnjudgedError:
+                # rounding leaves nothing of such steps
+                return expected, False
+        return expected, self.agrees(expected, found, scale)
 
     def derivative(self, function: Callable[[float], float]) -> float:
         """The derivative at zero of a function of a number, by central differences.
@@ -83,10 +106,10 @@ class Precision:
         return further
 
 
-DOUBLE = Precision(1e-6, 2e-5, 3e-5, 1e-7, 5e-5, 2e-5, 1e-6, second=True)
+DOUBLE = Precision(1e-6, 2e-5, 3e-5, 1e-7, 5e-5, 2e-5, 1e-6, short=True, second=True)
 #: Rounding leaves single precision about three digits of a difference, and none of a second one. Steps are so long that
 #: a kink may lie between them: then they must not differ by more than what counts as the same.
-SINGLE = Precision(3e-2, 6e-2, 5e-3, 5e-3, 2e-2, 5e-3, 5e-3, second=False)
+SINGLE = Precision(3e-2, 6e-2, 5e-3, 5e-3, 2e-2, 5e-3, 5e-3, short=False, second=False)
 
 
 def inner(left: Sequence[Any], right: Sequence[Any]) -> float:

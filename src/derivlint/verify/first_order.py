@@ -35,13 +35,15 @@ def check_gradients(at: CheckedPoint, of: Described, gradients: Sequence[Any]) -
 
 def _check_gradient(at: CheckedPoint, of: Described, variable: Variable, gradient: Any) -> Iterator[Failure]:
     found = inner([gradient], [at.directions[variable]])
+    expected: float | None
     try:
-        expected = at.precision.derivative(lambda step: inner(at.cotangents, at.outputs([variable], step)))
+        expected, is_right = at.precision.compared(
+            lambda step: inner(at.cotangents, at.outputs([variable], step)),
+            found,
+            abs(inner(at.cotangents, at.called.outputs)),
+        )
     except UnjudgedError:
-        expected = None
-    is_right = expected is not None and at.precision.agrees(
-        expected, found, abs(inner(at.cotangents, at.called.outputs))
-    )
+        expected, is_right = None, False
     if expected is None or (not is_right and not at.is_differentiable([variable], range(len(at.cotangents)))):
         at.tally.unjudged += 1
         problem = installed.gradient_problem(at, of, variable, gradient)
@@ -84,11 +86,11 @@ def _wrong_tangent(at: CheckedPoint, of: Described, group: Sequence[Variable]) -
         return inner(chosen, [outputs[position] for position in positions])
 
     found = at.projected(of, tangents)
+    expected: float | None
     try:
-        expected = at.precision.derivative(along)
+        expected, is_right = at.precision.compared(along, found, abs(along(0.0)))
     except UnjudgedError:
-        expected = None
-    is_right = expected is not None and at.precision.agrees(expected, found, abs(along(0.0)))
+        expected, is_right = None, False
     if expected is None or (not is_right and not at.is_differentiable(group, positions)):
         at.tally.unjudged += 1
         return installed.tangents_problem(at, of, found) if len(group) == len(at.variables) else None

@@ -104,13 +104,11 @@ def _judged(
         at.tally.unjudged += 1
         return
     try:
-        expected = at.precision.derivative(along)
-        if not at.precision.agrees(expected, found, abs(total)):
-            expected = at.precision.shorter().derivative(along)
+        expected, is_right = at.precision.compared(along, found, abs(total))
     except RuntimeError:
         # a step away the operator or what a formula calls may refuse its input
         at.tally.unjudged += 1
         return
     at.tally.compared += 1
-    if not at.precision.agrees(expected, found, abs(total)):
+    if not is_right:
         yield Failure(of.number, WRONG_SECOND, of.key, expected, found)
