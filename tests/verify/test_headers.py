@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from derivlint.compiler.gxx import torch_includes
 from derivlint.model import Model, build_model
 from derivlint.source import SourceFile
-from derivlint.verify.engine import compiled
+from derivlint.verify.engine import _forget_old, compiled
 from derivlint.verify.functions import collect
 from derivlint.verify.headers import few_headers
 from derivlint.verify.unit import source_of
@@ -69,3 +70,15 @@ def test_a_formula_that_needs_another_header_is_compiled_with_all(
     said.clear()
     again = compiled(model, functions, progress=said.append)
     assert (again.library, again.fresh, said) == (first.library, False, [])
+
+
+def test_libraries_that_were_not_used_for_longest_are_deleted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every edit makes a library: only the last ones are kept, and files that are none of them stay."""
+    monkeypatch.setattr("derivlint.verify.engine.KEPT", 3)
+    for number in range(5):
+        (tmp_path / f"old{number}").mkdir()
+        (tmp_path / f"old{number}" / "library.so").touch()
+        os.utime(tmp_path / f"old{number}", (number, number))
+    (tmp_path / "samples.bin").touch()
+    _forget_old(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {"old2", "old3", "old4", "samples.bin"}

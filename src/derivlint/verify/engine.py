@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
+import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path, PurePath
@@ -30,6 +32,8 @@ FILES = 2
 #: Headers take the compiler as long as this many functions; fewer are not worth a file of their own.
 WORTH_A_FILE = 300
 REFUSED = "refused.json"
+#: So many libraries are kept, those that were used last.
+KEPT = 24
 
 _MESSAGE = re.compile(r"^([^:\n]+):(\d+):(?:\d+:)? +(?:fatal )?error: (.*)$", re.MULTILINE)
 _NAME = re.compile(r"formula_(\d+)")
@@ -87,11 +91,12 @@ def compiled(
         files |= _beside(few, helpers)
         folder = _folder(files, toolchain)
         messages = _known_refusals(folder)
-        if messages is None:
+        if messages is None or not (messages or few):
             _write(folder, files, model)
             try:
                 common = compile_sources(_common(model, toolchain), compiler=compiler, progress=progress)
                 built = build(folder, compiler=compiler, in_haste=bool(few), objects=common, progress=progress)
+                _forget_old(folder.parent)
                 return Compiled(built.library, tuple(left), refused, uncallable, fresh or bool(built.compiled))
             except (BuildError, ManifestError) as error:
                 if not few:
@@ -148,9 +153,21 @@ def _folder(files: Mapping[str, str], toolchain: Toolchain) -> Path:
     folder = (cache_folder() or Path(tempfile.gettempdir()) / "derivlint") / "verify" / digest
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        os.utime(folder)
     except OSError as error:
         raise EngineError(f'cannot build in "{folder}": {error.strerror}') from error
     return folder
+
+
+def _forget_old(place: Path) -> None:
+    """Delete the libraries that were not used for longest: every edit of a formula makes another one."""
+    try:
+        folders = sorted((each for each in place.iterdir() if each.is_dir()), key=lambda each: each.stat().st_mtime)
+    except OSError:
+        # another process deletes, too
+        return
+    for each in folders[:-KEPT]:
+        shutil.rmtree(each, ignore_errors=True)
 
 
 def _common(model: Model, toolchain: Toolchain) -> Path:
