@@ -69,7 +69,9 @@ def _gradient(at: CheckedPoint, of: Described, variable: Variable) -> Any:
             for item, cotangent in zip(called.outputs, at.cotangents, strict=True)
             if cotangent is not None and item.requires_grad
         ]
-        outputs, cotangents = zip(*pairs, strict=True) if pairs else ((), ())
+        if not pairs:
+            return None
+        outputs, cotangents = zip(*pairs, strict=True)
         (gradient,) = torch.autograd.grad(outputs, [leaves[variable]], cotangents, allow_unused=True)
     except (RuntimeError, IndexError, ValueError, TypeError):
         # not every operator has a derivative there, and not every one takes what its formula takes
