@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import argparse
 import statistics
-import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 from measuring import Run, describe, installed_files, ratios, run_process
@@ -46,7 +46,7 @@ def main() -> None:
     toolchain = find_toolchain()
     entry = entry_of(arguments.operator, derivatives.read_text(encoding="utf-8"))
     # another number each time, so that no run finds the library of an earlier benchmark
-    number = int(subprocess.check_output(["date", "+%s%N"])) % 10**9
+    number = time.time_ns() % 10**9
     ours: list[Run] = []
     header: list[Run] = []
     with tempfile.TemporaryDirectory() as folder:

@@ -42,6 +42,7 @@ NAMES: tuple[str, ...] = (
     "foreach-forward-key",
     "foreach-value-indexed-twice",
     "formula-for-non-tensor",
+    "formula-too-large",
     "forward-for-non-tensor-output",
     "forward-without-tangent",
     "functional-needs-self",

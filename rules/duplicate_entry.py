@@ -36,7 +36,7 @@ from derivlint.lint.wording import quoted
 from derivlint.model import Entry, Model
 from derivlint.model.versions import spelled
 
-META = RuleMeta(severity=Severity.ERROR, checks=("X1",))
+META = RuleMeta(severity=Severity.ERROR, checks=("X1",), compares=True)
 
 VALID = (
     """\

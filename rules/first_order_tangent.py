@@ -42,7 +42,7 @@ from derivlint.meaning import meaning_of
 from derivlint.meaning.missing import statistics_in_tangents
 from derivlint.model import Model
 
-META = RuleMeta(severity=Severity.WARNING, confidence=Confidence.MEDIUM)
+META = RuleMeta(severity=Severity.WARNING, confidence=Confidence.MEDIUM, compares=True)
 
 VALID = (
     """\

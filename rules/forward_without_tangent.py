@@ -131,16 +131,15 @@ def check(model: Model) -> Iterator[Finding]:
             lines = [line for line in body.with_role(Role.FORWARD) if _lacks_tangent(line)]
             if not lines or not is_clear(body):
                 continue
-            if any(_needs_tangents(each, body) for each in model.differentiabilities(entry)):
+            if any(_needs_tangents(each) for each in model.differentiabilities_of(body)):
                 # without any tangent to use, all of them lack the same
                 for line in lines if visible_tangents(lines[0]) else lines[:1]:
                     yield _finding(line, body)
 
 
-def _needs_tangents(differentiability: Differentiability, body: DispatchBody) -> bool:
+def _needs_tangents(differentiability: Differentiability) -> bool:
     """Whether a kernel evaluates the forward formulas, and asks before whether there is a tangent."""
-    applies = differentiability.key == body.key and differentiability.is_generated
-    if not applies or differentiability.is_inplace_foreach:
+    if not differentiability.is_generated or differentiability.is_inplace_foreach:
         return False
     # kernels of foreach operators unpack lists themselves
     unpacks = differentiability.is_foreach or not differentiability.takes_single_tensor_list

@@ -93,8 +93,8 @@ def check(model: Model) -> Iterator[Finding]:
         lines = body.with_role(Role.BACKWARD)
         if not lines or not body.is_resolved or _names_an_output(body) or any(map(near_keyword, body.lines)):
             continue
-        for differentiability in model.differentiabilities(body.entry):
-            if differentiability.key != body.key or not differentiability.is_ignored:
+        for differentiability in model.differentiabilities_of(body):
+            if not differentiability.is_ignored:
                 continue
             # names that cannot have a formula, and in-place outputs that are switched off, are mistakes of their own
             declared = differentiability.info.output_differentiability

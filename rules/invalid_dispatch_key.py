@@ -38,7 +38,7 @@ torchgen/packaged/autograd/load_derivatives.py, ``create_differentiability_info`
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
 from derivlint.lint.wording import closest, quoted
@@ -135,14 +135,18 @@ def check(model: Model) -> Iterator[Finding]:
         # formulas where dispatch keys should be are reported as that
         if any(problem.kind == "dispatch-body-type" for problem in entry.problems):
             continue
+        taken = {body.key for body in entry.bodies}
         for body in entry.bodies:
             if body.key_node is not None and body.key not in allowed:
-                yield _finding(body, body.key_node, allowed)
+                finding = _finding(body, body.key_node, allowed, taken)
+                if finding.fix is not None:
+                    # a second key that means the same would be a duplicate of the first
+                    taken.update(edit.text for edit in finding.fix.edits)
+                yield finding
 
 
-def _finding(body: DispatchBody, node: Scalar, allowed: Sequence[str]) -> Finding:
+def _finding(body: DispatchBody, node: Scalar, allowed: Sequence[str], taken: Collection[str]) -> Finding:
     guess = _guess(body.key, allowed)
-    taken = {other.key for other in body.entry.bodies}
     fix = None
     if guess is not None:
         help_text = f'did you mean "{guess}"?'

@@ -91,7 +91,7 @@ INVALID = (
 )
 
 #: Kinds of problems that have rules of their own.
-ELSEWHERE = frozenset({"trailing-semicolon", "comma-operator"})
+ELSEWHERE = frozenset({"trailing-semicolon", "comma-operator", "too-deep", "too-large"})
 
 
 def check(entry: Entry) -> Iterator[Finding]:

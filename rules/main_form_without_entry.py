@@ -44,7 +44,7 @@ from derivlint.lint.wording import quoted
 from derivlint.meaning.siblings import main_form_without_derivative
 from derivlint.model import Model
 
-META = RuleMeta(severity=Severity.WARNING)
+META = RuleMeta(severity=Severity.WARNING, compares=True)
 
 VALID = (
     """\

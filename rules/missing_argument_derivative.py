@@ -67,6 +67,7 @@ META = RuleMeta(
         Option("arguments", (), "names or patterns of arguments that have no derivative"),
         Option("usual", 5, "so many other entries must give an argument a formula for high confidence", minimum=1),
     ),
+    compares=True,
 )
 
 VALID = (

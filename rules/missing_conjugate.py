@@ -51,9 +51,9 @@ from derivlint.lint.degree_wording import shown
 from derivlint.lint.typed_edits import conjugate
 from derivlint.lint.wording import quoted_list
 from derivlint.meaning import meaning_of
-from derivlint.meaning.complex_operators import is_list_of_release
 from derivlint.meaning.conjugation import Mistake, mistakes
 from derivlint.model import Model
+from derivlint.operators import holds_for
 
 META = RuleMeta(severity=Severity.WARNING)
 
@@ -127,7 +127,7 @@ INVALID = (
 
 def check(model: Model) -> Iterator[Finding]:
     """Find the factors of backward formulas that are not conjugated."""
-    confidence = Confidence.HIGH if is_list_of_release(model.natives) else Confidence.MEDIUM
+    confidence = Confidence.HIGH if holds_for(model.natives) else Confidence.MEDIUM
     for mistake in meaning_of(model).all(mistakes):
         if mistake.kind in (Mistake.MISSING, Mistake.OWN_OPERATOR):
             formula = mistake.interpretation.formula

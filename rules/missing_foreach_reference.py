@@ -31,10 +31,10 @@ from collections.abc import Iterator
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.wording import closest, quoted, quoted_list
 from derivlint.model import Model
-from derivlint.model.torch_lists import FOREACH_WITHOUT_REFERENCE
+from derivlint.operators import Book
 from derivlint.schema import NativeFunction, OperatorName
 
-META = RuleMeta(severity=Severity.ERROR, checks=("G12",))
+META = RuleMeta(severity=Severity.ERROR, checks=("G12",), compares=True)
 
 VALID: tuple[str, ...] = (
     """\
@@ -111,8 +111,8 @@ def check(model: Model) -> Iterator[Finding]:
     """Report the operators, not every foreach overload."""
     if model.document.problems or not model.entries or not _names_are_sound(model):
         return
-    functions = [function for function in model.natives.inplace_foreach if not _is_exempt(function)]
-    missing = [function for function in model.foreach_without_reference() if not _is_exempt(function)]
+    functions = [function for function in model.natives.inplace_foreach if not _is_exempt(function, model.book)]
+    missing = [function for function in model.foreach_without_reference() if not _is_exempt(function, model.book)]
     if 2 * len(missing) > len(functions):
         return
     by_base: dict[str, list[str]] = {}
@@ -145,6 +145,6 @@ def _bases_with_other_problems(model: Model) -> Iterator[str]:
             yield OperatorName.parse(entry.operator).base
 
 
-def _is_exempt(function: NativeFunction) -> bool:
+def _is_exempt(function: NativeFunction, book: Book) -> bool:
     base, dot, overload = str(function.name).partition(".")
-    return f"{base.removesuffix('_')}{dot}{overload}" in FOREACH_WITHOUT_REFERENCE
+    return f"{base.removesuffix('_')}{dot}{overload}" in book.names("foreach-without-reference")

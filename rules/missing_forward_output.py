@@ -210,8 +210,8 @@ def _declaration(body: DispatchBody) -> tuple[Related, ...]:
 
 
 def _judge_variants(model: Model, body: DispatchBody) -> Iterator[Finding]:
-    for variant in model.differentiabilities(body.entry):
-        if variant.key != body.key or not _is_checked(variant) or variant.output_indices is None:
+    for variant in model.differentiabilities_of(body):
+        if not _is_checked(variant) or variant.output_indices is None:
             continue
         covered = sum(len(forward.var_names) for forward in variant.forwards)
         if covered != len(variant.output_indices):

@@ -52,7 +52,7 @@ from derivlint.meaning.differentiability_flow import Again
 from derivlint.meaning.typed import TypedFormula
 from derivlint.model import Model
 
-META = RuleMeta(severity=Severity.WARNING, confidence=Confidence.MEDIUM)
+META = RuleMeta(severity=Severity.WARNING, confidence=Confidence.MEDIUM, compares=True)
 
 VALID = (
     # only the branch without grad mode is fused

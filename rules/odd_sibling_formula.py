@@ -44,7 +44,7 @@ from derivlint.lint.wording import quoted
 from derivlint.meaning.siblings import odd_tokens
 from derivlint.model import Model
 
-META = RuleMeta(severity=Severity.WARNING, confidence=Confidence.LOW, status="preview")
+META = RuleMeta(severity=Severity.WARNING, confidence=Confidence.LOW, status="preview", compares=True)
 
 VALID = (
     """\

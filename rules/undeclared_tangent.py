@@ -151,9 +151,7 @@ def check(model: Model) -> Iterator[Finding]:
     for entry in model.entries:
         for body in entry.bodies:
             if any(undeclared_names(line) for line in body.with_role(Role.FORWARD)) and is_clear(body):
-                kernels = [
-                    each for each in model.differentiabilities(entry) if each.key == body.key and each.is_generated
-                ]
+                kernels = [each for each in model.differentiabilities_of(body) if each.is_generated]
                 # formulas that no kernel uses are wrong as a whole
                 if kernels and not any(each.is_ignored for each in kernels):
                     yield from _judge(body)

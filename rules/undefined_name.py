@@ -33,8 +33,9 @@ gen_variable_type.py, ``emit_fw_derivatives``.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
-from derivlint.formula import Call, Name, Word, walk
+from derivlint.formula import Call, Formula, Name, Word
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
 from derivlint.lint.wording import closest, listed, quoted, quoted_list
 from derivlint.model import Entry, KeyedFormula, Role
@@ -148,6 +149,8 @@ REASONS = (NotDeclared.UNKNOWN, NotDeclared.TENSOR_OPTION, NotDeclared.OTHER_OUT
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
 #: More names than this are no help.
 MANY = 8
+#: Up to this many visible names are compared with one that is not declared; no operator of PyTorch has 100.
+MANY_VISIBLE = 500
 
 
 def check(entry: Entry) -> Iterator[Finding]:
@@ -208,7 +211,7 @@ def _other_output(expression: Expression, line: KeyedFormula, name: UndeclaredNa
 
 
 def _unknown(expression: Expression, word: Word, visible: list[str], where: str) -> Finding:
-    near = closest(word.text, visible)
+    near = closest(word.text, visible) if len(visible) <= MANY_VISIBLE else None
     if near is not None and not _is_message(expression, word):
         fix = _replacement(expression, word, near)
     else:
@@ -237,13 +240,18 @@ def _cure(expression: Expression, word: Word, visible: list[str]) -> str | None:
 
 def _is_message(expression: Expression, word: Word) -> bool:
     """Whether a word stands where ``not_implemented`` takes its text."""
-    tree = expression.formula.tree
-    return tree is not None and any(
-        isinstance(node, Call)
-        and isinstance(node.callee, Name)
-        and node.callee.simple == "not_implemented"
-        and any(isinstance(argument, Name) and argument.start == word.start for argument in node.args)
-        for node in walk(tree)
+    return word.start in _messages(expression.formula)
+
+
+@lru_cache(maxsize=8)
+def _messages(formula: Formula) -> frozenset[int]:
+    """Where the names begin that ``not_implemented`` is called with."""
+    return frozenset(
+        argument.start
+        for node in formula.nodes
+        if isinstance(node, Call) and isinstance(node.callee, Name) and node.callee.simple == "not_implemented"
+        for argument in node.args
+        if isinstance(argument, Name)
     )
 
 

@@ -87,7 +87,8 @@ def check(suppressions: SuppressionsInUse) -> Iterator[Finding]:
                 continue
             near = closest(name.text, suppressions.names.known - NEVER_SILENCED)
             fix = None
-            if near is not None:
+            # the rule may be one of a newer version: a guess that silences nothing would be deleted as unused next
+            if near is not None and suppressions.would_silence(placed, near):
                 fix = Fix(f"write {quoted(near)}", (TextEdit(name.span, near),), safe=False)
             help_text = f"did you mean {quoted(near)}?" if near is not None else '"derivlint rules" lists them'
             yield Finding(name.span, f"no rule is called {quoted(name.text)}", help=help_text, fix=fix, at=placed.entry)

@@ -33,7 +33,7 @@ from collections.abc import Iterator
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.wording import quoted
 from derivlint.model import Differentiability, Entry, Model
-from derivlint.model.differentiable import fits_view_function, is_view
+from derivlint.model.differentiable import fits_view_function
 from derivlint.model.read import DEFAULT
 
 META = RuleMeta(severity=Severity.ERROR, checks=("V1", "V2"))
@@ -96,7 +96,7 @@ def check(model: Model) -> Iterator[Finding]:
 def _judge(entry: Entry, differentiability: Differentiability) -> Finding | None:
     function = differentiability.function
     indices = differentiability.output_indices
-    if not indices or not is_view(function):
+    if not indices or not differentiability.match.book.is_view(function):
         return None
     if len(indices) > 1:
         return Finding(

@@ -2,8 +2,13 @@
 
 ## What it detects
 
-A name in ``# derivlint: ignore[...]`` or ``# derivlint: ignore-file[...]`` whose rule ran and found nothing there, and
-a name that is there twice. Rules that do not run, because they are not selected or crashed, are not judged.
+A name in ``# derivlint: ignore[...]`` or ``# derivlint: ignore-file[...]`` whose rule judged what the comment covers
+and found nothing, and a name that is there twice.
+
+Finding nothing says nothing where the rule did not judge: it is not selected, it crashed there, the file is not sound
+YAML, the operator of the entry is not known, the entry holds for a version that was not checked, a formula of the entry
+has an error, or it could not be read as far as the rule reads it: into a syntax tree, into types, into what it means.
+Then the comment stays.
 
 ## Why it is bad
 
@@ -75,19 +80,18 @@ INVALID = (
     ),
     Invalid(
         """\
-- name: neg(Tensor self) -> Tensor
-  # derivlint: ignore[undefined-member, undefined-name, undefined-function] the helper is ours
-  self: grad * negative_one
+- name: sin(Tensor self) -> Tensor
+  # derivlint: ignore[undefined-member, missing-conjugate, undefined-function] real numbers only
+  self: grad * self.cos()
 """,
-        at="2:3-76",
+        at="2:3-79",
         message='"undefined-member" and "undefined-function" are not found here',
         help="delete the names",
         fixed="""\
-- name: neg(Tensor self) -> Tensor
-  # derivlint: ignore[undefined-name] the helper is ours
-  self: grad * negative_one
+- name: sin(Tensor self) -> Tensor
+  # derivlint: ignore[missing-conjugate] real numbers only
+  self: grad * self.cos()
 """,
-        also=("undefined-name",),
     ),
     Invalid(
         """\
@@ -108,18 +112,19 @@ INVALID = (
 def check(suppressions: SuppressionsInUse) -> Iterator[Finding]:
     """Look for names that silenced nothing."""
     source = suppressions.model.source
-    for index, placed in enumerate(suppressions.placed):
-        unused = suppressions.unused_names(index)
+    for placed in suppressions.placed:
+        unused = suppressions.unused_names(placed)
         if not unused:
             continue
         suppression = placed.suppression
         names = list(dict.fromkeys(suppression.names[position].text for position in unused))
         where = "here" if placed.scope is not None and placed.scope.line is not None else "in the file"
-        if suppressions.used[index].issuperset(names):
+        if suppressions.uses(placed).issuperset(names):
             message = f"{quoted_list(names)} {'is' if len(names) == 1 else 'are'} named twice"
         else:
             message = f"{quoted_list(names)} {'is' if len(names) == 1 else 'are'} not found {where}"
-        kept = [name.text for position, name in enumerate(suppression.names) if position not in unused]
+        dropped = set(unused)
+        kept = [name.text for position, name in enumerate(suppression.names) if position not in dropped]
         if kept:
             edit = TextEdit(suppression.inside, ", ".join(kept))
             what = "names" if len(unused) > 1 else "name"

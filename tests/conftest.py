@@ -1,37 +1,112 @@
-"""What several test files share: the files of the installed torch and its operators."""
+"""What several test files share: the files of the installed torch and its operators, and which tests need it."""
 
 from __future__ import annotations
 
+import os
+import signal
+from collections.abc import Generator, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from derivlint.schema import NativeFunctions, load_index, read_native_functions
 from derivlint.source import SourceFile
 
+#: What a loaded machine can miss says nothing about the code: neither a time for one example nor one for all of them.
+#: On CI the examples are the same in every run; new ones are the business of fuzz/.
+settings.register_profile(
+    "derivlint",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize=bool(os.environ.get("CI")),
+    print_blob=True,
+)
+settings.load_profile("derivlint")
 
-def packaged() -> Path:
+#: The markers of the tests that ``--light`` leaves out.
+HEAVY = ("full", "growth", "long", "tools", "torch")
+#: The fixtures that need PyTorch.
+FIXTURES = frozenset({"packaged", "toolchain"})
+#: The modules whose absence ``--light`` accepts.
+TORCH = ("numpy", "torch", "torchgen")
+
+
+#: What changes the output of every child on the machine of somebody who has it set.
+PREFERENCES = ("DERIVLINT_DEBUG", "DERIVLINT_OUTPUT_FORMAT", "FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE")
+
+
+def pytest_configure() -> None:
+    """Children of tests start as on a machine where nobody has set anything."""
+    for name in PREFERENCES:
+        os.environ.pop(name, None)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--light", action="store_true", help="leave out what needs PyTorch, ruff or pre-commit, or takes long"
+    )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """With ``--light`` a module that imports PyTorch, itself or by another one, has no tests."""
+    report = yield
+    if not collector.config.getoption("light") or report.outcome != "failed":
+        return report
+    call: pytest.CallInfo[object] | None = getattr(report, "call", None)
+    cause = call.excinfo.value.__cause__ if call is not None and call.excinfo is not None else None
+    if isinstance(cause, ModuleNotFoundError) and (cause.name or "").partition(".")[0] in TORCH:
+        report.outcome = "skipped"
+        report.longrepr = (str(collector.path), 0, f'imports "{cause.name}"')
+    return report
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """With ``--light`` some tests are left out; without it none, whatever is installed."""
+    if not config.getoption("light"):
+        return
+    left_out = [item for item in items if needs_more(item)]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if not needs_more(item)]
+
+
+def needs_more(item: pytest.Item) -> bool:
+    """Whether a test needs PyTorch or a tool, or is marked as one that takes long."""
+    fixtures: list[str] = getattr(item, "fixturenames", [])
+    return not FIXTURES.isdisjoint(fixtures) or any(item.get_closest_marker(name) is not None for name in HEAVY)
+
+
+def packaged_folder() -> Path:
     """The folder of YAML files that the installed torchgen ships."""
     spec = find_spec("torchgen")
-    assert spec is not None
+    assert spec is not None, "these tests need PyTorch; --light leaves them out"
     assert spec.origin is not None
     return Path(spec.origin).parent / "packaged"
 
 
 @pytest.fixture(scope="session")
-def derivatives_path() -> Path:
-    return packaged() / "autograd" / "derivatives.yaml"
+def packaged() -> Path:
+    """The files of the installed PyTorch: what needs it needs this, directly or not."""
+    return packaged_folder()
 
 
 @pytest.fixture(scope="session")
-def native_functions_path() -> Path:
-    return packaged() / "ATen" / "native" / "native_functions.yaml"
+def derivatives_path(packaged: Path) -> Path:
+    return packaged / "autograd" / "derivatives.yaml"
 
 
 @pytest.fixture(scope="session")
-def tags_path() -> Path:
-    return packaged() / "ATen" / "native" / "tags.yaml"
+def native_functions_path(packaged: Path) -> Path:
+    return packaged / "ATen" / "native" / "native_functions.yaml"
+
+
+@pytest.fixture(scope="session")
+def tags_path(packaged: Path) -> Path:
+    return packaged / "ATen" / "native" / "tags.yaml"
 
 
 @pytest.fixture(scope="session")
@@ -44,3 +119,11 @@ def installed_natives(native_functions_path: Path, tags_path: Path) -> NativeFun
 def bundled_natives() -> NativeFunctions:
     """The operators of the bundled index."""
     return load_index()
+
+
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Children take an interrupt, also where the tests are a job in the background, whose shell has it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)

@@ -12,7 +12,7 @@ ROOT = Path(derivlint.__file__).parent
 REPOSITORY = Path(__file__).parent.parent
 
 _TEXTS = {"source", "yaml_reader", "formula", "schema"}
-_MODEL = {*_TEXTS, "cpp", "model"}
+_MODEL = {*_TEXTS, "operators", "cpp", "model"}
 _RULES = {*_MODEL, "meaning", "lint", "rules"}
 #: What each package may import, besides itself.
 ALLOWED: dict[str, set[str]] = {
@@ -21,12 +21,13 @@ ALLOWED: dict[str, set[str]] = {
     "yaml_reader": {"source"},
     "formula": {"source", "grammar"},
     "schema": {"source", "grammar", "yaml_reader"},
+    "operators": {"source", "schema"},
     "cpp": {*_TEXTS, "grammar"},
-    "model": {*_TEXTS, "cpp"},
+    "model": {*_TEXTS, "operators", "cpp"},
     "meaning": _MODEL,
     "lint": {*_MODEL, "meaning"},
     "rules": {*_MODEL, "meaning", "lint"},
-    "project": {"source", "schema", "cpp", "model", "lint", "rules"},
+    "project": {"source", "schema", "operators", "cpp", "model", "lint", "rules"},
     "formats": _RULES,
     "lsp": {*_RULES, "project", "formats", "emit"},
     "emit": {*_MODEL, "meaning"},

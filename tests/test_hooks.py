@@ -34,7 +34,10 @@ NATIVE = """\
 HYPERLINK = "\x1b]8;"
 PROGRESS = "\r\x1b[K"
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="pre-commit gives hooks a terminal on POSIX only")
+pytestmark = [
+    pytest.mark.tools,
+    pytest.mark.skipif(os.name != "posix", reason="pre-commit gives hooks a terminal on POSIX only"),
+]
 
 
 @dataclass(frozen=True)
@@ -76,7 +79,7 @@ class Repositories:
 def git(folder: Path, *arguments: str) -> str:
     identity = ("-c", "user.name=x", "-c", "user.email=x@example.org", "-c", "commit.gpgsign=false")
     process = subprocess.run(
-        ["git", *identity, *arguments], cwd=folder, capture_output=True, text=True, check=True, timeout=60
+        ["git", *identity, *arguments], cwd=folder, capture_output=True, text=True, check=True, timeout=600
     )
     return process.stdout.strip()
 
@@ -154,7 +157,7 @@ def run(user: Path, repositories: Repositories) -> Callable[..., Outcome]:
 
 def test_pre_commit_takes_the_manifest() -> None:
     command = [sys.executable, "-m", "pre_commit", "validate-manifest", str(ROOT / ".pre-commit-hooks.yaml")]
-    process = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    process = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
     assert (process.returncode, process.stdout, process.stderr) == (0, "", "")
 
 

@@ -13,7 +13,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -31,6 +30,9 @@ from derivlint.rules import load_rules
 from derivlint.schema import NativeFunctions, SchemaError, parse_schema
 from derivlint.source import SourceFile, Span
 from tests.counting import calls_of
+from tests.running import runner
+
+pytestmark = pytest.mark.long
 
 ENTRY = "- name: sin(Tensor self) -> Tensor\n  self: "
 #: The same examples in every run, and no limit for one of them: the machines of CI are slow at times.
@@ -121,7 +123,7 @@ any_file = st.one_of(files, st.binary(max_size=60), files.map(in_utf16))
 
 
 def run(*arguments: str, stdin: bytes | None = None) -> tuple[int, str, str]:
-    result = CliRunner().invoke(cli, arguments, input=stdin)
+    result = runner().invoke(cli, arguments, input=stdin)
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
     return result.exit_code, result.stdout, result.stderr
@@ -235,6 +237,7 @@ GROWING: dict[str, Callable[[int], str]] = {
 }
 
 
+@pytest.mark.growth
 @pytest.mark.parametrize("name", GROWING)
 def test_work_grows_with_the_text_and_not_faster(bundled_natives: NativeFunctions, name: str) -> None:
     """Four times the text takes about four times as many calls; with its square it would be sixteen."""
@@ -299,7 +302,7 @@ def derivlint(*arguments: str) -> subprocess.CompletedProcess[str]:
         [sys.executable, "-m", "derivlint", "check", "--no-cache", "--no-config", *arguments],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=600,
         check=False,
         preexec_fn=limited,
     )

@@ -2,16 +2,38 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from derivlint import version_text
 
 
+def _leave_current_folder(*, started_as_module: bool) -> None:
+    """Have nothing imported from the current folder, which holds what is checked.
+
+    ``python -m`` has put it on the import path, from where it is removed. Where ``PYTHONPATH`` names it, it comes last:
+    a PyTorch that was built in place may be there.
+    """
+    if started_as_module and not getattr(sys.flags, "safe_path", False) and _is_current(sys.path[0]):
+        del sys.path[0]
+    current = [path for path in sys.path if _is_current(path)]
+    if current:
+        sys.path[:] = [path for path in sys.path if path not in current] + current
+
+
+def _is_current(path: str) -> bool:
+    try:
+        return os.path.samefile(path or os.curdir, os.curdir)
+    except (OSError, ValueError):
+        return False
+
+
 def main() -> None:
     """Run the command line; never shows a traceback unless ``DERIVLINT_DEBUG`` is set."""
-    # the version alone needs none of the imports of the commands
-    if sys.argv[1:] in (["--version"], ["-V"]):
-        print(version_text())
+    _leave_current_folder(started_as_module=False)
+    _open_streams()
+    # the version alone needs none of the imports of the commands, unless it has to be said why it cannot be printed
+    if sys.argv[1:] in (["--version"], ["-V"]) and _is_printed(f"{version_text()}\n"):
         return
     # Trees and schemas live to the end of the process: looking for garbage cycles among them costs a third of the time.
     import gc
@@ -19,7 +41,9 @@ def main() -> None:
     gc.disable()
     try:
         from derivlint.cli.main import run
+        from derivlint.cli.terminal import watch_streams
 
+        watch_streams()
         status = run(sys.argv[1:])
     except KeyboardInterrupt:
         status = 130
@@ -28,5 +52,28 @@ def main() -> None:
     sys.exit(status)
 
 
+def _open_streams() -> None:
+    """See that no file of ours gets the number of a standard stream that is closed: messages would go into it."""
+    for number in (0, 1, 2):
+        try:
+            os.fstat(number)
+        except OSError:
+            # the lowest number that is free is this one
+            os.open(os.devnull, os.O_RDWR)
+
+
+def _is_printed(text: str) -> bool:
+    """Whether a text could be printed."""
+    try:
+        if sys.stdout is None:
+            return False
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except OSError:
+        return False
+    return True
+
+
 if __name__ == "__main__":
+    _leave_current_folder(started_as_module=__spec__ is not None)
     main()

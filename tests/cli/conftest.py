@@ -9,12 +9,12 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 import derivlint.rules
 from derivlint.cli.main import COMMANDS, cli
 from derivlint.lint import Confidence, Finding, Rule, RuleMeta, Severity
 from derivlint.model import Entry, KeyedFormula
+from tests.running import runner
 
 SIN = "- name: sin(Tensor self) -> Tensor\n  self: grad * self.cos().conj()\n  result: auto_element_wise\n"
 COS = "- name: cos(Tensor self) -> Tensor\n  self: grad * -self.sin().conj()\n"
@@ -50,7 +50,7 @@ def run(here: Path) -> Run:
     """Run a command line in this process."""
 
     def invoke(*arguments: str, stdin: str | bytes | None = None) -> Outcome:
-        result = CliRunner().invoke(cli, arguments, input=stdin)
+        result = runner().invoke(cli, arguments, input=stdin)
         if result.exception is not None and not isinstance(result.exception, SystemExit):
             raise result.exception
         return Outcome(result.exit_code, result.stdout, result.stderr)

@@ -100,6 +100,7 @@ def test_a_cache_that_cannot_be_written_is_no_cache(tmp_path: Path, monkeypatch:
     assert cache_folder() == tmp_path / "derivlint"
 
 
+@pytest.mark.torch
 def test_the_compiler_tells_what_the_types_leave_open(run: Run, here: Path) -> None:
     (here / "derivatives.yaml").write_text(
         "- name: exp(Tensor self) -> Tensor\n  self: grad * resultt\n"
@@ -120,6 +121,7 @@ def test_a_compiler_that_is_not_there_is_2(run: Run, here: Path) -> None:
     assert "no-such-compiler" in outcome.err
 
 
+@pytest.mark.torch
 def test_the_library_is_written(run: Run, here: Path) -> None:
     outcome = run("index", "library", "--out", "library.json")
     assert outcome.status == 0

@@ -80,6 +80,7 @@ def test_pictures(file: Path, run: Run) -> None:
     assert ET.fromstring(run(*arguments, "svg").out).tag == "{http://www.w3.org/2000/svg}svg"
 
 
+@pytest.mark.torch
 def test_the_check_against_pytorch(file: Path, run: Run) -> None:
     """The numbers agree; a wrong formula is told."""
     arguments = ("derive", "sin(mul(a, b))", "derivatives.yaml", "--wrt", "a,b", "--order", "2", "--check")

@@ -74,6 +74,7 @@ def test_the_rule_loads_runs_and_finds_nothing(
     assert (result.diagnostics, result.internal_errors) == ((), 0)
 
 
+@pytest.mark.tools
 def test_the_rule_has_the_form_that_linters_want(run: Run, repository: Path) -> None:
     run("dev", "new-rule", NEW)
     for arguments in (("check",), ("format", "--check")):
@@ -82,7 +83,7 @@ def test_the_rule_has_the_form_that_linters_want(run: Run, repository: Path) -> 
             cwd=repository,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=600,
             check=False,
         )
         assert process.returncode == 0, process.stdout
@@ -109,7 +110,7 @@ def test_its_tests_fail_until_it_has_cases(run: Run, repository: Path) -> None:
         cwd=repository,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         check=False,
     )
     failed = re.findall(r"^FAILED tests/rules/(\S+)(?: - (.*))?$", process.stdout, re.MULTILINE)

@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "examples" / "ci"
 MISTAKE = SIN.replace("self.cos()", "slef.cos()")
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="the commands are those of POSIX shells")
+pytestmark = [pytest.mark.skipif(os.name != "posix", reason="the commands are those of POSIX shells"), pytest.mark.long]
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def shell(project: Path, line: str, **environment: str) -> subprocess.CompletedP
         env={**os.environ, "PATH": f"{project / 'bin'}{os.pathsep}{os.environ['PATH']}", **environment},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=600,
         check=False,
     )
 
@@ -102,9 +102,10 @@ def test_jenkins_gets_the_report_that_it_reads(project: Path) -> None:
     assert list(case) == []
 
 
+@pytest.mark.tools
 def test_pre_commit_takes_the_configuration_whose_hooks_there_are() -> None:
     command = [sys.executable, "-m", "pre_commit", "validate-config", str(FOLDER / "pre-commit.yaml")]
-    process = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    process = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
     assert (process.returncode, process.stdout, process.stderr) == (0, "", "")
     (repository,) = yaml.safe_load((FOLDER / "pre-commit.yaml").read_text())["repos"]
     hooks = {hook["id"] for hook in yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())}
@@ -135,7 +136,7 @@ class Lintrunner:
         command = [word.replace("{{PATHSFILE}}", str(listed)) for word in self.linter["command"]]
         assert command[0] == "python3"
         process = subprocess.run(
-            [sys.executable, *command[1:]], cwd=self.root, capture_output=True, timeout=60, check=False
+            [sys.executable, *command[1:]], cwd=self.root, capture_output=True, timeout=600, check=False
         )
         assert process.returncode == 0, process.stderr.decode()
         messages = lintrunner(process.stdout.decode())

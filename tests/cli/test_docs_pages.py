@@ -23,6 +23,8 @@ from derivlint.project.settings import OWN_FILE, find_settings
 from derivlint.project.settings.keys import KEYS
 from tests.cli.conftest import COS, SIN, Run
 
+pytestmark = pytest.mark.long
+
 if sys.version_info >= (3, 11):
     import tomllib
 else:

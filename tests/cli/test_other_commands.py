@@ -10,6 +10,8 @@ import pytest
 from derivlint.cpp.header import read_declarations
 from derivlint.formats.model_json import model_document
 from derivlint.model import build_model, read_file
+from derivlint.operators.extraction import extract
+from derivlint.operators.sources import installed_source
 from derivlint.rules import load_rules
 from derivlint.schema import NativeFunctions, build_index, read_index
 from derivlint.source import SourceFile
@@ -96,6 +98,7 @@ def test_an_index_of_the_installed_torch_is_its_facts(
     natives = installed_natives.with_derivatives({operator: list(dict.fromkeys(of)) for operator, of in names.items()})
     header = native_functions_path.parents[4] / "torch/include/torch/csrc/autograd/FunctionsManual.h"
     declarations = read_declarations(header.read_text()).declarations.to_json()
+    natives = natives.with_generator_lists(extract(installed_source().generators).lists)
     assert (here / "i.json").read_bytes() == build_index(natives, "9.9", declarations)
 
 

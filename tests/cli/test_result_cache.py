@@ -185,26 +185,24 @@ def test_fixing_and_comparing_do_not_ask_the_cache(run: Run, here: Path, cache: 
 
 
 def test_results_that_nobody_asks_for_go_first(here: Path, cache: Path) -> None:
-    cache.mkdir()
+    cache.mkdir(mode=0o700)
     for number in range(MAX_RESULTS + 5):
-        old = cache / f"findings-{number:03}"
+        old = cache / f"findings-{number:064x}"
         old.write_bytes(b"")
         os.utime(old, (1000 + number, 1000 + number))
-    left = cache / ".new-left"
-    left.write_bytes(b"")
-    os.utime(left, (1000, 1000))
-    new = cache / ".new-now"
-    new.write_bytes(b"")
-    header = cache / "header-0.json"
-    header.write_bytes(b"")
+    # what is only called alike belongs to somebody else
+    others = {".new-left", "findings-of-mine.txt", "header-0.json"}
+    for name in others:
+        (cache / name).write_bytes(b"")
+        os.utime(cache / name, (1000, 1000))
     source = SourceFile("derivatives.yaml", "")
     place = place_of(source, OPERATORS, Settings())
     assert place is not None
     assert stored_findings(place, "derivatives.yaml") is None
     findings = Findings((), frozenset(), frozenset({"a-rule"}), 0, 0, 0)
     store_findings(place, "derivatives.yaml", findings)
-    kept = [f"findings-{number:03}" for number in range(6, MAX_RESULTS + 5)]
-    assert {path.name for path in cache.iterdir()} == {*kept, place.file.name, ".new-now", "header-0.json"}
+    kept = [f"findings-{number:064x}" for number in range(6, MAX_RESULTS + 5)]
+    assert {path.name for path in cache.iterdir()} == {*kept, *others, place.file.name}
     assert stored_findings(place, "derivatives.yaml") == findings
 
 

@@ -83,7 +83,7 @@ def test_the_script_is_answered_with_commands_options_and_rules() -> None:
             capture_output=True,
             text=True,
             check=True,
-            timeout=60,
+            timeout=600,
         )
         return [line.partition(",")[2] for line in outcome.stdout.splitlines()]
 

@@ -44,7 +44,7 @@ def on_terminal(*arguments: str, **environment: str) -> tuple[int, str]:
             break
         chunks.append(chunk)
     os.close(master)
-    return process.wait(timeout=60), b"".join(chunks).decode()
+    return process.wait(timeout=600), b"".join(chunks).decode()
 
 
 @pytest.fixture
@@ -93,7 +93,7 @@ def test_a_pipe_gets_no_links_even_with_colors(file: str) -> None:
         stdout=subprocess.PIPE,
         encoding="utf-8",
         check=False,
-        timeout=60,
+        timeout=600,
     )
     assert "\x1b[1;31merror: " in outcome.stdout
     assert LINK not in outcome.stdout

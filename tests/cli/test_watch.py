@@ -19,7 +19,7 @@ from tests.cli.conftest import SIN, Run
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals as POSIX has them")
 
-TIMEOUT = 60.0
+TIMEOUT = 600.0
 
 
 class Watching:
@@ -56,7 +56,7 @@ class Watching:
 
 
 @pytest.fixture
-def watching(here: Path) -> Iterator[Watching]:
+def watching(here: Path, interruptible: None) -> Iterator[Watching]:
     (here / "derivatives.yaml").write_text(SIN)
     watching = Watching("--output-format", "concise")
     try:

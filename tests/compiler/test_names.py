@@ -13,6 +13,7 @@ from derivlint.cpp.known_names import load_names
 COUNT = 150
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("namespace", ["at", "c10", "std", "torch::autograd"])
 def test_a_sample_of_names_exists_where_it_is_listed(namespace: str) -> None:
     known = load_names()

@@ -6,6 +6,8 @@ import copy
 import random
 from pathlib import Path
 
+import pytest
+
 from derivlint.compiler.gxx import find_toolchain
 from derivlint.compiler.judge import refusals
 from derivlint.cpp.problem import ACCEPTED
@@ -17,6 +19,8 @@ from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile
 from tests.conformance.compiler_oracle import judge, mutants, operators
 from tests.conformance.mutators import body, to_yaml
+
+pytestmark = pytest.mark.long
 
 SEED = 20261121
 COUNT = 280

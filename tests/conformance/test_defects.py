@@ -9,7 +9,7 @@ import pytest
 import torch
 
 # PyTorch warns of itself when it takes tangents
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+pytestmark = [pytest.mark.filterwarnings("ignore::DeprecationWarning"), pytest.mark.long]
 #: Untyped, as is "Function.apply".
 forward_ad: Any = torch.autograd.forward_ad
 ALIASED: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {

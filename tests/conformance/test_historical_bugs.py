@@ -14,6 +14,8 @@ from derivlint.rules import load_rules
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile
 
+pytestmark = pytest.mark.long
+
 BUGS = [json.loads(line) for line in (Path(__file__).parent / "historical_bugs.jsonl").read_text().splitlines()]
 
 

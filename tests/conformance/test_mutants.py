@@ -20,6 +20,8 @@ from derivlint.source import SourceFile
 from tests.conformance.mutators import MUTATORS, to_yaml
 from tests.conformance.oracle import Oracle, Refusal, definitions
 
+pytestmark = pytest.mark.long
+
 SEED = 20260613
 PER_MUTATOR = 12
 

@@ -11,14 +11,16 @@ import pytest
 import torch
 
 from derivlint.formula.vocabulary import words
-from derivlint.meaning.complex_operators import is_complex_differentiable
 from derivlint.meaning.one_element.judgement import judgement_of
 from derivlint.meaning.one_element.points import POINTS, Kind, arguments_at
 from derivlint.meaning.one_element.truth import Truth, truth_of
 from derivlint.meaning.one_element.values import OPAQUE, REAL, Token, UnknownValueError, conj
 from derivlint.model import build_model
+from derivlint.operators import Book
 from derivlint.schema import Argument, ListType, NativeFunction, NativeFunctions, SchemaKind
 from derivlint.source import SourceFile
+
+pytestmark = pytest.mark.long
 
 #: Operators of the table that cannot be called here: without their backend, on dense tensors, with random numbers.
 NOT_CALLED = words("""
@@ -33,6 +35,8 @@ NOT_CALLED = words("""
 """)
 #: Operators whose gradients PyTorch itself has wrong; a test below shows each.
 WRONG_IN_PYTORCH = words("_sparse_addmm as_strided_scatter index_add")
+#: What is known of the operators of the installed PyTorch.
+BOOK = Book("2.13.0")
 #: How many dimensions tensors are tried with.
 DIMENSIONS = (1, 2, 3, 4, 5, 0)
 
@@ -182,7 +186,7 @@ class Comparison:
         output = found[0]
         if not isinstance(output, torch.Tensor) or not output.requires_grad or output.numel() != 1:
             return
-        if output.is_complex() and not is_complex_differentiable(function):
+        if output.is_complex() and not BOOK.is_complex_differentiable(function):
             return
         g = complex(0.7, -0.4) if output.is_complex() else 0.7
         inputs = [name for name, tensor in tensors.items() if tensor.requires_grad]
@@ -217,7 +221,7 @@ def comparisons(installed_natives: NativeFunctions) -> dict[str, Comparison]:
         comparison = found.setdefault(base, Comparison())
         for number in range(POINTS):
             comparison.compare(function, truth, Kind.REAL, number)
-        if is_complex_differentiable(function):
+        if BOOK.is_complex_differentiable(function):
             for number in range(2):
                 comparison.compare(function, truth, Kind.COMPLEX, number)
     return found

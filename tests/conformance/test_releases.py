@@ -14,6 +14,8 @@ from derivlint.rules import load_rules
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile
 
+pytestmark = pytest.mark.long
+
 #: Each is shown to be real, the first here and the others in test_defects.py.
 DEFECTS = {
     ("addcdiv", "foreach-value-indexed-twice"),

@@ -15,6 +15,8 @@ from derivlint.rules import load_rules
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile
 
+pytestmark = pytest.mark.long
+
 RULES = load_rules()
 
 #: Pieces of entries, so that random texts reach every part of the model.

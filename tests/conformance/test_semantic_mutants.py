@@ -16,6 +16,8 @@ from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile
 from tests.conformance.semantic_mutators import OPERATORS, SemanticMutant, mutants
 
+pytestmark = pytest.mark.long
+
 #: The share of slips of each kind that get an error or a warning at the changed formula or its entry.
 RATCHETS = {
     "gradient or tangent squared": 1.0,

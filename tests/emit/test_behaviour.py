@@ -48,7 +48,7 @@ def folders(request: pytest.FixtureRequest, derivatives_path: Path, installed_na
         ("right", "derivlint_tests", extension_checks.OPERATORS),
         ("more", "derivlint_tests_more", behaviour_checks.MORE_OPERATORS),
     ):
-        folder = cache.mkdir("derivlint-extension") / name
+        folder = cache.mkdir("derivlint-extensions") / name
         write_files(folder, emission(model, operators, namespace, shards=1).files)
         build(folder)
         found.append(folder)

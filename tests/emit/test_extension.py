@@ -63,7 +63,7 @@ def kept(request: pytest.FixtureRequest) -> Path:
     """A folder that stays from run to run."""
     cache = request.config.cache
     assert cache is not None
-    return cache.mkdir("derivlint-extension")
+    return cache.mkdir("derivlint-extensions")
 
 
 @pytest.fixture(scope="module")

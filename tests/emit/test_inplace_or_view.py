@@ -22,15 +22,14 @@ from torchgen.selective_build.selector import SelectiveBuilder
 
 import derivlint
 from derivlint.compiler.gxx import torch_includes
-from derivlint.emit.emission import FORMAT, Mode
-from derivlint.emit.files import MANIFEST
+from derivlint.emit.emission import Mode
 from derivlint.emit.inplace_or_view import (
     InplaceOrViewKernel,
     inplace_or_view_kernels,
     inplace_or_view_source,
     variable_type_header,
 )
-from derivlint.emit.inplace_or_view.lists import WITH_METADATA_CHANGE
+from derivlint.emit.manifest import FORMAT, MANIFEST
 from derivlint.emit.template import load
 from derivlint.emit.view_funcs import HEADER, view_funcs, view_funcs_header, view_funcs_source
 from derivlint.model import Model, build_model
@@ -323,10 +322,6 @@ def test_captures_are_all_arguments(all_kernels: dict[str, InplaceOrViewKernel])
             kept = [name.partition(" = ")[0] for name in names.split(", ")]
             own = [argument.name for argument in kernel.function.schema.arguments.flat_all]
             assert [name for name in kept if name != "view_idx"] == own
-
-
-def test_lists_of_operators_are_torchgens() -> None:
-    assert set(gen_inplace_or_view_type.VIEW_FUNCTIONS_WITH_METADATA_CHANGE) == WITH_METADATA_CHANGE
 
 
 def test_inverses_are_declared_as_torchgen_declares_them(

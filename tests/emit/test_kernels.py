@@ -16,7 +16,6 @@ from torchgen.packaged.autograd.load_derivatives import load_derivatives
 
 from derivlint.compiler.gxx import compile_command, find_toolchain, run
 from derivlint.emit.kernels import SHIPPED_NAMESPACE, SHIPPED_NODES, Kernel, kernels, kernels_source
-from derivlint.emit.kernels.lists import RESET_GRAD_ACCUMULATOR, WITHOUT_GENERIC_KERNEL
 from derivlint.formula.vocabulary import words
 from derivlint.model.model import Model, build_model
 from derivlint.schema import NativeFunctions
@@ -281,15 +280,6 @@ def _without_parentheses(statement: str) -> str:
     """A condition without the parentheses that only group it."""
     is_condition = statement.startswith(("_any_has_forward_grad", "TORCH_CHECK_NOT_IMPLEMENTED"))
     return re.sub(r"[()]", "", statement) if is_condition else statement
-
-
-def test_lists_of_operators_are_torchgens(all_kernels: dict[tuple[str, str], Kernel]) -> None:
-    assert gen_variable_type.RESET_GRAD_ACCUMULATOR | {"resize_"} == RESET_GRAD_ACCUMULATOR
-    assert WITHOUT_GENERIC_KERNEL == (
-        gen_variable_type.DONT_ENFORCE_SAME_TENSOR_IMPL_OR_STORAGE
-        | gen_variable_type.DONT_ENFORCE_STORAGE_IMPL_USE_COUNT
-        | gen_variable_type.DONT_ENFORCE_TENSOR_IMPL_USE_COUNT
-    )
 
 
 # ---- files

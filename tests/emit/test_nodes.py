@@ -9,8 +9,9 @@ import pytest
 
 from derivlint.compiler.gxx import torch_includes
 from derivlint.emit.nodes import Member, MemberKind, NodeClass, node_classes, nodes_header, nodes_source
+from derivlint.emit.nodes.node import node_class
 from derivlint.emit.template import yaml_name
-from derivlint.model import Model, build_model
+from derivlint.model import DifferentiabilityInfo, Model, build_model
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile
 from tests.emit.compiling import errors
@@ -124,6 +125,23 @@ def test_emission_is_deterministic(
     again = node_classes(other)
     assert nodes_header(again, NAMESPACE) == nodes_header(classes, NAMESPACE)
     assert nodes_source(again, NAMESPACE) == nodes_source(classes, NAMESPACE)
+
+
+def test_only_the_classes_that_are_asked_for_are_made(
+    classes: tuple[NodeClass, ...], model: Model, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[str | None] = []
+
+    def counted(model: Model, info: DifferentiabilityInfo) -> NodeClass | None:
+        made.append(info.op)
+        return node_class(model, info)
+
+    monkeypatch.setattr("derivlint.emit.nodes.node.node_class", counted)
+    for names in ({"MulBackward0", "SinBackward0"}, {"ForeachSinBackward0", "SelectBackward0_copy"}, {"Nothing"}):
+        made.clear()
+        assert node_classes(model, names) == tuple(each for each in classes if each.name in names)
+        assert set(made) <= names
+        assert len(made) <= 2
 
 
 def test_a_formula_stands_in_the_node(bundled_natives: NativeFunctions) -> None:

@@ -14,7 +14,7 @@ from torchgen.packaged.autograd.load_derivatives import load_derivatives
 
 from derivlint.compiler.gxx import compile_command, find_toolchain, run
 from derivlint.emit.emission import Mode, emission
-from derivlint.emit.files import MANIFEST
+from derivlint.emit.manifest import MANIFEST
 from derivlint.emit.nodes import Member, MemberKind, NodeClass, node_classes, nodes_header
 from derivlint.emit.python_bindings import (
     IN_TREE_SHARDS,

@@ -8,7 +8,6 @@ import pytest
 
 from derivlint.cli.compiled import messages_of
 from derivlint.emit.kernels import Kernel, kernels, kernels_source
-from derivlint.emit.kernels.lists import COMPLEX_SINCE, refuses_complex
 from derivlint.emit.nodes import NodeClass, node_classes, nodes_header, nodes_source
 from derivlint.emit.release import (
     DEFAULT,
@@ -23,6 +22,8 @@ from derivlint.emit.release import (
 from derivlint.model import Model, build_model
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile
+
+pytestmark = pytest.mark.long
 
 NAMESPACE = "derivlint_generated"
 FORMULAS = """\
@@ -381,29 +382,6 @@ def test_a_release_that_changes_nothing_changes_no_text(bundled_natives: NativeF
 
 
 # ---- complex numbers
-
-
-@pytest.mark.parametrize(
-    ("base", "number", "refuses"),
-    [
-        ("mul", (2, 1), False),
-        ("relu", (2, 14), True),
-        ("linear", (2, 11), True),
-        ("linear", (2, 12), False),
-        ("logsumexp", (2, 4), True),
-        ("logsumexp", (2, 5), False),
-        ("linalg_polar", (2, 13), True),
-        ("linalg_polar", (2, 14), False),
-    ],
-)
-def test_complex_outputs_are_refused_as_the_release_does(base: str, number: tuple[int, int], refuses: bool) -> None:
-    assert refuses_complex(base, number) is refuses
-
-
-def test_an_operator_is_accepted_from_one_release_on() -> None:
-    names = [name for listed in COMPLEX_SINCE.values() for name in listed]
-    assert len(names) == len(set(names))
-    assert all(number > OLDEST.since for number in COMPLEX_SINCE)
 
 
 def test_a_kernel_refuses_complex_outputs_as_the_release_does(bundled_natives: NativeFunctions) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
 from derivlint.cli.main import cli
+from tests.running import runner
 
 ENTRY = """\
 - name: sigmoid(Tensor self) -> Tensor
@@ -26,7 +27,7 @@ def derivatives(tmp_path: Path) -> Path:
 
 def run(file: Path, out: Path, *more: str) -> Result:
     """The command with a bundled set of operators."""
-    return CliRunner().invoke(cli, ["emit", "python", str(file), "--torch", "2.13.0", "--out", str(out), *more])
+    return runner().invoke(cli, ["emit", "python", str(file), "--torch", "2.13.0", "--out", str(out), *more])
 
 
 def test_a_module_is_written_once(derivatives: Path, tmp_path: Path) -> None:

@@ -7,9 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from click.testing import CliRunner
+import pytest
 
 from derivlint.cli.main import cli
+from tests.running import runner
 
 EXAMPLE = Path(__file__).parent.parent.parent / "examples" / "custom_ops"
 CHECK = """
@@ -35,13 +36,12 @@ print("checked")
 def emitted(out: Path, *more: str) -> str:
     """What the command of the README says."""
     arguments = ["--native-functions", str(EXAMPLE / "my_ops.yaml"), "--register", "--out", str(out), *more]
-    done = CliRunner().invoke(
-        cli, ["emit", "python", str(EXAMPLE / "derivatives.yaml"), "--torch", "2.13.0", *arguments]
-    )
+    done = runner().invoke(cli, ["emit", "python", str(EXAMPLE / "derivatives.yaml"), "--torch", "2.13.0", *arguments])
     assert done.exit_code == 0, done.output
     return done.stdout
 
 
+@pytest.mark.torch
 def test_the_example_is_differentiable(tmp_path: Path) -> None:
     """The operators are defined, registered, and pass gradcheck."""
     out = tmp_path / "my_ops_autograd.py"
@@ -59,6 +59,6 @@ def test_a_stale_module_is_noticed(tmp_path: Path) -> None:
     out.write_text("# something else\n", encoding="utf-8")
     arguments = ["emit", "python", str(EXAMPLE / "derivatives.yaml"), "--torch", "2.13.0", "--register", "--check"]
     arguments += ["--native-functions", str(EXAMPLE / "my_ops.yaml"), "--out", str(out)]
-    done = CliRunner().invoke(cli, arguments)
+    done = runner().invoke(cli, arguments)
     assert done.exit_code == 1
     assert out.read_text(encoding="utf-8") == "# something else\n"

@@ -222,6 +222,7 @@ def truth(node: Any, values: dict[str, Any]) -> Any:
     return _TRUTH[name](*(truth(item, values) for item in node.args))
 
 
+@pytest.mark.torch
 @given(text=_FORMULAS)
 @settings(deadline=None, max_examples=60)
 def test_formulas_over_tensors_keep_their_value(text: str, bundled_natives: NativeFunctions) -> None:

@@ -79,6 +79,7 @@ def test_where_lines_are_broken(value: str, lines: list[str]) -> None:
     assert assignment("x", value, 0) == lines
 
 
+@pytest.mark.tools
 def test_a_formatter_agrees() -> None:
     """What is printed is what ruff would make of it."""
     arguments = ", ".join(f"argument_number_{index}" for index in range(12))

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from derivlint.formats.github import escape_message, escape_property
 from derivlint.formats.registry import FORMATS
 from derivlint.lint import INTERNAL_ERROR, Severity, TextEdit
-from derivlint.source import SourceFile, Span
+from derivlint.source import SourceFile, Span, visible
 from tests.formats.reports import CLEAN, FOUND, ODD_MESSAGE, PATH, SOURCE, TEXT, diagnostic, empty, report, span
 
 #: What is hard to escape, in any order.
@@ -71,7 +71,12 @@ def test_github_reads_places_and_messages_back() -> None:
 def test_github_reads_any_text_back(name: str, message: str) -> None:
     line = f"::error title=x{escape_property(name)}::{escape_message(message)}"
     assert not set(line) & {"\n", "\r"}
-    assert parse_command(line) == ("error", {"title": f"x{name}"}, message)
+    assert parse_command(line) == ("error", {"title": f"x{shown(name)}"}, shown(message))
+
+
+def shown(text: str) -> str:
+    """A text with its line ends, and with escapes for everything else that is not visible."""
+    return "".join(part if part in ("\r", "\n") else visible(part) for part in re.split("([\r\n])", text))
 
 
 def test_github_shows_the_worst_first_and_tells_what_it_leaves_out() -> None:

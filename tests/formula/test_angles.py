@@ -26,6 +26,8 @@ from tests.formula.shape import shape_of
         ("std::is_same_v<A, B> ? x : y", "(? std::is_same_v<A, B> x y)"),
         ("std::plus<>{}(a, b)", "(call (construct std::plus<> (braces)) a b)"),
         ("std::get<-1>(x)", "(call std::get<-1> x)"),
+        ("at::foo<-1>(x)", "(call at::foo<-1> x)"),
+        ("at::foo<A, -1>(x)", "(call at::foo<A, -1> x)"),
     ],
 )
 def test_template_arguments(text: str, expected: str | None) -> None:
@@ -46,6 +48,7 @@ def test_template_arguments(text: str, expected: str | None) -> None:
         ("at::kLong < b > c", "(> (< at::kLong b) c)"),
         ("self.dim() < other.dim()", "(< (call (. self dim)) (call (. other dim)))"),
         ("x.get < y > (z)", "(> (< (. x get) y) (paren z))"),
+        ("at::foo < b - 1 > (c)", "(> (< at::foo (- b 1)) (paren c))"),
         ("a >> b > c", "(> (>> a b) c)"),
         ("a < b >> c", "(< a (>> b c))"),
         ("f(a < 1, 2 >= b)", "(call f (< a 1) (>= 2 b))"),

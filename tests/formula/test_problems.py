@@ -26,6 +26,8 @@ SLIPS = [
     ("std::get⟦<⟧0(x)", "unclosed-bracket", 'the template arguments of "std::get" are never closed', 'add ">"'),
     # operands side by side
     ("a ⟦b⟧", "missing-operator", 'missing operator between "a" and "b"', None),
+    ("(double) a ⟦b⟧", "missing-operator", 'missing operator between "a" and "b"', None),
+    ("(const Tensor&) a ⟦b⟧", "missing-operator", 'missing operator between "a" and "b"', None),
     ("f(a ⟦b⟧)", "missing-operator", 'missing operator or comma between "a" and "b"', None),
     ("x.sum() ⟦2⟧", "missing-operator", 'missing operator between ")" and "2"', None),
     ("2 ⟦(⟧x)", "missing-operator", 'missing operator between "2" and "("', None),

@@ -109,14 +109,14 @@ def test_forward_mode_of_an_operator(text: str, entries: Entries) -> None:
     assert close(tangent, wanted[1])
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(text=programs())
 def test_two_orders_of_random_graphs(entries: Entries, text: str) -> None:
     """The same of graphs with several operators, shared values and several outputs."""
     check(read_expression(text, entries.operators, inputs=["a", "b"]), entries, 2)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(text=programs(3))
 def test_forward_over_reverse_of_random_graphs(entries: Entries, text: str) -> None:
     """The tangent of a gradient is that of PyTorch."""

@@ -45,7 +45,7 @@ def texts(draw: st.DrawFn) -> str:
     return "\n".join([*lines, f"  return ({', '.join('%' + name for name in outputs)})"])
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(text=texts())
 def test_its_own_derivative_is_ours(entries: Entries, text: str) -> None:
     """The counts, the differentiated outputs and inputs, and all numbers are those of ``_jit_differentiate``."""
@@ -73,7 +73,7 @@ def test_its_own_derivative_is_ours(entries: Entries, text: str) -> None:
         assert torch.allclose(ours_item, right, rtol=1e-9, atol=1e-9)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(text=texts())
 def test_what_is_printed_is_read_again(entries: Entries, text: str) -> None:
     """The same graph, and the same derivative with its nested blocks, come back; TorchScript reads the graph too."""

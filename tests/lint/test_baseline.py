@@ -41,7 +41,7 @@ def test_what_is_left_over_is_stale_where_somebody_looked() -> None:
     }
     baseline = Baseline(Counter(known))
     assert baseline.unknown(tuple(FOO[:2]), SOURCE, "d.yaml") == ()
-    stale = baseline.stale(["d.yaml"], {"d.yaml": ["some-rule"]}, lambda path: path == "other.yaml")
+    stale = baseline.stale({"d.yaml": lambda key: key.rule == "some-rule"}, lambda path: path == "other.yaml")
     assert stale == {identity("foo"): 1, identity("gone"): 1, identity("x", path="deleted.yaml"): 1}
 
 

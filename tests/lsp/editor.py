@@ -18,7 +18,7 @@ import derivlint
 
 T = TypeVar("T")
 #: Seconds that an answer may take, on a machine with other work.
-PATIENCE = 60.0
+PATIENCE = 300.0
 #: Runs the server as the command does.
 SERVER = ("-m", "derivlint", "lsp")
 

@@ -79,6 +79,7 @@ def test_references_of_a_function_are_words_of_its_name(real: Analysis) -> None:
         assert {place.text for place in places} == {name}
 
 
+@pytest.mark.torch
 def test_every_function_of_the_real_header_has_its_place() -> None:
     spec = find_spec("torch")
     assert spec is not None

@@ -8,8 +8,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from derivlint.rules import load_rules
 from tests.lsp.editor import Editor, capabilities, run
+
+pytestmark = pytest.mark.long
 
 
 def cases() -> dict[str, str]:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 from lsprotocol import types
 from pygls.lsp.client import LanguageClient
 
@@ -17,6 +16,7 @@ import derivlint.cli.lsp
 from derivlint.cli.main import run as run_command
 from derivlint.lsp.requests import GENERATED_CODE, REQUESTS
 from tests.lsp.editor import PATIENCE, Editor, capabilities, edit, run
+from tests.running import runner
 
 TEXT = """\
 - name: abs(Tensor self) -> Tensor
@@ -233,7 +233,7 @@ def test_without_its_packages_the_command_says_what_to_install(
 
 
 def test_two_ways_to_talk_are_refused() -> None:
-    outcome = CliRunner().invoke(derivlint.cli.lsp.lsp, ["--stdio", "--tcp", "1234"])
+    outcome = runner().invoke(derivlint.cli.lsp.lsp, ["--stdio", "--tcp", "1234"])
     assert str(outcome.exception) == 'use "--stdio" or "--tcp", not both'
 
 

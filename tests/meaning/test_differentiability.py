@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -17,14 +15,13 @@ from torchgen.packaged.autograd.load_derivatives import load_derivatives
 
 from derivlint.lint import Confidence, run_rules
 from derivlint.meaning import meaning_of
-from derivlint.meaning.complex_operators import COMPLEX_OPERATORS, is_complex_differentiable
 from derivlint.meaning.differentiability import Answer, Way, derivatives_of
 from derivlint.meaning.differentiability_coverage import Aspect, Coverage, coverage_of
 from derivlint.meaning.differentiability_flow import Again
-from derivlint.meaning.differentiability_lists import BACKWARDS_WITHOUT_DERIVATIVE, DECOMPOSED_FOR_TANGENTS, INTEGRAL
 from derivlint.model import Model, build_model
+from derivlint.operators import Book, book_of
 from derivlint.rules import load_rule
-from derivlint.schema import NativeFunctions
+from derivlint.schema import NativeFunctions, SchemaKind
 from derivlint.source import SourceFile
 
 
@@ -54,10 +51,6 @@ def reverse(text: str, natives: NativeFunctions) -> tuple[str, list[str]]:
 # ---- lists
 
 
-def test_the_complex_list_is_torchgens() -> None:
-    assert COMPLEX_OPERATORS == gen_variable_type.GRADIENT_IMPLEMENTED_FOR_COMPLEX
-
-
 def test_the_complex_list_is_of_base_names(installed_natives: NativeFunctions) -> None:
     expected = {
         "mul.Tensor": True,
@@ -70,33 +63,28 @@ def test_the_complex_list_is_of_base_names(installed_natives: NativeFunctions) -
     for name in expected:
         function = installed_natives.operator(name)
         assert function is not None
-        actual[name] = is_complex_differentiable(function)
+        actual[name] = book_of(installed_natives).is_complex_differentiable(function)
     assert actual == expected
 
 
-def test_the_list_of_backwards_without_derivative_is_that_of_the_installed_file(installed: Model) -> None:
-    rows = coverage_of(installed).rows()
-    missing = {row.name for row in rows if row.key is None and row.way is Way.MISSING and "backward" in row.name}
-    # found missing because of what it decomposes into
-    assert missing - {"_thnn_fused_lstm_cell_backward"} == BACKWARDS_WITHOUT_DERIVATIVE
-
-
-def test_the_operators_decomposed_for_tangents_are_those_of_the_installed_torch() -> None:
-    spec = find_spec("torch")
-    assert spec is not None
-    assert spec.origin is not None
-    source = Path(spec.origin).parent / "_decomp" / "decompositions_for_jvp.py"
-    calls = [node for node in ast.walk(ast.parse(source.read_text())) if isinstance(node, ast.Call)]
-    registered = {
-        ast.unparse(call.args[0]).removeprefix("torch.ops.aten.").removesuffix(".default")
-        for call in calls
-        if isinstance(call.func, ast.Name) and call.func.id == "_register_jit_decomposition_for_jvp"
+def test_a_part_of_a_file_knows_which_backward_operators_have_no_derivative(installed: Model) -> None:
+    natives = installed.natives
+    part = build_model(SourceFile("d.yaml", "- name: sin(Tensor self) -> Tensor\n  self: grad * self.cos()\n"), natives)
+    of_part, of_whole = derivatives_of(part), derivatives_of(installed)
+    backwards = [
+        function
+        for function in natives.functions
+        if "backward" in function.name.base and function.schema.kind is SchemaKind.functional
+    ]
+    missing = {str(each.name) for each in backwards if of_part.of(each).way is Way.MISSING}
+    assert missing == {
+        str(each.name) for each in backwards if not installed.match(each).infos and of_whole.of(each).way is Way.MISSING
     }
-    assert registered == DECOMPOSED_FOR_TANGENTS
+    assert len(missing) > 40
 
 
 def test_integral_operators_have_no_entry(installed: Model) -> None:
-    for base in INTEGRAL:
+    for base in Book.by_hand("integral"):
         functions = installed.natives.named(base)
         assert functions, base
         assert all(not installed.match(function).infos for function in functions), base
@@ -141,7 +129,9 @@ def test_what_has_a_backward_is_what_torchgen_has_derivatives_for(
         ("igamma", Way.FORMULA, ["partial", "no", "yes", "no", "no"]),
         ("grid_sampler_2d", Way.FORMULA, ["yes", "no", "yes", "no", "no"]),
         ("matmul", Way.FORMULA, ["yes", "partial", "partial", "partial", "partial"]),
-        ("ctc_loss.Tensor", Way.DECOMPOSES, ["yes", "yes", "yes", "yes", "unknown"]),
+        # composite, and what it calls is not followed
+        ("ctc_loss.Tensor", Way.DECOMPOSES, ["unknown"] * 5),
+        ("square", Way.DECOMPOSES, ["yes", "yes", "yes", "yes", "unknown"]),
         ("zeros_like", Way.NON_DIFFERENTIABLE, ["no", "no", "no", "no", "no"]),
         ("eq.Tensor", Way.NON_DIFFERENTIABLE, ["no", "no", "no", "no", "no"]),
         ("hardsigmoid_backward", Way.MISSING, ["no", "no", "no", "no", "no"]),
@@ -165,6 +155,24 @@ def test_a_part_of_a_file_says_nothing_of_operators_without_entry(bundled_native
     assert [reason.text for reason in row.verdicts[Aspect.DOUBLE_BACKWARD].reasons] == [
         'the file has no entry for "threshold_backward"'
     ]
+
+
+@pytest.mark.parametrize(
+    ("formula", "expected"),
+    [
+        ("self_t * self.cos()", ("yes", [])),
+        ("auto_element_wise", ("yes", [])),
+        ('not_implemented("sin")', ("no", ['the forward formula of "sin" is not implemented'])),
+    ],
+)
+def test_a_forward_formula_that_only_raises_is_none(
+    formula: str, expected: tuple[str, list[str]], bundled_natives: NativeFunctions
+) -> None:
+    text = f"- name: sin(Tensor self) -> Tensor\n  self: grad * self.cos().conj()\n  result: {formula}\n"
+    verdict = coverage_row(build_model(SourceFile("derivatives.yaml", text), bundled_natives), "sin").verdicts[
+        Aspect.FORWARD
+    ]
+    assert (verdict.answer.value, [reason.text for reason in verdict.reasons]) == expected
 
 
 # ---- the flow through a formula

@@ -17,7 +17,6 @@ from derivlint.model.guards import wrap_opt_if_calls
 from derivlint.model.keywords import near_keyword
 from derivlint.model.scope import undeclared_names
 from derivlint.model.sizes import plain_sizes, sizes_in_text
-from derivlint.model.torch_lists import WITH_OWN_ENTRY
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile
 
@@ -165,5 +164,5 @@ def test_operators_with_an_entry_of_their_own_are_those_of_the_installed_torch(
     derivatives_path: Path, installed_natives: NativeFunctions
 ) -> None:
     model = build_model(SourceFile.read(derivatives_path), installed_natives)
-    functions = [entry.function.declared for entry in model.entries if entry.function is not None]
-    assert {str(item.name) for item in functions if item.generated or item.name.is_foreach} == WITH_OWN_ENTRY
+    functions = {entry.function.declared for entry in model.entries if entry.function is not None}
+    assert {function for function in installed_natives.functions if model.book.has_entry(function)} == functions

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from derivlint.lint import Finding, Fix, Rule, RuleMeta, Severity, TextEdit
 from derivlint.model import KeyedFormula, Model
 from derivlint.project.check import CheckedFile, check_source
-from derivlint.project.fixing import FixedFile, fix_source
+from derivlint.project.fixing import MIN_TRIALS, FixedFile, fix_source
 from derivlint.project.settings import Settings
 from derivlint.rules import load_rules
 from derivlint.schema import NativeFunctions
-from derivlint.source import SourceFile
+from derivlint.source import SourceFile, Span
 
 RULES = tuple(rule for rule in load_rules() if rule.meta.status == "stable")
 ABS = "- name: abs(Tensor self) -> Tensor\n  self: {}\n"
@@ -108,6 +108,49 @@ def test_a_fix_that_breaks_the_yaml_is_left_out(bundled_natives: NativeFunctions
     outcome = fixed("one + two", bundled_natives, rule("a", Severity.ERROR, ("one", "'"), ("two", "2")))
     assert formula_of(outcome) == "one + 2"
     assert [item.message for item in outcome.dropped] == ['"one" is used']
+
+
+def test_the_places_of_new_errors_say_which_fixes_are_to_blame(bundled_natives: NativeFunctions) -> None:
+    """One error among hundreds of fixes is not sought by halves, and the fixes of one entry suspect no other."""
+    texts = "".join(
+        f"- name: op{i}(Tensor self) -> Tensor\n  self: {'two' if i % 9 == 4 else 'one'}\n" for i in range(90)
+    )
+    words = rule("a", Severity.WARNING, ("one", "ONE"), ("two", "boom"))
+    checks: list[SourceFile] = []
+    check = checker(bundled_natives, (words, finder("c", "boom")))
+
+    def counted(source: SourceFile) -> CheckedFile:
+        checks.append(source)
+        return check(source)
+
+    outcome = fix_source(SourceFile("d.yaml", texts), counted)
+    assert outcome.text == texts.replace("one", "ONE")
+    assert len(outcome.fixed) == 80
+    assert len(outcome.dropped) == 10
+    assert len(checks) < 30
+
+
+def test_a_long_text_is_checked_only_so_often_and_what_is_not_fixed_is_said(bundled_natives: NativeFunctions) -> None:
+    """Every two fixes together do harm somewhere else, so that each has to be tried."""
+
+    def check(model: Model) -> Iterator[Finding]:
+        if sum(line.text == "ONE" for entry in model.entries for line in entry.lines) > 1:
+            yield Finding(Span(0, 1), "there are two")
+
+    bad = Rule("bad", "is bad", "is bad\n", RuleMeta(severity=Severity.ERROR), "model", check, (), ())
+    text = "".join(f"- name: op{i}(Tensor self) -> Tensor\n  self: one\n" for i in range(3000))
+    checks = 0
+    checked = checker(bundled_natives, (rule("a", Severity.WARNING, ("one", "ONE")), bad))
+
+    def counted(source: SourceFile) -> CheckedFile:
+        nonlocal checks
+        checks += 1
+        return checked(source)
+
+    outcome = fix_source(SourceFile("d.yaml", text), counted)
+    assert checks == 1 + MIN_TRIALS
+    assert len(outcome.fixed) + len(outcome.dropped) + len(outcome.untried) == 3000
+    assert len(outcome.untried) > 2000
 
 
 def test_unsafe_fixes_have_to_be_asked_for(bundled_natives: NativeFunctions) -> None:

@@ -120,5 +120,7 @@ file: tools/autograd/derivatives.yaml
   tags: {checkout}/aten/src/ATen/native/tags.yaml
   C++ functions: {checkout}/torch/csrc/autograd/FunctionsManual.h
   headers: none
+  facts by release: PyTorch 2.13, since the release of the operators is unknown
+  release by its entries: PyTorch 2.13.0 (1 of 1 schemas)
 """
     )

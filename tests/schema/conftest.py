@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,9 +13,10 @@ from derivlint.source import SourceFile
 
 
 @pytest.fixture(scope="session")
-def installed() -> InstalledTorch:
+def installed(packaged: Path) -> InstalledTorch:
     found = installed_torch()
     assert found is not None
+    assert found.native_functions.is_relative_to(packaged)
     return found
 
 

@@ -209,5 +209,6 @@ def test_every_function_is_found_by_its_schema(natives: NativeFunctions) -> None
         assert natives.operator(str(function.name)) is function
 
 
+@pytest.mark.torch
 def test_same_autograd_keys() -> None:
     assert list(AUTOGRAD_KEYS) == import_module("torchgen.model").AUTOGRAD_KEYS

@@ -25,6 +25,8 @@ from derivlint.schema.grammar_parser import parse_with_grammar
 from derivlint.schema.parser import MAX_LENGTH, is_canonical
 from derivlint.source import Span
 
+pytestmark = pytest.mark.long
+
 TENSOR = BaseType("Tensor")
 SHAPE = "a schema reads: name.overload(Type argument=default, *, Type keyword) -> ReturnType"
 

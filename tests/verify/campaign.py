@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
@@ -14,10 +15,11 @@ from derivlint.model import Model
 from derivlint.verify.engine import compiled
 from derivlint.verify.failures import CRASH, INCONSISTENT, OTHER_CONVENTION
 from derivlint.verify.functions import Described, FormulaFunction
+from derivlint.verify.keeping import workplace
 from derivlint.verify.outcome import Outcome
-from derivlint.verify.process import Server
+from derivlint.verify.process import IDLE, Server
 from derivlint.verify.recordings import recorded
-from derivlint.verify.runner import TIMEOUT, Effort
+from derivlint.verify.runner import PROCESSOR, Effort
 from tests.verify.mutants import Mutant
 
 #: Lines of the file that a formula has to itself, so that messages of the compiler find it.
@@ -55,18 +57,22 @@ class Unit:
         jobs: int = 1,
     ) -> None:
         numbered = [_numbered(each, number) for number, each in enumerate(functions)]
-        made = compiled(model, numbered)
+        self._stack = ExitStack()
+        place = self._stack.enter_context(workplace())
+        made = compiled(model, numbered, place)
         self.numbers = {id(each): number for number, each in enumerate(functions)}
         self.described = [each.described for each in numbered]
         self.there = {each.described.number for each in made.functions}
         self.compared: set[int] = set()
         self.task = {
             "library": str(made.library),
+            "place": str(place),
             **asdict(effort),
-            "samples": {dtype: str(recorded(model, dtype, lambda what: None)) for dtype in dtypes},
+            "samples": {dtype: str(recorded(model, dtype, place, lambda what: None)) for dtype in dtypes},
             "seed": 0,
             "jobs": jobs,
-            "timeout": TIMEOUT,
+            "processor": PROCESSOR,
+            "idle": IDLE,
         }
 
     def found(self, entries: Sequence[Sequence[int]]) -> list[Found]:

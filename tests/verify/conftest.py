@@ -10,13 +10,13 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 from derivlint.cli.main import cli
 from derivlint.compiler.gxx import find_compiler, torch_includes
 from derivlint.model import Model, build_model
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile
+from tests.running import runner
 from tests.verify.wrong import ENTRIES, SAMPLES
 
 NEEDS_COMPILER = pytest.mark.skipif(
@@ -44,16 +44,17 @@ def model(derivatives_path: Path, installed_natives: NativeFunctions) -> Model:
 
 
 @pytest.fixture(scope="session")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory: pytest.TempPathFactory, packaged: Path) -> Path:
     """A folder with ``derivatives.yaml`` and a cache."""
-    from derivlint.verify.recordings import RECORDER
+    from derivlint.verify.recordings import recording_path
 
     folder = tmp_path_factory.mktemp("verify")
     (folder / "derivatives.yaml").write_text(ENTRIES)
     cache = folder / "cache" / "verify"
-    cache.mkdir(parents=True)
+    cache.parent.mkdir(mode=0o700)
+    cache.mkdir(mode=0o700)
     version = metadata.version("torch").partition("+")[0]
-    pattern = str(cache / f"samples-{RECORDER}-{version}-DTYPE.bin")
+    pattern = str(recording_path(cache, "DTYPE", version))
     subprocess.run([sys.executable, "-c", SAMPLES, pattern], check=True, capture_output=True)
     return folder
 
@@ -66,7 +67,7 @@ def command(folder: Path) -> Command:
         with pytest.MonkeyPatch.context() as patch:
             patch.chdir(folder)
             patch.setenv("DERIVLINT_CACHE_DIR", str(folder / "cache"))
-            result = CliRunner().invoke(cli, ["verify", "--isolated", *arguments])
+            result = runner().invoke(cli, ["verify", "--isolated", *arguments])
         if result.exception is not None and not isinstance(result.exception, SystemExit):
             raise result.exception
         return Done(result.exit_code, result.stdout, result.stderr)

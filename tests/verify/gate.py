@@ -19,7 +19,7 @@ from derivlint.schema import read_native_functions
 from derivlint.source import SourceFile
 from derivlint.verify.functions import collect
 from derivlint.verify.runner import ORDINARY, QUICK, Effort
-from tests.conftest import packaged
+from tests.conftest import packaged_folder
 from tests.verify.campaign import Campaign, campaign
 from tests.verify.mutants import Mutant, entry_text, mutants
 
@@ -86,7 +86,7 @@ def main() -> None:
         "--thorough", action="store_true", help="as many inputs as derivlint verify takes without --quick"
     )
     arguments = parser.parse_args()
-    native, autograd = packaged() / "ATen" / "native", packaged() / "autograd"
+    native, autograd = packaged_folder() / "ATen" / "native", packaged_folder() / "autograd"
     functions, tags = SourceFile.read(native / "native_functions.yaml"), SourceFile.read(native / "tags.yaml")
     model = build_model(SourceFile.read(autograd / "derivatives.yaml"), read_native_functions([functions], tags=tags))
     numeric = by_numbers(model, arguments.seed, arguments.count, ORDINARY if arguments.thorough else QUICK)

@@ -111,6 +111,7 @@ def test_the_shipped_file_speaks_of_formulas_that_are_there(
         assert each.reason
 
 
+@pytest.mark.torch
 def test_every_defect_is_shown() -> None:
     """The page names each operator that a defect is listed for."""
     page = PAGE.read_text()
@@ -123,7 +124,7 @@ def test_pytorch_still_has_the_defect(title: str, code: str, printed: str) -> No
     """Each block of the page prints what stands below it."""
     assert metadata.version("torch").partition("+")[0] == "2.13.0", "the page is about the release that is pinned"
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=False, timeout=120
+        [sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=False, timeout=600
     )
     assert (done.stdout, done.returncode) == (printed, 0), f"{title}: {done.stderr}"
 

@@ -23,6 +23,7 @@ def operators_of(text: str) -> list[str]:
     return [line.removeprefix("#include <ATen/ops/").removesuffix(".h>") for line in lines]
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize(
     ("formula", "expected"),
     [
@@ -55,20 +56,17 @@ def test_operators_of_the_whole_file_are_found(model: Model) -> None:
 
 
 @NEEDS_COMPILER
-def test_a_formula_that_needs_another_header_is_compiled_with_all(
-    model: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_formula_that_needs_another_header_is_compiled_with_all(model: Model, tmp_path: Path) -> None:
     """Only with all headers does the compiler judge; that it needed them is known the next time."""
-    monkeypatch.setenv("DERIVLINT_CACHE_DIR", str(tmp_path))
     condition = "torch::autograd::can_mutate_inplace_result::success == torch::autograd::can_mutate_inplace_result()"
     text = f"- name: sinh(Tensor self) -> Tensor\n  self: '{condition} ? grad * self.cosh() : grad'\n"
     functions = collect(build_model(SourceFile("derivatives.yaml", text), model.natives)).functions
     said: list[str] = []
-    first = compiled(model, functions, progress=said.append)
+    first = compiled(model, functions, tmp_path, progress=said.append)
     assert (first.refused, len(first.functions), first.fresh) == ({}, 1, True)
     assert said.count("compiling verify_0.cpp") == 2
     said.clear()
-    again = compiled(model, functions, progress=said.append)
+    again = compiled(model, functions, tmp_path, progress=said.append)
     assert (again.library, again.fresh, said) == (first.library, False, [])
 
 

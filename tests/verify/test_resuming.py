@@ -9,11 +9,13 @@ from typing import Any, cast
 
 import pytest
 
+from derivlint.project.cache import sealed
 from derivlint.verify.functions import Collected
 from derivlint.verify.journal import Journal
 from derivlint.verify.outcome import Outcome
 from derivlint.verify.process import Server
 from derivlint.verify.runner import _work
+from derivlint.verify.unchecked import Why
 from derivlint.verify.work import not_checked
 
 OPERATORS = ("sin", "cos", "exp")
@@ -37,65 +39,77 @@ class Answering:
             yield {"failure": index, "rule": "wrong-vjp", "of": operator}
             if index == self.until:
                 raise BrokenOffError
-            yield not_checked(operator, "")
+            yield {**not_checked(operator, Why.NO_INPUTS, ""), "points": 1, "why": ""}
 
 
-def run(server: Answering, *, resume: bool, seed: int = 0) -> Outcome:
+def run(server: Answering, place: Path, *, resume: bool, seed: int = 0) -> Outcome:
     """What a run finds."""
     outcome = Outcome(Collected())
     task = {"functions": [{"operator": name} for name in OPERATORS], "seed": seed}
-    _work(cast(Server, server), task, outcome, resume, lambda what: None)
+    _work(cast(Server, server), task, place, outcome, resume, lambda what: None)
     return outcome
 
 
-@pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where journals are kept."""
-    monkeypatch.setenv("DERIVLINT_CACHE_DIR", str(tmp_path))
-    return tmp_path
-
-
-def broken_off() -> None:
+def broken_off(place: Path) -> None:
     """A run that ends in the middle of the second operator."""
     with pytest.raises(BrokenOffError):
-        run(Answering(1), resume=True)
+        run(Answering(1), place, resume=True)
 
 
-def test_only_what_is_left_is_checked() -> None:
+def test_only_what_is_left_is_checked(tmp_path: Path) -> None:
     """What was found before is found again without being checked again; half an operator is checked anew."""
-    broken_off()
+    broken_off(tmp_path)
     server = Answering(9)
-    outcome = run(server, resume=True)
+    outcome = run(server, tmp_path, resume=True)
     assert server.asked == ["cos", "exp"]
     assert [each["of"] for each in outcome.failures] == ["sin", "cos", "exp"]
     assert list(outcome.checked) == ["sin", "cos", "exp"]
 
 
 @pytest.mark.parametrize(("resume", "seed"), [(False, 0), (True, 1)])
-def test_all_is_checked_on_request_and_for_another_task(resume: bool, seed: int) -> None:
+def test_all_is_checked_on_request_and_for_another_task(tmp_path: Path, resume: bool, seed: int) -> None:
     """With --no-resume, and with other options, nothing of another run is taken."""
-    broken_off()
+    broken_off(tmp_path)
     server = Answering(9)
-    assert len(run(server, resume=resume, seed=seed).failures) == 3
+    assert len(run(server, tmp_path, resume=resume, seed=seed).failures) == 3
     assert server.asked == list(OPERATORS)
 
 
-def test_a_run_that_ended_leaves_nothing(cache: Path) -> None:
+def test_a_run_that_ended_leaves_nothing(tmp_path: Path) -> None:
     """The next one begins anew."""
-    run(Answering(9), resume=True)
-    assert list((cache / "verify").iterdir()) == []
+    run(Answering(9), tmp_path, resume=True)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_journal_that_was_cut_off_is_read_up_to_there(tmp_path: Path) -> None:
     """A line that was not written to its end, and bytes that are no text, do no harm."""
     path = tmp_path / "journal.jsonl"
-    done = json.dumps({"checked": "sin"})
-    path.write_text(done + "\n" + '{"failure": 1, "ru')
+    done = {"checked": "sin", "why": ""}
+    path.write_bytes(sealed(json.dumps(done).encode()) + b"\n" + sealed(b'{"failure": 1, "rule": "crash"}')[:-9])
     journal = Journal(path, resume=True)
-    assert (journal.messages, journal.operators()) == ([{"checked": "sin"}], {"sin"})
+    assert (journal.messages, journal.operators()) == ([done], {"sin"})
     journal.close()
     path.write_bytes(b"\xff\xfe")
     journal = Journal(path, resume=True)
     assert journal.messages == []
     journal.finish()
     assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    "last", [{"checked": "cos", "why": "failed"}, {"checked": "cos", "why": "out-of-memory"}, {"died": "cos"}]
+)
+def test_what_could_not_be_checked_is_tried_again(tmp_path: Path, last: dict[str, Any]) -> None:
+    """An operator at which a child was killed, or for which memory ran out, is not done."""
+    path = tmp_path / "journal.jsonl"
+    messages = [{"checked": "sin", "why": "no-inputs"}, {"failure": 1}, last]
+    path.write_bytes(b"".join(sealed(json.dumps(each).encode()) + b"\n" for each in messages))
+    journal = Journal(path, resume=True)
+    assert journal.messages == messages[:1]
+    journal.close()
+
+
+def test_a_journal_that_cannot_be_written_costs_nothing_else(tmp_path: Path) -> None:
+    """The run goes on without it."""
+    outcome = run(Answering(9), tmp_path / "missing", resume=True)
+    assert list(outcome.checked) == list(OPERATORS)

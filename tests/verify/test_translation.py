@@ -64,9 +64,7 @@ def test_a_formula_that_cannot_be_translated_is_left_out_with_the_reason(install
 @NEEDS_COMPILER
 # PyTorch imports its decompositions of forward mode so, at the first formula that needs one
 @pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated:DeprecationWarning")
-def test_translated_formulas_give_what_compiled_ones_give(
-    model: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_translated_formulas_give_what_compiled_ones_give(model: Model, tmp_path: Path) -> None:
     """Backward and forward, of lists, in place, with saved sizes and masks, to the last digits."""
     import torch
 
@@ -76,10 +74,9 @@ def test_translated_formulas_give_what_compiled_ones_give(
     from derivlint.verify.numeric import Subject
     from derivlint.verify.points import Point, generator
 
-    monkeypatch.setenv("DERIVLINT_CACHE_DIR", str(tmp_path))
     functions = collect(model, CHOSEN).functions
     load: Any = torch.ops.load_library
-    load(str(compiled(model, functions).library))
+    load(str(compiled(model, functions, tmp_path).library))
     translated = interpreted(model, functions)
     described = [each.described for each in translated.functions]
     python = Interpreter([each.to_json() for each in translated.formulas], described)

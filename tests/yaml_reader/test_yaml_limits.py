@@ -66,6 +66,7 @@ def test_the_number_of_nodes_is_limited(monkeypatch: pytest.MonkeyPatch) -> None
 SIZE = 300_000
 
 
+@pytest.mark.growth
 @pytest.mark.parametrize(
     "piece",
     [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import click
@@ -13,9 +14,12 @@ from derivlint.cli.fix_options import FixOptions, fix_options
 from derivlint.cli.options import settings_options, show_options, source_options
 from derivlint.cli.output import CheckCommand, Output, output_options
 from derivlint.cli.suppression_options import SuppressionOptions, suppression_options
-from derivlint.cli.terminal import show_progress, write
+from derivlint.cli.terminal import show_progress, write_names
 from derivlint.cli.watch_option import watch_option
+from derivlint.project.arguments import LIST_MARK
+from derivlint.project.errors import InputError
 from derivlint.project.settings import SettingsOfFiles
+from derivlint.project.untrusted import OPTION, VARIABLE, require_inside
 
 #: From this many files on, a terminal shows how far the run is.
 MANY_FILES = 5
@@ -35,6 +39,12 @@ MANY_FILES = 5
 @fix_options
 @suppression_options
 @click.option("--no-cache", is_flag=True, help="Check everything anew, and keep nothing.")
+@click.option(
+    "--untrusted",
+    is_flag=True,
+    help="Do not let the repository hide findings, name files outside of itself, start a compiler or have files "
+    f"written; {VARIABLE}=1 says the same.",
+)
 @show_options
 def check(
     paths: tuple[str, ...],
@@ -42,6 +52,7 @@ def check(
     exit_zero: bool,
     compiler: str | None,
     no_cache: bool,
+    untrusted: bool,
     show_settings: bool,
     show_files: bool,
     config: tuple[str, ...],
@@ -61,6 +72,9 @@ def check(
     With --compiler, what the compiler refuses and derivlint does not is reported as compiler-error: the final word,
     where there is a compiler.
 
+    With --untrusted, what the command line says is trusted, and the files of the repository are not: of its
+    configuration only what makes the check stricter counts, and findings that its comments silence are shown.
+
     The exit status is 0 where nothing is at the fail level or above, 1 where something is, 2 for wrong usage or a file
     that cannot be read, 3 for an error in derivlint itself, and 130 where it is interrupted, as --watch always is. It
     is the same in every format but lintrunner, which takes any other than 0 for a crash.
@@ -69,17 +83,20 @@ def check(
     from derivlint.cli.suppressing import Suppressing
     from derivlint.cli.watch import remember
 
-    asked = configured(SettingsOfFiles(no_config, config, **given), paths, stdin_filename)
+    lookup = SettingsOfFiles(no_config, config, untrusted=untrusted, **given)
+    if lookup.untrusted:
+        require_harmless(click.get_current_context(), output, fixes, suppressions)
+    asked = configured(lookup, paths, stdin_filename)
     files, folders, settings = asked.files, asked.folders, asked.settings
     remember(files, folders, settings)
     if show_files:
-        write("".join(f"{path}\n" for path in files))
+        write_names(files)
         return
     if show_settings:
         from derivlint.rules import load_rules
 
         names = {path: [rule.name for rule in settings[path].selected(load_rules())] for path in files}
-        write("".join(f"{line}\n" for line in settings_lines(asked, names)))
+        write_names(settings_lines(asked, names))
         return
     mending = None
     if fixes is not None:
@@ -106,6 +123,30 @@ def check(
     if mending is not None and not output.quiet:
         tell(mending.summary)
     click.get_current_context().exit(output.status(status))
+
+
+def require_harmless(
+    context: click.Context, output: Output, fixes: FixOptions | None, suppressions: SuppressionOptions
+) -> None:
+    """Refuse what would have the files of a repository that is not trusted compiled, or written to.
+
+    Raises:
+        InputError: the command line asks for that, or names a file that leads out of the repository.
+    """
+    given = context.params
+    asked = {
+        "--compiler": given["compiler"] is not None,
+        "--fix, --fix-only and --diff": fixes is not None,
+        "--add-ignores": suppressions.add_ignores is not None,
+        "--update-baseline": suppressions.update_baseline,
+        "--prune-baseline": suppressions.prune_baseline,
+    }
+    refused = [option for option, is_asked in asked.items() if is_asked]
+    if refused:
+        raise InputError(f"a repository that is not trusted ({OPTION}) excludes {' and '.join(refused)}")
+    lists = [Path(path[1:]) for path in given["paths"] if path.startswith(LIST_MARK)]
+    named = [Path(item) for item in given["config"] if "=" not in item]
+    require_inside((output.file, given["baseline"], *lists, *named))
 
 
 def with_progress(files: list[str]) -> Iterator[str]:

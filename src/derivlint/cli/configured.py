@@ -12,6 +12,8 @@ from derivlint.project.errors import InputError
 from derivlint.project.files import STDIN, derivatives_files, folder_of
 from derivlint.project.operators import operators_for
 from derivlint.project.settings import ConfigurationError, Settings, SettingsOfFiles
+from derivlint.project.untrusted import require_inside
+from derivlint.source import SourceError, SourceFile
 from derivlint.source.records import dataclass
 
 
@@ -55,6 +57,8 @@ def configured(lookup: SettingsOfFiles, paths: Sequence[str], stdin_filename: st
         files = derivatives_files(paths, settings_here)
     except InputError as error:
         raise mistake or error from error
+    if lookup.untrusted:
+        require_inside(Path(path) for path in files if path != STDIN)
     folders = {path: folder_of(path, stdin_filename) for path in files}
     of_all = lookup.of_folders([here, *folders.values()] if mistake is not None else folders.values())
     settings = dict(zip(files, of_all, strict=True))
@@ -89,11 +93,29 @@ def settings_lines(configured: Configured, rules: dict[str, list[str]]) -> Itera
         operators = operators_for(configured.folders[path], of_file)
         yield f"file: {path}"
         yield f"  configuration: {of_file.origin or 'none'}"
+        if of_file.untrusted:
+            yield f"  not honoured, since the repository is not trusted: {', '.join(of_file.not_honoured) or 'nothing'}"
         yield f"  operators: {operators.describe()}"
         yield f"  tags: {operators.tags or ('of the index' if operators.bundled else 'none')}"
         yield f"  C++ functions: {operators.functions_manual or ('of the index' if operators.bundled else 'unknown')}"
         yield f"  headers: {', '.join(map(str, operators.headers)) or 'none'}"
+        yield f"  facts by release: {operators.describe_facts()}"
+        yield f"  release by its entries: {_release_of(path)}"
         yield "  settings:"
         yield from (f"    {key} = {value}  # {origin}" for key, value, origin in described(of_file))
         yield f"  rules: {len(rules[path])}"
         yield from (f"    {name}" for name in rules[path])
+
+
+def _release_of(path: str) -> str:
+    """The release of PyTorch that a file fits best, which decides nothing by itself."""
+    from derivlint.model import read_file
+    from derivlint.operators.detection import detected_release
+
+    if path == STDIN:
+        return "unknown"
+    try:
+        entries = read_file(SourceFile.read(path))
+    except SourceError:
+        return "unknown"
+    return str(detected_release(entry.name.value for entry in entries if entry.name is not None) or "unknown")

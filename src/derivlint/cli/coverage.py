@@ -8,7 +8,7 @@ import click
 
 from derivlint.cli.loading import load_models
 from derivlint.cli.options import rule_names, source_options
-from derivlint.cli.terminal import wants_color, write, write_lines
+from derivlint.cli.terminal import wants_color, write, write_json, write_lines, write_names
 from derivlint.lint.wording import did_you_mean
 from derivlint.project.errors import InputError
 
@@ -58,7 +58,7 @@ def coverage(
         for loaded in load_models(paths, stdin_filename, no_config, **given)
     ]
     if output_format == "json":
-        write(render_coverage_json(reports), utf8=True)
+        write_json(render_coverage_json(reports))
         return
     if output_format == "markdown":
         write("\n".join(map(coverage_markdown, reports)), utf8=True)
@@ -66,7 +66,7 @@ def coverage(
     colored = wants_color(color)
     for number, report in enumerate(reports):
         if len(reports) > 1:
-            write(f"{'' if number == 0 else chr(10)}{report.source.path}\n")
+            write_names([*([""] if number else []), report.source.path])
         write_lines(coverage_lines(report), colored)
 
 

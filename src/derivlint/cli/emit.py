@@ -11,11 +11,13 @@ import click
 
 from derivlint.cli.emit_python import python
 from derivlint.cli.exits import CLEAN, FINDINGS, tell
-from derivlint.cli.loading import known_operators, load_model, print_findings, refuse_errors
+from derivlint.cli.loading import known_operators, load_model, print_findings, refuse_errors, require_all
 from derivlint.cli.options import EXISTING, emission_options, source_options
 from derivlint.cli.terminal import show_progress, write
 from derivlint.lint.wording import counted
 from derivlint.project.errors import InputError
+from derivlint.project.untrusted import VARIABLE, asked_for
+from derivlint.source import visible
 
 if TYPE_CHECKING:
     from derivlint.emit.emission import Emission, Helpers
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 
 IN_TREE_NAMESPACE = "torch::autograd::generated"
 DEFAULT_NAMESPACE = "derivlint_generated"
+#: So many operators that are refused are named.
+MAX_NAMED = 10
 _NAMESPACE = re.compile(r"[A-Za-z_]\w*(?:::[A-Za-z_]\w*)*")
 
 
@@ -77,26 +81,36 @@ def cpp(
     """Write autograd nodes and kernels in C++.
 
     Errors in the file, or with --ops in the entries of those operators, are printed; then nothing is written, and the
-    exit status is 1.
+    exit status is 1. It is also 1 where an operator that --ops names is left out.
+
+    Only files that derivlint wrote, and that nobody has changed since, are written over or removed. Where something
+    else is in the way, it is named, nothing is written, and the exit status is 2.
 
     In mode extension the folder is built and loaded by derivlint.runtime.load(DIR), or by CMake. NAMES of operators are
     base names (add), names of functions (add_) or names with an overload (add.Tensor).
     """
     from derivlint.emit.emission import Mode, emission
     from derivlint.emit.files import FilesError, changes, write_files
-    from derivlint.emit.release import UnsupportedRelease
+    from derivlint.emit.release import UnsupportedRelease, doubt_about
+    from derivlint.emit.selection import unreadable
 
     exit_with = click.get_current_context().exit
     in_tree = Mode(mode) is Mode.IN_TREE
+    if compile_check and asked_for():
+        raise InputError(f"--compile-check compiles formulas, which {VARIABLE} forbids")
     name = _namespace(namespace, in_tree)
     loaded = load_model(paths, stdin_filename, no_config, ignore=ignore, **given)
     model = loaded.model
     operators = known_operators(model, ops)
+    _refuse_foreign(model, operators)
     if not force:
         refuse_errors(loaded, operators, color)
     try:
         own = _helpers(helpers, in_tree)
         left_out = {} if in_tree or own is not None else _left_out(model)
+        if not in_tree:
+            # a build of PyTorch needs all kernels, and its own generator copies what it cannot read
+            left_out |= unreadable(model)
         emitted = emission(
             model,
             operators,
@@ -107,17 +121,46 @@ def cpp(
             left_out=left_out,
             python_bindings=not no_python_bindings,
         )
+        require_all(model, operators, emitted.operators, emitted.left_out)
         if check:
             stale = changes(out, emitted.files)
-            for file in (*stale.written, *stale.removed):
+            for file in stale.stale:
                 tell(f"{out / file} is stale")
-            exit_with(FINDINGS if stale else CLEAN)
+            for reason in stale.refused:
+                tell(f"it would not be written over: {reason}")
+            exit_with(FINDINGS if stale or stale.refused else CLEAN)
         done = write_files(out, emitted.files)
-    except (FilesError, UnsupportedRelease) as error:
+    except FilesError as error:
+        raise InputError(*error.messages) from error
+    except UnsupportedRelease as error:
         raise InputError(str(error)) from error
+    if doubt := doubt_about(model.natives.version):
+        tell(doubt)
+    for reason in done.left.values():
+        tell(f"not removed although it is no longer emitted: {reason}")
     _report(emitted, len(done.written), out)
     if compile_check:
         _compile_check(model, out, compiler, color)
+    exit_with(FINDINGS if operators is not None and emitted.left_out else CLEAN)
+
+
+def _refuse_foreign(model: Model, operators: tuple[str, ...] | None) -> None:
+    """Refuse operators whose kernels C++ is not written for.
+
+    Raises:
+        InputError: there are some among those that are wanted.
+    """
+    from derivlint.emit.selection import outside_of_aten
+
+    found = outside_of_aten(model, operators)
+    if not found:
+        return
+    named = [f'"{each.namespace}::{each.name}"' for each in found[:MAX_NAMED]]
+    more = f" and {len(found) - MAX_NAMED:,} more" if len(found) > MAX_NAMED else ""
+    raise InputError(
+        f'C++ is emitted only for operators in the namespace "aten": not for {", ".join(named)}{more}; '
+        "leave them out with --ops, or register their gradients with derivlint emit python --register"
+    )
 
 
 def _namespace(given: str | None, in_tree: bool) -> str:
@@ -170,7 +213,7 @@ def _report(emitted: Emission, written: int, out: Path) -> None:
     left_out = f", {len(emitted.left_out):,} left out" if emitted.left_out else ""
     write(
         f"{counted(len(emitted.operators), 'operator')} and {counted(emitted.nodes, 'node')}{left_out}: "
-        f'{written} of {counted(len(emitted.files), "file")} written to "{out}"\n'
+        f'{written} of {counted(len(emitted.files), "file")} written to "{visible(str(out))}"\n'
     )
 
 
@@ -191,4 +234,5 @@ def _compile_check(model: Model, out: Path, compiler: str | None, color: str) ->
         tell(line)
     if refused and not found.diagnostics and not found.others:
         tell(f"the compiler refuses {refused[0].source}: {refused[0].output.strip()[:200]}")
-    click.get_current_context().exit(FINDINGS if refused else CLEAN)
+    if refused:
+        click.get_current_context().exit(FINDINGS)

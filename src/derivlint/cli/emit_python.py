@@ -8,12 +8,12 @@ from typing import Any
 import click
 
 from derivlint.cli.exits import CLEAN, FINDINGS, tell
-from derivlint.cli.loading import known_operators, load_model, refuse_errors
+from derivlint.cli.loading import known_operators, load_model, refuse_errors, require_all
 from derivlint.cli.options import emission_options, source_options
 from derivlint.cli.terminal import write
 from derivlint.lint.wording import counted
 from derivlint.project.errors import InputError
-from derivlint.source import replace_file
+from derivlint.source import visible
 
 
 @click.command(short_help="Write a Python module with a torch.autograd.Function for every entry.")
@@ -41,12 +41,17 @@ def python(
     """Write a Python module: a Function for every entry, and a function with the signature of the operator.
 
     Errors in the file, or with --ops in the entries of those operators, are printed; then nothing is written, and the
-    exit status is 1. Entries that cannot be said in Python are named with the reason.
+    exit status is 1. Entries that cannot be said in Python, or that torch.library does not take, are left out and named
+    with the reason; the exit status is 1 where --ops names one of them.
+
+    A file is written over only if derivlint wrote it, and nobody has changed it since; else the exit status is 2.
 
     The module needs torch and derivlint.functional. NAMES of operators are base names (add), names of functions (add_)
     or names with an overload (add.Tensor).
     """
+    from derivlint.emit.files import FilesError
     from derivlint.emit.python.module import python_module
+    from derivlint.emit.single import is_stale, refusal, stamped, write_single
 
     exit_with = click.get_current_context().exit
     loaded = load_model(paths, stdin_filename, no_config, ignore=ignore, **given)
@@ -54,19 +59,22 @@ def python(
     if not force:
         refuse_errors(loaded, operators, color)
     module = python_module(loaded.model, operators, register=register)
-    data = module.text.encode()
+    emitted = [item.operator for item in module.functions]
+    require_all(loaded.model, operators, emitted, module.left_out)
+    data = stamped(module.text)
     try:
-        is_stale = not out.exists() or out.read_bytes() != data
         if check:
-            if is_stale:
+            stale = is_stale(out, data)
+            if stale:
                 tell(f"{out} is stale")
-            exit_with(FINDINGS if is_stale else CLEAN)
-        if is_stale:
-            out.parent.mkdir(parents=True, exist_ok=True)
-            replace_file(out, data)
-    except OSError as error:
-        raise InputError(f'cannot write "{out}": {error.strerror or error}') from error
+            if reason := refusal(out, data):
+                tell(f"it would not be written over: {reason}")
+            exit_with(FINDINGS if stale else CLEAN)
+        write_single(out, data)
+    except FilesError as error:
+        raise InputError(*error.messages) from error
     for name, reason in module.left_out.items():
         tell(f"{name} is left out: {reason}")
     left_out = f", {len(module.left_out):,} left out" if module.left_out else ""
-    write(f'{counted(len(module.functions), "operator")}{left_out}: written to "{out}"\n')
+    write(f'{counted(len(module.functions), "operator")}{left_out}: written to "{visible(str(out))}"\n')
+    exit_with(FINDINGS if operators is not None and module.left_out else CLEAN)

@@ -1,24 +1,33 @@
-"""Exit statuses, the same for every format, and errors that are told instead of shown as a traceback."""
+"""Exit statuses, the same for every format, and what is said of errors that nobody expected."""
 
 from __future__ import annotations
 
 import os
 
-import click
+from derivlint.cli.terminal import tell
+
+__all__ = [
+    "CLEAN",
+    "FINDINGS",
+    "INTERNAL",
+    "INTERRUPTED",
+    "REPORT_HINT",
+    "USAGE",
+    "debugging",
+    "internal_error",
+    "tell",
+]
 
 CLEAN = 0
 FINDINGS = 1
 USAGE = 2
 INTERNAL = 3
+#: Something that was to be checked could not be checked.
+UNCHECKED = 4
 INTERRUPTED = 130
 
 DEBUG_VARIABLE = "DERIVLINT_DEBUG"
 REPORT_HINT = f"this is a bug of derivlint; set {DEBUG_VARIABLE}=1 for the traceback and please report it"
-
-
-def tell(message: str) -> None:
-    """Print a message about the run to standard error; standard output is for results."""
-    click.echo(f"derivlint: {message}", err=True)
 
 
 def debugging() -> bool:

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import difflib
 import io
-import os
-import stat
-import sys
 from collections.abc import Callable, Iterator
-from contextlib import redirect_stdout
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +12,7 @@ import click
 
 from derivlint.cli.exits import CLEAN, FINDINGS, tell
 from derivlint.cli.fix_options import FixOptions
-from derivlint.cli.terminal import write
+from derivlint.cli.terminal import results_to_stderr, write_exactly
 from derivlint.formats import Report
 from derivlint.lint import Diagnostic, Rule
 from derivlint.lint.fixing import fixable
@@ -29,7 +25,7 @@ from derivlint.project.narrowing import Narrowing
 from derivlint.project.settings import Settings
 from derivlint.rules import load_rules
 from derivlint.schema import NativeFunctions
-from derivlint.source import SourceError, SourceFile, replace_file
+from derivlint.source import SourceFile, remove_leftovers, visible, write_file
 
 #: How many of the fixes that would do harm are told.
 MAX_TOLD = 10
@@ -86,12 +82,15 @@ class Mending:
             narrowing = replace(narrowing, updates_baseline=False)
 
         def check(text: SourceFile) -> CheckedFile:
-            checked = check_source(text, natives, settings, (*rules, *others), narrowing=narrowing)
+            checked = check_source(text, natives, settings, rules, others=others, narrowing=narrowing)
             return replace(checked, shown=tuple(item for item in checked.shown if item.rule not in unwanted))
 
         fixed = fix_source(source, check, unsafe=self._options.unsafe)
-        if fixed.changed and not self._options.diff and path != STDIN:
-            _write(path, fixed)
+        if not self._options.diff and path != STDIN:
+            # also where nothing is to be written any more, what a run left that was killed goes
+            remove_leftovers(Path(path).resolve().parent)
+            if fixed.changed:
+                _write(path, fixed)
         self._tell(fixed)
         self.fixed += len(fixed.fixed)
         self.changed += fixed.changed
@@ -111,6 +110,9 @@ class Mending:
             tell(f"{path}:{line}:{column}: not fixed, since that makes another error: {item.message} [{item.rule}]")
         if len(fixed.dropped) > MAX_TOLD:
             tell(f"{len(fixed.dropped) - MAX_TOLD:,} more fixes would make errors")
+        if fixed.untried:
+            fixes = counted(len(fixed.untried), "fix", "fixes")
+            tell(f"{path}: {fixes} not made: the file was checked with fixes in it as often as the limit allows")
 
     def conclude(self, report: Report, status: Callable[[bool], int], exit_zero: bool) -> Report:
         """Print the texts or differences.
@@ -127,16 +129,13 @@ class Mending:
             what is left to say.
         """
         context = click.get_current_context()
-        if isinstance(sys.stdout, io.TextIOWrapper) and self._output:
-            # line ends are those of the files
-            sys.stdout.reconfigure(newline="")
-        write("".join(self._output), utf8=True)
+        write_exactly("".join(self._output))
         self.summary = self._summary(report.diagnostics)
         if self._options.diff:
             tell(self.summary)
             context.exit(status(True) or (FINDINGS if self.changed and not exit_zero else CLEAN))
         if self._on_stdin:
-            context.with_resource(redirect_stdout(sys.stderr))
+            results_to_stderr()
         return replace(report, diagnostics=() if self.only else report.diagnostics, fixed=self.fixed)
 
     def _summary(self, left: tuple[Diagnostic, ...]) -> str:
@@ -157,25 +156,17 @@ def _write(path: str, fixed: FixedFile) -> None:
     Raises:
         InputError: it cannot be written, or is no longer what was read.
     """
-    target = Path(path).resolve()
     shown = fixed.source.path
     try:
-        mode = stat.S_IMODE(target.stat().st_mode)
-        # moving a new file into its place would work all the same: it is the folder that is written then
-        if not mode & 0o222 or not os.access(target, os.W_OK):
-            raise InputError(f'cannot write "{shown}": it is read-only')
-        if SourceFile.read(target, shown).text != fixed.source.text:
-            raise InputError(f'cannot write "{shown}": it has changed since it was read')
-        replace_file(target, fixed.text.encode("utf-8"), mode=mode)
-    except SourceError as error:
-        raise InputError(str(error)) from error
+        write_file(Path(path), fixed.text.encode("utf-8"), expected=fixed.source.text.encode("utf-8"))
     except OSError as error:
         raise InputError(f'cannot write "{shown}": {error.strerror or error}') from error
 
 
 def unified_diff(path: str, before: str, after: str) -> Iterator[str]:
     """The lines of a unified difference, with their ends; none where the texts are equal."""
-    for line in difflib.unified_diff(_lines(before), _lines(after), path, path):
+    shown = visible(path)
+    for line in difflib.unified_diff(_lines(before), _lines(after), shown, shown):
         yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
 
 

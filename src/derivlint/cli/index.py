@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from derivlint.cli.options import EXISTING
 from derivlint.cli.run import toolchain_named
-from derivlint.cli.terminal import show_progress, write
+from derivlint.cli.terminal import show_progress, tell, write, write_names
 from derivlint.lint.wording import counted, did_you_mean
+from derivlint.operators.errors import BundleError, SourceProblem
 from derivlint.project.errors import InputError
-from derivlint.project.files import read_source
-from derivlint.project.headers import merged, read_headers
+from derivlint.project.headers import declarations_in, merged
 from derivlint.project.operators import INSTALLED, Operators, load_operators, operators_for, problem_text
 from derivlint.project.settings import Settings
-from derivlint.source import replace_file
+from derivlint.source import SourceError, SourceFile, visible, write_file
+
+if TYPE_CHECKING:
+    from derivlint.operators.sources import TorchSource
 
 
 @click.group(short_help="Build and show the index of operators.")
@@ -28,7 +32,11 @@ def index() -> None:
 @click.option("--tags", type=EXISTING, help="The tags.yaml beside it.")
 @click.option("--headers", multiple=True, type=EXISTING, help="A C++ header whose declarations go into it; repeatable.")
 @click.option("--derivatives", type=EXISTING, help="The derivatives.yaml that other files may override.")
-@click.option("--torch", type=click.Choice([INSTALLED]), help="Take the files of the installed torch.")
+@click.option(
+    "--torch",
+    metavar="installed|PATH",
+    help="Take the files of the installed torch, of a wheel, packed or unpacked, or of a checkout of PyTorch.",
+)
 @click.option("--version", "version", help="The PyTorch version that it describes.")
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="Where to write it.")
 def build(
@@ -40,37 +48,107 @@ def build(
     version: str | None,
     out: Path,
 ) -> None:
-    """Write an index from an installed torch or from files: facts only, always the same bytes for the same input."""
-    from derivlint.schema import build_index, installed_torch
+    """Write an index from a PyTorch or from files: facts only, always the same bytes for the same input.
 
-    if torch == INSTALLED:
-        found = installed_torch()
-        if found is None:
-            raise InputError("no torch is installed in this Python")
-        native_functions, tags = (found.native_functions,), found.tags
-        headers = headers or ((found.functions_manual,) if found.functions_manual is not None else ())
-        derivatives = derivatives or found.derivatives
-        version = version or found.release
-    if not native_functions:
+    Of a PyTorch the lists of operators in its generators are extracted, too, from their text; nothing of it is run. A
+    list that is not understood is named on standard error, and is not part of the index.
+    """
+    from derivlint.operators.extraction import Extraction, extract
+    from derivlint.schema import build_index, read_native_functions
+
+    source = torch_source(torch) if torch is not None else None
+    extraction = Extraction({}, ())
+    declared, entries = [], None
+    try:
+        functions = [SourceFile.read(path) for path in native_functions]
+        known_tags = SourceFile.read(tags) if tags is not None else None
+        declared = [SourceFile.read(path) for path in headers]
+        entries = SourceFile.read(derivatives) if derivatives is not None else None
+        if source is not None:
+            functions = functions or [source.native_functions]
+            known_tags = known_tags or source.tags
+            manual = source.functions_manual
+            declared = declared or ([manual] if manual is not None else [])
+            entries = entries or source.derivatives
+            version = version or source.version
+            extraction = extract(source.generators)
+    except (SourceError, SourceProblem) as error:
+        raise InputError(str(error)) from error
+    if not functions:
         raise InputError("name a --native-functions file, or use --torch installed")
     if not version:
         raise InputError("say with --version which PyTorch the index describes")
-    natives = load_operators(Operators("index build", native_functions, tags)).natives
+    natives = read_native_functions(functions, tags=known_tags)
     if natives.problems:
         raise InputError(problem_text(natives.problems[0]))
-    declarations = merged(read_headers(headers, use_cache=False))
-    if derivatives is not None:
-        natives = natives.with_derivatives(_names_with_formulas(derivatives))
-    write_atomically(out, build_index(natives, version, declarations))
-    write(f"wrote {out}: {counted(len(natives.written), 'operator')} of PyTorch {version}\n")
+    if not natives.written:
+        raise InputError(f'no native functions in "{functions[0].path}"')
+    for problem in extraction.problems:
+        tell(str(problem))
+    natives = natives.with_derivatives(_names_with_formulas(entries) if entries is not None else None)
+    natives = natives.with_generator_lists(extraction.lists or None)
+    write_atomically(out, build_index(natives, version, merged(list(map(declarations_in, declared)))))
+    lists = f" and {counted(len(extraction.lists), 'list')} of its generators" if extraction.lists else ""
+    write(f"wrote {visible(str(out))}: {counted(len(natives.written), 'operator')}{lists} of PyTorch {version}\n")
 
 
-def _names_with_formulas(path: Path) -> dict[str, list[str]]:
+def torch_source(torch: str) -> TorchSource:
+    """The PyTorch that ``--torch`` names: ``installed``, or a path.
+
+    Raises:
+        InputError: there is none.
+    """
+    from derivlint.operators.sources import TorchSource, installed_source
+
+    try:
+        return installed_source() if torch == INSTALLED else TorchSource(Path(torch))
+    except SourceProblem as error:
+        raise InputError(str(error)) from error
+
+
+@index.command(short_help="Write the bundled facts of several releases.")
+@click.argument("indexes", nargs=-1, required=True, type=EXISTING)
+@click.option("--out", required=True, type=click.Path(path_type=Path), help="The folder to write to.")
+def bundle(indexes: tuple[Path, ...], out: Path) -> None:
+    """Write what derivlint ships of PyTorch's releases, from the INDEXES that "derivlint index build" made of them.
+
+    The operators of all releases go into one file, and what the generators and derivatives.yaml say of each operator
+    into records with the releases that it holds for. The index of the default release is rewritten without its lists.
+    """
+    from derivlint.operators.bundling import bundled_files
+
+    contents = [_index_content(path) for path in indexes]
+    try:
+        files = bundled_files(contents)
+    except BundleError as error:
+        raise InputError(str(error)) from error
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f'cannot write to "{out}": {error.strerror or error}') from error
+    for name, data in files.items():
+        write_atomically(out / name, data)
+        write(f"wrote {visible(str(out / name))}: {len(data):,} bytes\n")
+
+
+def _index_content(path: Path) -> dict[str, Any]:
+    from derivlint.schema import IndexFormatError
+    from derivlint.schema.index import index_content
+
+    try:
+        return index_content(path.read_bytes())
+    except OSError as error:
+        raise InputError(f'cannot read "{path}": {error.strerror or error}') from error
+    except IndexFormatError as error:
+        raise InputError(f'"{path}": {error}') from error
+
+
+def _names_with_formulas(source: SourceFile) -> dict[str, list[str]]:
     """For each operator of a derivatives file the names that have a formula under some dispatch key, in file order."""
     from derivlint.model import read_file
 
     found: dict[str, list[str]] = {}
-    for entry in read_file(read_source(str(path), None)):
+    for entry in read_file(source):
         if entry.operator is not None:
             names = [name.text for body in entry.bodies for line in body.lines for name in line.names]
             found[entry.operator] = list(dict.fromkeys(names))
@@ -84,7 +162,7 @@ def write_atomically(path: Path, data: bytes) -> None:
         InputError: it cannot be written.
     """
     try:
-        replace_file(path, data)
+        write_file(path, data)
     except OSError as error:
         raise InputError(f'cannot write "{path}": {error.strerror or error}') from error
 
@@ -93,7 +171,7 @@ def write_atomically(path: Path, data: bytes) -> None:
 @click.argument("operator")
 @click.option("--native-functions", multiple=True, type=EXISTING, help="Ask these files instead of the bundled index.")
 @click.option("--tags", type=EXISTING, help="The tags.yaml beside them.")
-@click.option("--torch", metavar="VERSION|installed", help="A version of the bundled index, or the installed torch.")
+@click.option("--torch", metavar="VERSION|installed", help="A bundled release of PyTorch, or the installed torch.")
 def show(operator: str, native_functions: tuple[Path, ...], tags: Path | None, torch: str | None) -> None:
     """Print what is known of OPERATOR, such as add or add.Tensor: its overloads, variants, kernels and relations."""
     from derivlint.formats.operator_text import operator_lines
@@ -105,7 +183,7 @@ def show(operator: str, native_functions: tuple[Path, ...], tags: Path | None, t
     if facts is None:
         question = did_you_mean(operator.partition(".")[0], natives.operator_names())
         raise InputError(f'no operator "{operator}"' + (f"; {question}" if question else ""))
-    write("".join(f"{line}\n" for line in operator_lines(facts)))
+    write_names(operator_lines(facts))
 
 
 @index.command(short_help="Write the table of relations between C++ types.")
@@ -126,7 +204,7 @@ def relations(compiler: str, out: Path) -> None:
     finally:
         show_progress("")
     write_atomically(out, render_relations(content))
-    write(f"wrote {out}: relations of {counted(len(content['types']), 'type')}\n")
+    write(f"wrote {visible(str(out))}: relations of {counted(len(content['types']), 'type')}\n")
 
 
 @index.command(short_help="Write the names that exist in C++ namespaces.")
@@ -145,7 +223,7 @@ def names(compiler: str, out: Path) -> None:
         show_progress("")
     write_atomically(out, render_names(content))
     total = sum(len(found.split()) for found in content["names"].values())
-    write(f"wrote {out}: {counted(total, 'name')} of {counted(len(content['names']), 'namespace')}\n")
+    write(f"wrote {visible(str(out))}: {counted(total, 'name')} of {counted(len(content['names']), 'namespace')}\n")
 
 
 @index.command(short_help="Write the declarations of PyTorch's C++ classes.")
@@ -165,7 +243,7 @@ def library(out: Path) -> None:
     except OSError as error:
         raise InputError(f"cannot read a header: {error}") from error
     write_atomically(out, render_library(declarations))
-    write(f"wrote {out}: {counted(len(declarations.classes), 'class', 'classes')}\n")
+    write(f"wrote {visible(str(out))}: {counted(len(declarations.classes), 'class', 'classes')}\n")
 
 
 def _tell(what: str, done: int, total: int) -> None:

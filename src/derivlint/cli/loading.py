@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -95,6 +95,31 @@ def known_operators(model: Model, names: tuple[str, ...]) -> tuple[str, ...] | N
             question = did_you_mean(name, model.natives.operator_names())
             raise InputError(f'no operator "{name}"' + (f"; {question}" if question else ""))
     return names
+
+
+def require_all(
+    model: Model, operators: tuple[str, ...] | None, emitted: Collection[str], left_out: Mapping[str, str]
+) -> None:
+    """Refuse to write nothing, or less than was asked for without a word.
+
+    Args:
+        model: the model.
+        operators: the names that were asked for, None for all.
+        emitted: the functions that become code.
+        left_out: those that do not, with the reason.
+
+    Raises:
+        InputError: nothing is left of what was asked for, or a name means nothing that could become code.
+    """
+    from derivlint.emit.selection import unanswered
+
+    if operators is None:
+        return
+    missing = unanswered(model, operators, {*emitted, *left_out})
+    if missing:
+        raise InputError(*(f'"{name}" gets no code: no entry applies to it' for name in missing))
+    if not emitted:
+        raise InputError(*(f"{name} cannot be emitted: {reason}" for name, reason in left_out.items()))
 
 
 def refuse_errors(loaded: Loaded, operators: tuple[str, ...] | None, color: str) -> None:

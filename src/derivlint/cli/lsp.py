@@ -8,11 +8,25 @@ from importlib.util import find_spec
 
 import click
 
+from derivlint.cli.terminal import take_wire
 from derivlint.project.errors import InputError
+from derivlint.source import visible_line, visible_page
 
 #: The packages of the extra ``lsp``.
 PACKAGES = ("pygls", "lsprotocol")
 HOST = "127.0.0.1"
+
+
+class LogFormatter(logging.Formatter):
+    """Log entries made visible; the message is one line, a traceback below it several."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802
+        """The entry without its traceback."""
+        return visible_line(super().formatMessage(record))
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The entry."""
+        return visible_page(super().format(record))
 
 
 @click.command(short_help="Run the language server for editors.")
@@ -31,16 +45,20 @@ def lsp(stdio: bool, tcp: int | None) -> None:
     missing = [name for name in PACKAGES if find_spec(name) is None]
     if missing:
         raise InputError('the language server needs more packages; install them with: pip install "derivlint[lsp]"')
+    from derivlint.lsp.connection import talk_over_port, talk_over_streams
     from derivlint.lsp.server import create_server
 
-    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="derivlint: %(levelname)s: %(message)s")
+    log = logging.StreamHandler()
+    log.setFormatter(LogFormatter("derivlint: %(levelname)s: %(message)s"))
+    logging.basicConfig(handlers=[log], level=logging.WARNING)
     # failures are logged by the server itself, once
     logging.getLogger("pygls").setLevel(logging.CRITICAL)
     server = create_server()
     if tcp is not None:
-        server.start_tcp(HOST, tcp)
-        return
+        try:
+            status = talk_over_port(server, HOST, tcp)
+        except OSError as error:
+            raise InputError(f"cannot wait at port {tcp} of {HOST}: {error.strerror or error}") from error
+        click.get_current_context().exit(status)
     # standard output is the wire: whatever else is printed would lie between two messages
-    wire = sys.stdout.buffer
-    sys.stdout = sys.stderr
-    server.start_io(sys.stdin.buffer, wire)
+    click.get_current_context().exit(talk_over_streams(server, sys.stdin.buffer, take_wire()))

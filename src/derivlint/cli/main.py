@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from importlib import import_module
 
 import click
 
 from derivlint import __version__, version_text
 from derivlint.cli.exits import CLEAN, INTERNAL, INTERRUPTED, REPORT_HINT, USAGE, debugging, internal_error, tell
+from derivlint.cli.terminal import tell_traceback, tell_usage, unwritten
 from derivlint.project.errors import InputError
+from derivlint.project.untrusted import VARIABLE, asked_for
 
 #: Each command and the module that holds it.
 COMMANDS = {
@@ -27,6 +30,10 @@ COMMANDS = {
     "show": "derivlint.cli.show",
     "verify": "derivlint.cli.verify",
 }
+
+
+#: The commands whose very purpose is to compile and run what files say.
+RUNS_CODE = ("verify",)
 
 
 class LazyGroup(click.Group):
@@ -54,6 +61,8 @@ class LazyGroup(click.Group):
 
             question = did_you_mean(args[0], COMMANDS) or '"derivlint --help" lists them'
             ctx.fail(f'no such command "{args[0]}"; {question}')
+        if args and args[0] in RUNS_CODE and asked_for():
+            raise InputError(f'"derivlint {args[0]}" compiles and runs formulas, which {VARIABLE} forbids')
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> object:
@@ -73,22 +82,45 @@ def cli() -> None:
 
 
 def run(arguments: list[str]) -> int:
-    """Run a command line and return its exit status; whatever goes wrong is told on standard error.
+    """Run a command line and return its exit status; what goes wrong is said on standard error.
 
-    Raises:
-        Exception: of any kind, only if ``DERIVLINT_DEBUG`` is set.
+    The traceback of an error that nobody expected is shown only if ``DERIVLINT_DEBUG`` is set.
     """
     try:
         status = cli.main(arguments, prog_name="derivlint", standalone_mode=False)
-    except click.ClickException as error:
-        error.show()
-        return error.exit_code
     except (click.Abort, KeyboardInterrupt):
         return INTERRUPTED
+    except SystemExit:
+        # what click makes of a reader that went away, which is not an error
+        unwritten()
+        return CLEAN
     except Exception as error:
-        if debugging():
-            raise
-        tell(internal_error(error))
-        tell(REPORT_HINT)
-        return INTERNAL
+        return _failed(error)
+    lost = unwritten()
+    if lost is not None and not isinstance(lost, BrokenPipeError):
+        # messages that nobody got
+        return USAGE
     return status if isinstance(status, int) else CLEAN
+
+
+def _failed(error: Exception) -> int:
+    """Say on standard error what ended a command, as long as that can be written; the exit status."""
+    lost = unwritten() if isinstance(error, OSError) else None
+    with suppress(OSError):
+        if isinstance(error, click.ClickException):
+            tell_usage(error)
+        elif lost is not None:
+            tell(f"cannot write the output: {lost.strerror or lost}")
+        elif isinstance(error, OSError):
+            # of a file or a folder that nobody foresaw to fail
+            what = f'cannot use "{error.filename}"' if error.filename is not None else "the system refuses a call"
+            tell(f"{what}: {error.strerror or error}")
+        else:
+            if debugging():
+                tell_traceback(error)
+            tell(internal_error(error))
+            tell(REPORT_HINT)
+    unwritten()
+    if isinstance(error, click.ClickException):
+        return error.exit_code
+    return USAGE if isinstance(error, OSError) else INTERNAL

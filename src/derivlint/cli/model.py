@@ -9,7 +9,7 @@ import click
 
 from derivlint.cli.loading import load_models
 from derivlint.cli.options import source_options
-from derivlint.cli.terminal import write
+from derivlint.cli.terminal import write_json
 
 
 @click.command(short_help="Print the model of a derivatives file as JSON.")
@@ -32,4 +32,4 @@ def model(
 
     for loaded in load_models(paths, stdin_filename, no_config, **given):
         document = model_document(loaded.model, matched)
-        write(json.dumps(document, indent=1, ensure_ascii=False) + "\n", utf8=True)
+        write_json(json.dumps(document, indent=1, ensure_ascii=False) + "\n")

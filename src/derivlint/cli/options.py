@@ -50,7 +50,7 @@ def source_options(function: Command) -> Command:
         click.option(
             "--torch",
             metavar="VERSION|installed",
-            help="Use the bundled index of that PyTorch version, or the files of the installed torch.",
+            help="Use the bundled operators of that PyTorch release, 2.1 to 2.15, or the files of the installed torch.",
         ),
         click.option(
             "--headers",

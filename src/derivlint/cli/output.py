@@ -13,12 +13,12 @@ from typing import Any, TypeVar
 import click
 
 from derivlint.cli.exits import CLEAN, tell
-from derivlint.cli.terminal import terminal_width, text_of, wants_color, write, write_lines
+from derivlint.cli.terminal import terminal_width, text_of, wants_color, write_json, write_lines, write_rendered
 from derivlint.formats import Report
 from derivlint.formats.places import repository_root
 from derivlint.formats.registry import FORMATS
 from derivlint.project.errors import InputError
-from derivlint.source import replace_file
+from derivlint.source import write_file
 from derivlint.source.records import dataclass
 
 #: The format that is wanted where the command line names none.
@@ -73,7 +73,7 @@ class Output:
                 return
             text = text_of(lines, self.color == "always")
         if self.file is None:
-            write(text, utf8=True)
+            write_rendered(text, utf8=True)
         else:
             write_report(self.file, text)
 
@@ -97,7 +97,7 @@ def output_options(function: Command) -> Command:
         output = Output(**values)
         if output.statistics and output.format not in WITH_STATISTICS:
             raise InputError(f'--statistics is for the formats {", ".join(WITH_STATISTICS)}, not for "{output.format}"')
-        if output.file is not None and not output.file.absolute().parent.is_dir():
+        if output.file is not None and not os.path.isdir(output.file.absolute().parent):
             raise InputError(f'cannot write "{output.file}": there is no folder "{output.file.parent}"')
         return function(*args, output=output, **given)
 
@@ -150,10 +150,10 @@ class CheckCommand(click.Command):
 
             text = f"{json_line(problem_message(str(error)))}\n"
             file = ctx.params.get("output_file")
-            if file is not None and file.absolute().parent.is_dir():
+            if file is not None and os.path.isdir(file.absolute().parent):
                 write_report(file, text)
             else:
-                write(text, utf8=True)
+                write_json(text)
             ctx.exit(CLEAN)
 
 
@@ -166,14 +166,11 @@ def write_report(path: Path, text: str) -> None:
     data = text.encode("utf-8", "backslashreplace")
     try:
         try:
-            mode = path.stat().st_mode
+            mode = os.stat(path).st_mode
         except FileNotFoundError:
-            mask = os.umask(0)
-            os.umask(mask)
-            mode = stat.S_IFREG | (0o666 & ~mask)
+            mode = stat.S_IFREG
         if stat.S_ISREG(mode):
-            # a link stays one: its target is replaced
-            replace_file(Path(os.path.realpath(path)), data, mode=stat.S_IMODE(mode))
+            write_file(path, data)
         else:
             path.write_bytes(data)
     except OSError as error:

@@ -10,7 +10,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from derivlint.cli.exits import tell
-from derivlint.cli.terminal import is_terminal, wants_color, write
+from derivlint.cli.terminal import is_terminal, wants_color, write, write_json, write_rendered
 from derivlint.formats.rule_metadata import rule_metadata
 from derivlint.formats.rule_page import rule_document, rule_facts, rule_lines, rule_page
 from derivlint.project.errors import InputError
@@ -63,11 +63,14 @@ def rule(name: str | None, every: bool, output_format: str) -> None:
         return
     text = "\n".join(map(rule_page, chosen))
     # Markdown is text that people can read; on a terminal it may look better than that
-    write(_drawn(text) if output_format == "text" and is_terminal() and wants_color("auto") else text)
+    if output_format == "text" and is_terminal() and wants_color("auto"):
+        write_rendered(_drawn(text))
+    else:
+        write(text)
 
 
 def _write_json(items: list[dict[str, object]]) -> None:
-    write(json.dumps({"version": VERSION, "rules": items}, indent=2, ensure_ascii=False) + "\n", utf8=True)
+    write_json(json.dumps({"version": VERSION, "rules": items}, indent=2, ensure_ascii=False) + "\n")
 
 
 def _drawn(text: str) -> str:

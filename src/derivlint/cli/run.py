@@ -22,12 +22,15 @@ from derivlint.cli.exits import (
 from derivlint.cli.terminal import show_progress
 from derivlint.formats import Report
 from derivlint.lint import INTERNAL_ERROR, Confidence, Diagnostic, Severity
+from derivlint.lint.wording import counted
+from derivlint.project.cache import cache_folder
 from derivlint.project.errors import InputError
 from derivlint.project.files import read_source
 from derivlint.project.findings import Outcome, judge
 from derivlint.project.operators import LoadedOperators, load_operators, operators_for, problem_text
 from derivlint.project.result_cache import place_of, store_findings, stored_findings
 from derivlint.project.settings import Settings
+from derivlint.project.untrusted import is_inside, repository_of
 from derivlint.source import SourceError, SourceFile, Span
 
 if TYPE_CHECKING:
@@ -92,6 +95,10 @@ class Run:
         self._fail_levels[source.path] = settings.fail_level
         self._say(f"{source.path}: configuration {settings.origin or 'none'}")
         self._say(f"{source.path}: operators: {operators.describe()}")
+        if settings.untrusted and self._use_cache and cache_is_foreign(folder):
+            # what lies in the repository could be findings that were planted there
+            self._use_cache = False
+            self._say("the cache lies in the repository and is not used")
         try:
             suppressing = self._suppressing
             narrowing = suppressing.narrowing(settings, operators) if suppressing is not None else None
@@ -118,6 +125,16 @@ class Run:
         self._left_out.update(suppressed=outcome.suppressed, baselined=outcome.baselined, unchanged=outcome.unchanged)
         self._failing |= outcome.fails
         self._shown += outcome.shown
+        if settings.untrusted:
+            self._tell_silenced(source, outcome)
+
+    def _tell_silenced(self, source: SourceFile, outcome: Outcome | CheckedFile) -> None:
+        """Say how many findings are shown although comments in the file silence them."""
+        silenced = {(item.rule, item.span) for item in outcome.findings.silenced}
+        number = sum((item.rule, item.span) in silenced for item in outcome.shown)
+        if number:
+            verb = "is" if number == 1 else "are"
+            tell(f"{source.path}: {counted(number, 'finding')} that comments silence {verb} shown with --untrusted")
 
     def _outcome(
         self, path: str, source: SourceFile, operators: Operators, settings: Settings, narrowing: Narrowing | None
@@ -129,6 +146,9 @@ class Run:
         """
         place = place_of(source, operators, settings) if self._may_reuse(narrowing) else None
         findings = stored_findings(place, source.path) if place is not None else None
+        if findings is not None and findings.unjudged is None and narrowing is not None and narrowing.baseline:
+            # a run without baseline has kept it
+            findings = None
         if place is not None and findings is not None:
             self._sources[source.path] = source
             self._others.update({file.path: file for file in place.sources})
@@ -251,6 +271,12 @@ def toolchain_named(name: str) -> Toolchain:
         return find_toolchain(name)
     except CompilerError as error:
         raise InputError(str(error)) from error
+
+
+def cache_is_foreign(folder: Path) -> bool:
+    """Whether the cache lies in the repository of a folder, or in that of the working folder."""
+    cache = cache_folder()
+    return cache is not None and any(is_inside(cache, repository_of(place)) for place in (folder, Path.cwd()))
 
 
 def _crash(source: SourceFile, error: Exception) -> Diagnostic:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from derivlint.cli.exits import tell
 from derivlint.cli.loading import known_operators, load_model
 from derivlint.cli.options import source_options
 from derivlint.cli.terminal import write
@@ -39,14 +40,24 @@ def show(operator: str, paths: tuple[str, ...], no_config: bool, stdin_filename:
 def listing(model: Model, operator: str) -> Iterator[str]:
     """The pieces of C++ for one operator: for each node its class and its functions, then each kernel.
 
+    Functions whose formulas cannot be read are left out, and named on standard error.
+
     Raises:
-        InputError: there is no such operator.
+        InputError: there is no such operator, or no formula of it can be read.
     """
     from derivlint.emit.kernels import kernels
     from derivlint.emit.nodes import node_classes
+    from derivlint.emit.selection import unreadable
     from derivlint.emit.template import listing as code
 
-    chosen = [kernel for kernel in kernels(model, known_operators(model, (operator,))) if kernel.line is not None]
+    found = [kernel for kernel in kernels(model, known_operators(model, (operator,))) if kernel.line is not None]
+    reasons = unreadable(model)
+    chosen = [kernel for kernel in found if str(kernel.function.name) not in reasons]
+    left_out = dict.fromkeys(str(kernel.function.name) for kernel in found if kernel not in chosen)
+    if left_out and not chosen:
+        raise InputError(*(f"{name} cannot be shown: {reasons[name]}" for name in left_out))
+    for name in left_out:
+        tell(f"{name} is left out: {reasons[name]}")
     wanted = {kernel.node for kernel in chosen}
     for node in node_classes(model):
         if node.name in wanted:

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import io
-import stat
-import sys
-from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
 from derivlint.cli.exits import CLEAN, FINDINGS, tell
 from derivlint.cli.suppression_options import SuppressionOptions
-from derivlint.cli.terminal import write
+from derivlint.cli.terminal import results_to_stderr, write_exactly
 from derivlint.lint.wording import counted
 from derivlint.project.errors import InputError
 from derivlint.project.files import STDIN
 from derivlint.project.narrowing import Narrowing
 from derivlint.project.operators import INSTALLED, Operators
 from derivlint.project.settings import Settings
-from derivlint.source import SourceFile, replace_file
+from derivlint.source import SourceFile, write_file
 
 if TYPE_CHECKING:
     from derivlint.project.baselines import BaselineFile
@@ -63,7 +57,7 @@ class Suppressing:
         """
         options = self._options
         return Narrowing(
-            comments=not options.no_ignores,
+            comments=not options.no_ignores and not settings.untrusted,
             baseline=self._baseline(settings.baseline),
             updates_baseline=options.update_baseline,
             changes=self._changes,
@@ -125,11 +119,8 @@ class Suppressing:
         if self._options.add_ignores is not None:
             tell(f"added comments for {counted(self._added, 'finding')} to {counted(self._changed, 'file')}")
         if self._texts:
-            if isinstance(sys.stdout, io.TextIOWrapper):
-                # line ends are those of the files
-                sys.stdout.reconfigure(newline="")
-            write("".join(self._texts), utf8=True)
-            click.get_current_context().with_resource(redirect_stdout(sys.stderr))
+            write_exactly("".join(self._texts))
+            results_to_stderr()
         if status not in (CLEAN, FINDINGS):
             # a rule that crashed or a file that could not be read would look like findings that are gone
             return status
@@ -156,13 +147,7 @@ def _write(path: str, before: SourceFile, text: str) -> None:
     Raises:
         InputError: it cannot be written, or is no longer what was read.
     """
-    target = Path(path).resolve()
     try:
-        mode = stat.S_IMODE(target.stat().st_mode)
-        if not mode & 0o222:
-            raise InputError(f'cannot write "{path}": it is read-only')
-        if target.read_bytes() != before.text.encode("utf-8"):
-            raise InputError(f'cannot write "{path}": it has changed since it was read')
-        replace_file(target, text.encode("utf-8"), mode=mode)
+        write_file(Path(path), text.encode("utf-8"), expected=before.text.encode("utf-8"))
     except OSError as error:
         raise InputError(f'cannot write "{path}": {error.strerror or error}') from error

@@ -1,16 +1,59 @@
-"""Writing to standard output: with styles by rich on a terminal, plainly everywhere else."""
+"""Everything that the command writes to standard output and standard error: the one way out.
+
+Text for people is made visible line by line (``derivlint.source.visible``), with styles by rich where they are wanted.
+JSON is made visible in the way of JSON. Only a text that stands for a file is written as it is.
+"""
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import sys
 from collections.abc import Iterable
+from contextlib import redirect_stdout, suppress
+from typing import BinaryIO, TextIO, cast
 
 import click
 
-from derivlint.formats.styles import Line, plain
+from derivlint.formats.styles import Line, harmless, plain
 from derivlint.project.errors import InputError
+from derivlint.source import visible, visible_json, visible_line, visible_page
+
+#: Begins a line anew on a terminal.
+_ERASE = "\r\x1b[K"
+#: Clears a terminal, with what has been scrolled away, and goes to its first line.
+_CLEAR = "\x1b[H\x1b[2J\x1b[3J"
+
+
+def tell(message: str) -> None:
+    """Print a message about the run to standard error, as one line; standard output is for results."""
+    _err(visible_line(f"derivlint: {message}") + "\n")
+
+
+def tell_usage(error: click.ClickException) -> None:
+    """Say what is wrong with a command line as click does, whose own text may have several lines."""
+    target = io.StringIO()
+    message = error.format_message()
+    if not isinstance(error, click.MissingParameter):
+        # in that one nothing is the user's, and it lists choices, one a line; click would drop some control codes
+        error.format_message = lambda: visible(message)  # type: ignore[method-assign]
+    error.show(target)
+    text = target.getvalue()
+    _err(visible_page(text))
+
+
+def tell_traceback(error: BaseException) -> None:
+    """Print the traceback of an error to standard error."""
+    import traceback
+
+    _err(visible_page("".join(traceback.format_exception(error))))
+
+
+def _err(text: str) -> None:
+    # where standard error cannot be written there is nobody to say so to
+    with suppress(OSError):
+        click.echo(text, err=True, nl=False)
 
 
 def wants_color(choice: str) -> bool:
@@ -51,7 +94,7 @@ def automated() -> bool:
 
 def write_lines(lines: Iterable[Line], color: bool = False) -> None:
     """Print lines to standard output."""
-    write(text_of(lines, color, links=color and wants_links()))
+    write_rendered(text_of(lines, color, links=color and wants_links()))
 
 
 def text_of(lines: Iterable[Line], color: bool, links: bool = False) -> str:
@@ -68,7 +111,7 @@ def _styled(lines: Iterable[Line], links: bool) -> str:
     console = Console(
         file=target, force_terminal=True, color_system="standard", highlight=False, soft_wrap=True, no_color=False
     )
-    for line in lines:
+    for line in map(harmless, lines):
         text = Text()
         for piece in line:
             # rich writes the link as OSC 8, which terminals that do not know it leave out
@@ -79,15 +122,77 @@ def _styled(lines: Iterable[Line], links: bool) -> str:
 
 
 def write(text: str, utf8: bool = False) -> None:
-    """Write to standard output and flush it; a reader that went away is no error.
+    """Write a text whose lines are lines of the output; what is not visible in them is escaped.
 
-    Args:
-        text: what to write; characters that the encoding lacks are escaped.
-        utf8: whether to write UTF-8 whatever the locale says, as JSON must be.
+    A name of the user goes through ``visible`` first, so that a line end in it does not become one.
 
     Raises:
-        InputError: it cannot be written, on a full disk for example.
+        InputError: it cannot be written.
     """
+    _out(visible_page(text), utf8)
+
+
+def write_names(names: Iterable[str]) -> None:
+    """Write names of the user, one a line.
+
+    Raises:
+        InputError: they cannot be written.
+    """
+    _out("".join(f"{visible_line(name)}\n" for name in names))
+
+
+def write_json(text: str) -> None:
+    """Write JSON, as UTF-8 whatever the locale says.
+
+    Raises:
+        InputError: it cannot be written.
+    """
+    _out(visible_json(text), utf8=True)
+
+
+def write_rendered(text: str, utf8: bool = False) -> None:
+    """Write what one of our formats has made, which is visible already or has styles.
+
+    Raises:
+        InputError: it cannot be written.
+    """
+    _out(text, utf8)
+
+
+def write_exactly(text: str) -> None:
+    """Write a text that stands for a file or is a patch, with its own line ends; on a terminal it is made visible.
+
+    Raises:
+        InputError: it cannot be written.
+    """
+    if is_terminal():
+        write(text, utf8=True)
+        return
+    if text and isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(newline="")
+    _out(text, utf8=True)
+
+
+def results_to_stderr() -> None:
+    """Have the rest of the command write its results to standard error, since a text is on standard output."""
+    click.get_current_context().with_resource(redirect_stdout(sys.stderr))
+
+
+def take_wire() -> BinaryIO:
+    """Standard output for a protocol; what else is printed goes to standard error from now on.
+
+    Raises:
+        InputError: it is closed.
+    """
+    stream = sys.stdout
+    if not isinstance(stream, io.TextIOWrapper):
+        raise InputError("cannot write the output: standard output is closed")
+    sys.stdout = sys.stderr
+    # a text stream that is no longer needed would close the bytes below it
+    return cast("BinaryIO", stream.detach())
+
+
+def _out(text: str, utf8: bool = False) -> None:
     stream = sys.stdout
     if stream is None:
         return
@@ -98,20 +203,112 @@ def write(text: str, utf8: bool = False) -> None:
         stream.write(text)
         stream.flush()
     except BrokenPipeError:
-        _discard_the_rest()
+        # a reader that went away is not an error
+        _discard_the_rest(stream)
     except OSError as error:
-        _discard_the_rest()
+        _discard_the_rest(stream)
         raise InputError(f"cannot write the output: {error.strerror or error}") from error
 
 
-def _discard_the_rest() -> None:
-    """Give standard output another end, since the interpreter flushes it once more when it exits."""
-    null = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(null, sys.stdout.fileno())
-    os.close(null)
+class WatchedStream(io.TextIOWrapper):
+    """A standard stream that remembers why it could not be written.
+
+    Attributes:
+        problem: the last error; None where everything could be written.
+    """
+
+    problem: OSError | None = None
+
+    def write(self, text: str, /) -> int:
+        """Write a text."""
+        try:
+            return super().write(text)
+        except OSError as error:
+            self.problem = error
+            raise
+
+    def flush(self) -> None:
+        """Write what is kept back."""
+        try:
+            super().flush()
+        except OSError as error:
+            self.problem = error
+            raise
+
+
+class ClosedStream(io.TextIOBase):
+    """Standard output that was closed before the program began: whatever is written to it is lost, with an error.
+
+    Attributes:
+        problem: the error; None as long as nothing was written.
+    """
+
+    problem: OSError | None = None
+
+    def write(self, text: str, /) -> int:
+        """Refuse a text."""
+        if text:
+            self.problem = OSError(errno.EBADF, "standard output is closed")
+            raise self.problem
+        return 0
+
+
+def watch_streams() -> None:
+    """Have standard output and standard error remember why they cannot be written.
+
+    Where standard error is closed, nobody wants messages, and none is missed.
+    """
+    # the interpreter has no stream where the number of the file was free
+    sys.stdout = _watched(sys.stdout or cast("TextIO", ClosedStream()))
+    if sys.stderr is not None:
+        sys.stderr = _watched(sys.stderr)
+
+
+def _watched(stream: TextIO) -> TextIO:
+    if not isinstance(stream, io.TextIOWrapper):
+        return stream
+    return WatchedStream(
+        stream.buffer,
+        encoding=stream.encoding,
+        errors=stream.errors,
+        line_buffering=stream.line_buffering,
+        write_through=stream.write_through,
+    )
+
+
+def unwritten() -> OSError | None:
+    """Why something could not be written to standard output or standard error; None where everything could.
+
+    What they still hold is discarded then.
+    """
+    found: OSError | None = None
+    for stream in (sys.stdout, sys.stderr):
+        if stream is None:
+            continue
+        with suppress(OSError):
+            stream.flush()
+        problem = getattr(stream, "problem", None)
+        if problem is not None:
+            found = found or problem
+            _discard_the_rest(stream)
+    return found
+
+
+def _discard_the_rest(stream: TextIO) -> None:
+    """Give a stream another end, since the interpreter flushes it once more when it exits."""
+    with suppress(OSError):
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, stream.fileno())
+        os.close(null)
 
 
 def show_progress(what: str) -> None:
     """Say on a terminal what is being done, in a line that the next one replaces; empty text clears it."""
     if not automated() and sys.stderr is not None and sys.stderr.isatty():
-        click.echo(f"\r\x1b[K{what}", err=True, nl=False)
+        _err(f"{_ERASE}{visible(what)}")
+
+
+def clear_terminal() -> None:
+    """Clear the screen, where standard output is a terminal."""
+    if is_terminal():
+        _out(_CLEAR)

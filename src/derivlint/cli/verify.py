@@ -99,7 +99,8 @@ def verify(
     Gradients and tangents are compared with finite differences of the operator, with each other, and with differences
     of themselves for second derivatives. The installed PyTorch has to be one that the file is for.
 
-    The exit status is that of derivlint check.
+    The exit status is that of derivlint check, and 4 where nothing was found but something could not be checked: an
+    entry that --ops names, or one whose check ended with an error (crashed, killed, out of memory, out of time).
     """
     from derivlint.cli.verify_report import Reporting, expected_findings
     from derivlint.project.baselines import BaselineFile
@@ -124,6 +125,7 @@ def verify(
         model,
         loaded.settings,
         operators,
+        bool(ops),
         () if no_deviations else expected_findings(model, deviations),
         operators is None and deviations is not None,
         scripts,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections import Counter
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from derivlint.cli.exits import CLEAN, FINDINGS, tell
+from derivlint.cli.exits import CLEAN, FINDINGS, UNCHECKED, tell
 from derivlint.cli.output import Output
-from derivlint.formats import Report
+from derivlint.formats import NotChecked, Report
 from derivlint.lint import Diagnostic
 from derivlint.lint.suppression import suppressions_of
 from derivlint.lint.wording import counted
@@ -18,10 +19,33 @@ from derivlint.project.findings import Findings, judge
 from derivlint.project.narrowing import Narrowing, rule_names
 from derivlint.project.settings import Settings
 from derivlint.rules import NUMERIC
+from derivlint.source import replace_file
 from derivlint.source.records import dataclass
 from derivlint.verify.deviations import Deviation, read_deviations, shipped_deviations, sort_out
+from derivlint.verify.failures import CRASH
 from derivlint.verify.findings import places_and_diagnostics
 from derivlint.verify.outcome import Outcome
+from derivlint.verify.reproduction import is_script
+from derivlint.verify.unchecked import Unchecked, Why
+
+#: What a summary says of entries and formulas that were not checked, by the kind of reason.
+_WORDS = {
+    Why.NO_INPUTS: "without inputs",
+    Why.OTHER_SCHEMA: "with another schema installed",
+    Why.NO_FUNCTION: "without a function",
+    Why.NOT_CALLABLE: "that cannot be called",
+    Why.NOT_COMPARED: "that nothing can be compared with",
+    Why.CRASHED: "crashed",
+    Why.KILLED: "killed",
+    Why.OUT_OF_MEMORY: "out of memory",
+    Why.TIMED_OUT: "out of time",
+    Why.HUNG: "hung",
+    Why.FAILED: "failed",
+}
+#: Formulas that could be checked in another way: who asks for them by name asks for that.
+_CHECKABLE = (Why.NOT_CALLABLE, Why.NOT_COMPARED)
+#: So many names of a kind are listed; with --verbose, all of them.
+_LISTED = 8
 
 
 def expected_findings(model: Model, path: Path | None) -> tuple[Deviation, ...]:
@@ -42,6 +66,7 @@ class Reporting:
         model: the file.
         settings: what is shown and what counts.
         operators: the operators whose entries were asked for, None for all.
+        named: whether they were asked for by name.
         expected: findings that are expected.
         tells_unused: whether expected findings that are not there are worth telling.
         scripts: where scripts are written, None for nowhere.
@@ -53,6 +78,7 @@ class Reporting:
     model: Model
     settings: Settings
     operators: Collection[str] | None
+    named: bool
     expected: tuple[Deviation, ...]
     tells_unused: bool
     scripts: Path | None
@@ -70,12 +96,16 @@ class Reporting:
         sorted_out = sort_out(places_and_diagnostics(model, outcome), self.expected)
         every: tuple[Diagnostic, ...] = tuple(sorted(sorted_out.unexpected))
         names = rule_names(NUMERIC)
-        formulas = len(outcome.functions)
-        entries = len({each.described.operator for each in outcome.functions})
+        checked = {name for name, state in outcome.checked.items() if state.why is None}
+        formulas = sum(each.described.operator in checked for each in outcome.functions)
+        entries = len(checked)
         silenced = frozenset(suppressions_of(model).matches(every, names))
         findings = Findings(every, silenced, frozenset(NUMERIC), 0, entries, formulas)
         narrowing = Narrowing(baseline=baseline, updates_baseline=self.updates_baseline)
         judged = judge(findings, model.source, settings, narrowing)
+        unchecked = self._unchecked(outcome)
+        accepted = {item.entry for item in every if item.rule == CRASH and item not in judged.shown}
+        missing = [each for each in unchecked if self._was_due(each, accepted)]
         if self.scripts is not None:
             _write_scripts(outcome, self.scripts)
         output.show(
@@ -88,49 +118,77 @@ class Reporting:
                 suppressed=judged.suppressed,
                 baselined=judged.baselined,
                 fail_levels={model.source.path: settings.fail_level},
+                problems=tuple(map(str, missing)),
+                unchecked=tuple(NotChecked(each.operator, each.key, each.why.value, each.reason) for each in unchecked),
             )
         )
         if not output.quiet:
-            _summarize(outcome, len(sorted_out.expected))
+            _summarize(outcome, unchecked, len(sorted_out.expected))
         if self.tells_unused:
             for each in sorted_out.unused:
                 tell(f"an expected finding is not there: {each.rule} of {each.operator}, {each.key}")
-        self._tell_unchecked(outcome, output)
+        self._tell_unchecked(unchecked, missing, output)
         if baseline is not None and self.updates_baseline:
             tell(f'the baseline "{baseline.path}" has {counted(baseline.update(), "finding")}')
-            return CLEAN
-        return output.status(FINDINGS if judged.fails and not self.exit_zero else CLEAN)
+            return output.status(UNCHECKED if missing else CLEAN)
+        if judged.fails and not self.exit_zero:
+            return output.status(FINDINGS)
+        return output.status(UNCHECKED if missing else CLEAN)
 
-    def _tell_unchecked(self, outcome: Outcome, output: Output) -> None:
-        """Say of every formula that was not checked why it was not; of those that were asked for by name, always."""
-        lines = []
-        for name, state in outcome.checked.items():
-            if not state.points:
-                lines.append((name, f"{name} is not checked: {state.reason}"))
-        for line, reason in outcome.collected.left_out:
-            lines.append(
-                (line.entry.operator or "", f"{line.entry.operator}, {line.key_text} is not checked: {reason}")
-            )
-        for each in outcome.collected.functions:
-            reason = outcome.left_out.get(each.described.number, "")
-            if reason:
-                of = each.described
-                lines.append((of.operator, f"{of.operator}, {of.key} is not checked: {reason}"))
-        told = {name for name, _ in lines} | set(outcome.checked)
-        without = sorted(set(self.operators or ()) - told)
-        said = "has no formula that can be checked; derivlint check tells what it lacks"
-        lines += [(name, f"{name} {said}") for name in without]
-        for _, text in lines:
-            (output.say if self.operators is None else tell)(text)
+    def _unchecked(self, outcome: Outcome) -> list[Unchecked]:
+        """What was not checked, with the operators that have no formula that could be."""
+        found = outcome.unchecked()
+        known = set(outcome.checked) | {each.operator for each in found if not each.key}
+        known |= {each.described.operator for each in outcome.collected.functions}
+        said = "it has no formula that can be checked; derivlint check says what it lacks"
+        without = sorted(set(self.operators or ()) - known)
+        return found + [Unchecked(name, "", Why.NO_FUNCTION, said) for name in without]
+
+    def _was_due(self, each: Unchecked, accepted: Collection[str | None]) -> bool:
+        """Whether less was checked than was asked for.
+
+        Args:
+            each: what was not checked.
+            accepted: the operators whose crash is known and accepted.
+        """
+        if self.named and (not each.key or each.why in _CHECKABLE):
+            return True
+        return each.why.is_error and not (each.why is Why.CRASHED and each.operator in accepted)
+
+    def _tell_unchecked(self, unchecked: Sequence[Unchecked], missing: Sequence[Unchecked], output: Output) -> None:
+        """Say what was not checked and why: of few entries of each formula; of the whole file in a line for each kind.
+
+        Args:
+            unchecked: what was not checked.
+            missing: what of that should have been.
+            output: where to.
+        """
+        alone = unchecked if self.operators is not None or output.verbose else missing
+        alike = Counter(each.reason for each in alone)
+        for each in alone:
+            if output.verbose or alike[each.reason] <= _LISTED:
+                tell(str(each))
+        for reason, count in alike.items():
+            if not output.verbose and count > _LISTED:
+                tell(f"{count} entries and formulas are not checked (--verbose lists them): {reason}")
+        rest: dict[tuple[Why, bool], list[str]] = {}
+        for each in unchecked:
+            if each not in alone:
+                rest.setdefault((each.why, bool(each.key)), []).append(f"{each.operator} {each.key}".strip())
+        for (why, is_formula), names in rest.items():
+            what = counted(len(names), "formula") if is_formula else counted(len(names), "entry", "entries")
+            more = f" and {len(names) - _LISTED} more (--verbose lists them)" if len(names) > _LISTED else ""
+            tell(f"not checked: {what} {_WORDS[why]}: {'; '.join(names[:_LISTED])}{more}")
 
 
-def _summarize(outcome: Outcome, expected: int) -> None:
-    checked = [state for state in outcome.checked.values() if state.points]
+def _summarize(outcome: Outcome, unchecked: Sequence[Unchecked], expected: int) -> None:
+    checked = [state for state in outcome.checked.values() if state.why is None]
     compared = sum(state.compared for state in checked)
-    left = len(outcome.checked) - len(checked)
+    kinds = Counter(each.why for each in unchecked if not each.key)
+    listed = ", ".join(f"{count} {_WORDS[why]}" for why, count in kinds.items())
     tell(
         f"{counted(len(checked), 'entry', 'entries')} checked with {compared:,} comparisons"
-        + (f", {left} without inputs (--verbose tells why)" if left else "")
+        + (f", {kinds.total()} not checked ({listed})" if kinds else "")
         + (f", {counted(expected, 'expected finding')} left out" if expected else "")
     )
 
@@ -144,6 +202,9 @@ def _write_scripts(outcome: Outcome, folder: Path) -> None:
                 described = functions[failure["failure"]]
                 key = described.key.replace(", ", "-")
                 name = f"{described.operator.replace('.', '_')}-{key}-{failure['rule']}.py"
-                (folder / name).write_text(failure["script"], encoding="utf-8")
+                path = folder / name
+                if path.exists() and not (path.is_file() and is_script(path)):
+                    raise InputError(f'"{path}" was not written by derivlint, and is left alone')
+                replace_file(path, failure["script"].encode())
     except OSError as error:
         raise InputError(f'cannot write scripts to "{folder}": {error.strerror or error}') from error

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import os
-import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import Any, NoReturn
 import click
 
 from derivlint.cli.exits import tell
-from derivlint.cli.terminal import is_terminal
+from derivlint.cli.terminal import clear_terminal
 from derivlint.lint.wording import counted
 from derivlint.project.errors import InputError
 from derivlint.project.files import STDIN
@@ -24,8 +23,6 @@ from derivlint.project.settings import OWN_FILE, PYPROJECT, Settings
 INTERVAL = 0.25
 #: Seconds without a change before a run: editors write a file in several steps, git many files.
 QUIET = 0.1
-#: Clears a terminal, with what has been scrolled away, and goes to its first line.
-CLEAR = "\x1b[H\x1b[2J\x1b[3J"
 
 _KEY = "derivlint.watch"
 Stamp = tuple[int, int, int] | None
@@ -51,9 +48,9 @@ def remember(files: Sequence[str], folders: Mapping[str, Path], settings: Mappin
         if path != STDIN:
             read[Path(path)] = None
         operators = operators_for(folders[path], settings[path])
-        more = (operators.tags, operators.functions_manual, settings[path].origin)
-        read.update(dict.fromkeys((*operators.native_functions, *operators.headers)))
-        read.update({place: None for place in (*more, *configurations(folders[path])) if place is not None})
+        read.update(dict.fromkeys(operators.files))
+        more = (settings[path].origin, *configurations(folders[path]))
+        read.update({place: None for place in more if place is not None})
     context.meta[_KEY] = tuple(read)
 
 
@@ -87,15 +84,15 @@ def run_and_watch(context: click.Context, run: Callable[[], object]) -> NoReturn
         before = stamps(watched)
         tell(f"watching {counted(sum(path.is_file() for path in watched), 'file')}; Ctrl-C ends")
         wait_for_change(watched, before, since)
-        if is_terminal():
-            sys.stdout.write(CLEAR)
+        clear_terminal()
 
 
 def _run_once(run: Callable[[], object]) -> None:
     try:
         run()
     except InputError as error:
-        tell(str(error))
+        for message in error.messages:
+            tell(message)
     except click.exceptions.Exit:
         # findings end no watch
         return

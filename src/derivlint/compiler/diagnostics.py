@@ -32,7 +32,7 @@ def compiler_diagnostics(
         toolchain: the compiler and the headers.
         told: the entries, dispatch keys and keys of formulas that are reported already.
         includes: headers of the user.
-        progress: is told what is being done.
+        progress: called with what is being done.
 
     Raises:
         CompilerError: the compiler does not do its work.

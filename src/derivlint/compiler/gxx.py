@@ -5,7 +5,9 @@ No shell is involved, nothing is linked but our own programs, and every run has 
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -14,6 +16,7 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
+from derivlint.compiler.children import NEUTRAL, guarded
 from derivlint.source.records import dataclass
 
 DEFAULT_COMPILER = "g++"
@@ -31,6 +34,11 @@ PYTORCH_FLAGS = (
 _UNLINKED = ("-no-pie", "-Wl,--unresolved-symbols=ignore-all")
 #: Seconds for a run; a unit with all of PyTorch's headers takes about ten.
 TIMEOUT = 600.0
+
+
+_VERSION_PART = {
+    part: re.compile(rf"^#define TORCH_VERSION_{part} (\d+)\s*$", re.MULTILINE) for part in ("MAJOR", "MINOR", "PATCH")
+}
 
 
 class CompilerError(Exception):
@@ -95,6 +103,8 @@ def find_compiler(name: str | None = None) -> Compiler | None:
     path = shutil.which(name or os.environ.get("CXX") or DEFAULT_COMPILER)
     if path is None:
         return None
+    # it runs in other folders than this one
+    path = os.path.abspath(path)
     try:
         done = run([path, "--version"], timeout=30.0)
     except CompilerError:
@@ -113,6 +123,20 @@ def torch_includes() -> list[Path] | None:
         include = Path(place) / "include"
         if (include / "ATen" / "ATen.h").is_file():
             return [include, include / "torch" / "csrc" / "api" / "include"]
+    return None
+
+
+def headers_version(includes: Sequence[Path]) -> str | None:
+    """The version of PyTorch that headers say they are of; None where they do not say."""
+    for directory in includes:
+        for name in ("torch/headeronly/version.h", "torch/csrc/api/include/torch/version.h", "torch/version.h"):
+            try:
+                text = (directory / name).read_text(encoding="utf-8")
+            except (OSError, UnicodeDecodeError):
+                continue
+            found = [_VERSION_PART[part].search(text) for part in ("MAJOR", "MINOR", "PATCH")]
+            if all(found):
+                return ".".join(match[1] for match in found if match is not None)
     return None
 
 
@@ -162,28 +186,50 @@ def first_error(messages: str) -> str:
 
 
 def run(command: Sequence[str], folder: Path | None = None, *, timeout: float = TIMEOUT) -> Completed:
-    """Run a command, with messages in English; it is ended with its children where it takes too long.
+    """Run a command, with messages in English.
+
+    It is ended with its children where it takes too long, and when this process ends.
+
+    Args:
+        command: the command, with an absolute path.
+        folder: where it runs; by default not in the current folder.
+        timeout: seconds after which it is ended.
 
     Raises:
         CompilerError: it could not be started or did not end in time.
     """
     try:
+        os.stat(command[0])
+        if not os.access(command[0], os.X_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    except OSError as error:
+        # the process that guards the command could not say so
+        raise CompilerError(f'cannot run "{command[0]}": {error.strerror}') from error
+    with guarded(command) as (line, inherited):
+        return _run(line, command[0], folder, inherited, timeout)
+
+
+def _run(
+    command: Sequence[str], name: str, folder: Path | None, inherited: tuple[int, ...], timeout: float
+) -> Completed:
+    try:
         process = subprocess.Popen(
             command,
-            cwd=folder,
+            cwd=folder or NEUTRAL,
             env={**os.environ, "LC_ALL": "C"},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
+            pass_fds=inherited,
             start_new_session=True,
         )
     except OSError as error:
-        raise CompilerError(f'cannot run "{command[0]}": {error.strerror}') from error
+        raise CompilerError(f'cannot run "{name}": {error.strerror}') from error
     with process:
         try:
             stdout, stderr = process.communicate(timeout=timeout)
         except subprocess.TimeoutExpired as error:
-            raise CompilerError(f'"{command[0]}" did not end within {timeout:g} seconds') from error
+            raise CompilerError(f'"{name}" did not end within {timeout:g} seconds') from error
         finally:
             if process.poll() is None:
                 _end(process)

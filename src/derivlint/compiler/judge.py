@@ -55,7 +55,7 @@ def refusals(
         toolchain: the compiler and the headers.
         evaluations: expressions with balanced brackets; what does not parse is not for a compiler.
         includes: headers of the user.
-        progress: is told what is being done.
+        progress: called with what is being done.
 
     Raises:
         CompilerError: the compiler does not do its work.

@@ -16,7 +16,7 @@ from derivlint.cpp.overloads import Outcome, Resolution, resolve
 from derivlint.cpp.problem import TypeProblemKind
 from derivlint.cpp.scope import associated_namespaces
 from derivlint.cpp.value import BRACES, FUNCTION, LVALUE, TENSOR, UNKNOWN, UNKNOWN_VALUE, Value
-from derivlint.formula import Call, Member, Name, Number, TypeName
+from derivlint.formula import Call, Member, Name, Number, TypeName, whole_number
 
 if TYPE_CHECKING:
     from derivlint.cpp.inference import Inference
@@ -194,7 +194,7 @@ def value_of_type(result: str) -> Value:
     if result in ("auto", "TensorBase"):
         # a temporary TensorBase becomes a tensor and a variable does not, which the table of types cannot tell
         return UNKNOWN_VALUE
-    if result[-1] == "&":
+    if result.endswith("&"):
         return Value(result[:-1], LVALUE)
     return Value(result)
 
@@ -293,20 +293,19 @@ def _get(typer: Inference, node: Call, index: Number | TypeName, value: Value) -
         return UNKNOWN_VALUE
     head, elements = template_of(value.type)
     place = (node.start, node.end)
-    if head == "array":
-        elements = (elements[0],) * int(elements[1])
-    elif head not in ("tuple", "pair"):
+    if head not in ("array", "tuple", "pair"):
         return typer.report(TypeProblemKind.TUPLE_INDEX, place, given=(value.type,))
     if isinstance(index, TypeName):
         wanted = canonical_type(index.spelling)
         if wanted is None:
             return typer.report(TypeProblemKind.TUPLE_INDEX, index, name=index.spelling, given=(value.type,))
         # which of several elements of one type is an error, of which compilers disagree when
-        return Value(wanted) if wanted is not None and elements.count(wanted) == 1 else UNKNOWN_VALUE
-    position = int(index.text) if index.text.isdigit() else -1
-    if not 0 <= position < len(elements):
+        return Value(wanted) if head != "array" and elements.count(wanted) == 1 else UNKNOWN_VALUE
+    position = whole_number(index.text)
+    length = int(elements[1]) if head == "array" else len(elements)
+    if position is None or position >= length:
         return typer.report(TypeProblemKind.TUPLE_INDEX, (index.start, index.end), name=index.text, given=(value.type,))
-    return Value(elements[position], value.category)
+    return Value(elements[0 if head == "array" else position], value.category)
 
 
 def _named_cast(typer: Inference, node: Call, callee: Name, arguments: list[Value]) -> Value:
@@ -377,7 +376,7 @@ def _no_member(typer: Inference, node: Member, owner: str) -> Value:
     place = (node.name_start, node.name_end)
     library = typer.library
     head, arguments = template_of(owner)
-    inner = arguments[0] if head == "optional" else None
+    inner = arguments[0] if head == "optional" and arguments else None
     if inner is not None and (library.methods(inner, node.name) or NOTHING).exists:
         return typer.report(TypeProblemKind.MEMBER_OF_OPTIONAL, place, name=node.name, owner=owner)
     if node.name.endswith(SYMINT):

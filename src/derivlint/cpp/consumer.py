@@ -77,7 +77,8 @@ def _refused(typer: Inference, value: Value, consumer: Consumer) -> tuple[str, .
     if use is Use.GRADIENTS:
         head, elements = template_of(value.type)
         if head == "array":
-            elements = (elements[0],) * int(elements[1])
+            # whatever its size is, no more elements are looked at
+            elements = (elements[0],) * min(int(elements[1]), consumer.count)
         fits = head in ("tuple", "pair", "array") and len(elements) >= consumer.count
         fits = fits and all(_is_gradient(typer, Value(each)) for each in elements[: consumer.count])
         return None if fits else _tuple_of(consumer.count)

@@ -113,7 +113,7 @@ class Conversions:
             return EXACT
         if given == UNKNOWN or wanted == UNKNOWN:
             return UNSURE
-        if wanted[-1] == "&":
+        if wanted.endswith("&"):
             return self._bind(value, wanted[:-1])
         if given == BRACES:
             return self.braced_rank(value.items or (), wanted)
@@ -147,7 +147,7 @@ class Conversions:
             return PROMOTION if (given, wanted) in PROMOTIONS else STANDARD
         if (given, wanted) in PROMOTIONS:
             return PROMOTION
-        if wanted == BOOL and given[-1] == "*":
+        if wanted == BOOL and given.endswith("*"):
             return STANDARD
         relations = self.relations
         if relations.knows(given) and relations.knows(wanted):
@@ -185,7 +185,7 @@ class Conversions:
 
     def braced_rank(self, items: tuple[Value, ...], wanted: str) -> int:
         """How ``{items}`` initialises a parameter; follows [over.ics.list]."""
-        if wanted[-1] == "&":
+        if wanted.endswith("&"):
             return IMPOSSIBLE
         if any(item.is_unknown for item in items) or not self.knows(wanted):
             return UNSURE

@@ -5,6 +5,7 @@ One error gives one problem: where something is wrong or not known the type beco
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -67,6 +68,7 @@ class Inference:
         self.conversions = library.conversions
         self.problems: list[TypeProblem] = []
         self.notes: list[TypeProblem] = []
+        self._undeclared: set[str] = set()
         self.values: dict[Expr, Value] = {}
         self.callees: dict[Expr, Function] = {}
 
@@ -87,9 +89,11 @@ class Inference:
     def report(self, kind: TypeProblemKind, place: Node | tuple[int, int], **facts: Any) -> Value:
         """Note a problem; the value of what is wrong is unknown."""
         start, end = place if isinstance(place, tuple) else (place.start, place.end)
-        if kind is TypeProblemKind.UNDECLARED_NAME and any(facts["name"] == known.name for known in self.problems):
-            # one name, one problem, however often it is used
-            return UNKNOWN_VALUE
+        if kind is TypeProblemKind.UNDECLARED_NAME:
+            if facts["name"] in self._undeclared:
+                # one name, one problem, however often it is used
+                return UNKNOWN_VALUE
+            self._undeclared.add(facts["name"])
         (self.notes if kind in ACCEPTED else self.problems).append(TypeProblem(kind, start, end, **facts))
         return UNKNOWN_VALUE
 
@@ -146,27 +150,32 @@ class Inference:
 
 def number_value(text: str) -> Value:
     """The value of a number; a literal that is none of C++ is unknown."""
-    digits = text.replace("'", "").lower()
-    is_hex = digits.startswith("0x")
-    if not is_hex and any(mark in digits for mark in ".e"):
-        is_float = digits.endswith("f")
-        try:
-            return Value("float" if is_float else DOUBLE, TEMPORARY, None, float(digits.rstrip("fl")))
-        except ValueError:
-            return UNKNOWN_VALUE
-    suffix = digits.lstrip("0123456789abcdefx" if is_hex else "0123456789b")
-    body = digits[: len(digits) - len(suffix)]
+    match = _NUMBER.fullmatch(text.replace("'", "").lower())
+    if match is None:
+        return UNKNOWN_VALUE
+    body, suffix = match["body"], match["suffix"]
     try:
-        number = int(body, 8) if len(body) > 1 and body.isdigit() and body[0] == "0" else int(body, 0)
-    except ValueError:
+        if match["hexadecimal"] or match["decimal"]:
+            number = float.fromhex(body) if match["hexadecimal"] else float(body)
+            return Value("float" if suffix == "f" else DOUBLE, TEMPORARY, None, number)
+        # Python does not know "017"; nor does it read thousands of digits
+        whole = int(body, 8) if len(body) > 1 and body.isdecimal() and body[0] == "0" else int(body, 0)
+    except (ValueError, OverflowError):
         return UNKNOWN_VALUE
     type = _SUFFIXES.get(suffix)
-    if type is None:
+    if type is None or whole >= 2**64:
         return UNKNOWN_VALUE
-    if type == INT and number >= 2**31:
+    if type == INT and whole >= 2**31:
         type = INT64
-    return Value(type, TEMPORARY, None, number)
+    return Value(type, TEMPORARY, None, whole)
 
+
+_NUMBER = re.compile(
+    r"(?P<body>(?P<hexadecimal>0x[0-9a-f]*(?:\.[0-9a-f]*)?p[+-]?[0-9]+)"
+    r"|(?P<decimal>[0-9]+(?:e[+-]?[0-9]+)|(?:[0-9]+\.[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?)"
+    r"|0x[0-9a-f]+|0b[01]+|[0-9]+)(?P<suffix>[a-z]*)",
+    re.ASCII,
+)
 
 _SUFFIXES = {
     "": INT,

@@ -55,7 +55,7 @@ def substitute(type: str, bindings: dict[str, str]) -> str:
     """A type with template parameters replaced."""
     if type in bindings:
         return bindings[type]
-    if type[-1] in "&*":
+    if type.endswith(("&", "*")):
         return substitute(type[:-1], bindings) + type[-1]
     head, arguments = template_of(type)
     if not arguments:

@@ -8,6 +8,8 @@ from derivlint.source.lazy import cached_property
 
 #: Shorter names have too many neighbours.
 SHORTEST = 4
+#: Longer names have too many shortened forms; PyTorch's longest have some 60 letters.
+LONGEST = 200
 
 
 class Neighbours:
@@ -24,14 +26,14 @@ class Neighbours:
         """The names by their shortened forms; made for the first unknown name, and most files have none."""
         forms: dict[str, list[str]] = {}
         for name in sorted(self.names):
-            if len(name) >= SHORTEST:
+            if SHORTEST <= len(name) <= LONGEST:
                 for form in {name, *_shortened(name)}:
                     forms.setdefault(form, []).append(name)
         return forms
 
     def nearest(self, name: str) -> str | None:
         """The known name that is one slip away from an unknown one, or None."""
-        if name in self.names or len(name) < SHORTEST:
+        if name in self.names or not SHORTEST <= len(name) <= LONGEST:
             return None
         for form in (name, *_shortened(name)):
             for candidate in self._by_form.get(form, ()):

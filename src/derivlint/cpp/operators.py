@@ -57,7 +57,7 @@ def unary_value(typer: Inference, node: Unary) -> Value:
     relations = typer.conversions.relations
     if not relations.knows(value.type):
         head, arguments = template_of(value.type)
-        if op == "*" and head == "optional":
+        if op == "*" and head == "optional" and arguments:
             return Value(arguments[0], value.category)
         return UNKNOWN_VALUE
     result = relations.unary(op, value.type)

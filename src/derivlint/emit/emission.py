@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import field
 from enum import Enum
 from pathlib import Path
 
 from derivlint.emit.extension import build_files, extension_files
-from derivlint.emit.files import MANIFEST, FilesError
+from derivlint.emit.files import FilesError
 from derivlint.emit.in_tree import in_tree_files
 from derivlint.emit.kernels import Kernel, kernels
 from derivlint.emit.kernels.subject import AUTOGRAD
+from derivlint.emit.manifest import MANIFEST, manifest_text
 from derivlint.emit.nodes import node_classes
 from derivlint.emit.release import release_of
 from derivlint.emit.template import yaml_name
 from derivlint.model import Model
 from derivlint.source.records import dataclass
 
-#: Names the form of the manifest.
-FORMAT = 1
 #: Where the user's own helpers stand, so that their header is found before that of the installed PyTorch.
 MANUAL = "helpers/torch/csrc/autograd/FunctionsManual"
 
@@ -104,15 +102,15 @@ def emission(
     wanted = {kernel.node for kernel in chosen if kernel.node is not None}
     # in a build of PyTorch the header stands for the whole file, whatever kernels are chosen
     is_whole = mode is Mode.IN_TREE and operators is None
-    classes = [each for each in node_classes(model) if is_whole or each.name in wanted]
+    classes = node_classes(model, None if is_whole else wanted)
     if mode is Mode.IN_TREE:
         files = in_tree_files(model, operators, classes, chosen, namespace, shards, python_bindings)
     else:
-        files = extension_files(
-            classes, chosen, namespace, shards, yaml_name(model.source.path) if python_bindings else None
-        )
+        version = model.natives.version
+        bindings_of = yaml_name(model.source.path) if python_bindings else None
+        files = extension_files(classes, chosen, namespace, shards, bindings_of, version)
         files |= {} if helpers is None else _helper_files(helpers)
-        files |= build_files(files, namespace, release_of(model.natives.version))
+        files |= build_files(files, namespace, release_of(version), version)
     names = _nodes_by_operator(chosen)
     absent = {str(kernel.function.name) for kernel in found} & without.keys()
     emitted = Emission(files, names, len(classes), {name: without[name] for name in sorted(absent)})
@@ -144,12 +142,10 @@ def _is_wanted(kernel: Kernel, mode: Mode) -> bool:
 
 def _manifest(emitted: Emission, namespace: str, mode: Mode, model: Model) -> str:
     content = {
-        "format": FORMAT,
         "mode": mode.value,
         "namespace": namespace,
         "torch": model.natives.version,
-        "files": sorted(emitted.files),
         "operators": dict(sorted(emitted.operators.items())),
         "left_out": dict(emitted.left_out),
     }
-    return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+    return manifest_text(content, emitted.files)

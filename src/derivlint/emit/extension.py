@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from derivlint.emit import python_bindings as python
 from derivlint.emit.kernels import Kernel, kernels_source
 from derivlint.emit.nodes import NodeClass, nodes_header, nodes_source
-from derivlint.emit.release import Release
+from derivlint.emit.release import Release, known_number
 from derivlint.emit.shards import parts
 from derivlint.emit.template import fill, load
 
@@ -24,6 +24,7 @@ def extension_files(
     namespace: str,
     shards: int | None = None,
     bindings_of: str | None = None,
+    version: str | None = None,
 ) -> dict[str, str]:
     """Nodes, kernels and, where they are wanted, what Python sees of the nodes.
 
@@ -33,8 +34,9 @@ def extension_files(
         namespace: the namespace of the node classes.
         shards: into how many files kernels and nodes are divided each.
         bindings_of: the name of the YAML file, for bindings of Python; None without them.
+        version: the version of PyTorch that they are for; they compile with no other. None for any.
     """
-    files = {HEADER: nodes_header(classes, namespace)}
+    files = {HEADER: nodes_header(classes, namespace, guard=_guarded("release_guard.h", version))}
     for index, part in enumerate(parts(classes, shards or -(-len(classes) // NODES_PER_SHARD))):
         name = f"nodes_{index}.cpp"
         files[name] = nodes_source(part, namespace, name=name, header=HEADER)
@@ -49,19 +51,38 @@ def extension_files(
     return files
 
 
-def build_files(files: Mapping[str, str], namespace: str, release: Release) -> dict[str, str]:
-    """What builds and loads the sources among the files."""
+def build_files(
+    files: Mapping[str, str], namespace: str, release: Release, version: str | None = None
+) -> dict[str, str]:
+    """What builds and loads the sources among the files.
+
+    Args:
+        files: the files.
+        namespace: the namespace of the node classes.
+        release: the API that the sources are written for.
+        version: the version of PyTorch that they are for; they are built with no other. None for any.
+    """
     project = target_name(namespace)
     sources = sorted(name for name in files if name.endswith(".cpp"))
     bindings = "\n".join(name for name in sources if python.is_binding(name))
     listing = fill(
         load("CMakeLists.txt") + "\n",
         project=project,
+        # a variable of CMake, which is written like a placeholder
+        release_check=_guarded("release_check.cmake", version, found="${Torch_VERSION}"),
         standard=release.standard.removeprefix("c++"),
         sources="\n".join(name for name in sources if not python.is_binding(name)),
         python_bindings=python.cmake_targets(project, bindings) if bindings else "",
     )
     return {"loader.cpp": load("loader.cpp") + "\n", "CMakeLists.txt": listing.rstrip("\n") + "\n"}
+
+
+def _guarded(template: str, version: str | None, **more: str) -> str:
+    """What refuses another release than that of a version; empty where nobody knows which that is."""
+    number = known_number(version)
+    if number is None:
+        return ""
+    return fill(load(template), major=str(number[0]), minor=str(number[1]), **more)
 
 
 def target_name(namespace: str) -> str:

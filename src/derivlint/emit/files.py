@@ -1,80 +1,228 @@
 """Putting emitted files on disk.
 
 A file is rewritten only when its text changes, so that what was compiled from it stays valid, and it is never there by
-half: it is written beside its place and moved. The manifest, which names the other files, is written last.
+half. Nothing is written over and nothing is removed but what derivlint wrote and nobody has changed since: all that is
+in the way is found before the first byte is written.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-from pathlib import Path
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path, PurePosixPath
 
-from derivlint.source import replace_file
+from derivlint.emit.manifest import MANIFEST, MAX_BYTES, Written, digest_of, pending_text, written_before
+from derivlint.source import remove_leftovers, replace_file
 from derivlint.source.records import dataclass
+from derivlint.source.writing import is_protected
 
-#: The file that names the others, in the folder.
-MANIFEST = "derivlint.json"
+#: So many files that are in the way are named.
+MAX_NAMED = 20
+#: Emitted files are smaller; more of a file that is in the way need not be read.
+_MAX_READ = 256 * 1024 * 1024
 
 
 class FilesError(Exception):
-    """A folder or a file cannot be written or read."""
+    """A folder or a file cannot be written or read.
+
+    Attributes:
+        messages: each thing that is wrong.
+    """
+
+    def __init__(self, *messages: str) -> None:
+        super().__init__("\n".join(messages))
+        self.messages = messages
 
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What writing would do, or did: paths in the folder."""
+    """What writing would do, or did: paths in the folder.
+
+    Attributes:
+        written: the files whose text changes.
+        removed: the files of an earlier emission that are no longer emitted.
+        left: files that an earlier emission wrote and that are not removed, with the reason.
+        refused: why nothing is written: everything that is in the way.
+    """
 
     written: tuple[str, ...]
     removed: tuple[str, ...]
+    left: Mapping[str, str]
+    refused: tuple[str, ...]
 
     def __bool__(self) -> bool:
         return bool(self.written or self.removed)
 
+    @property
+    def stale(self) -> tuple[str, ...]:
+        """What is not as it should be; the manifest follows the others, and is named only where it is alone."""
+        found = (*self.written, *self.removed)
+        return tuple(name for name in found if name != MANIFEST) or found
+
+
+class _InTheWayError(Exception):
+    """Something that is not a file of ours has the name of one."""
+
 
 def changes(folder: Path, files: Mapping[str, str]) -> Changes:
-    """How the folder differs from the files; those that an earlier emission left are to be removed.
+    """How the folder differs from the files, and what keeps it from being brought to hold them.
 
     Raises:
         FilesError: it cannot be read.
     """
-    written = tuple(name for name in sorted(files) if _current(folder / name) != files[name].encode())
-    return Changes(written, tuple(name for name in _emitted_before(folder) if name not in files))
+    return _Folder(folder, files).changes()
 
 
 def write_files(folder: Path, files: Mapping[str, str]) -> Changes:
     """Bring the folder to hold the files; those that are right already are not touched.
 
     Raises:
-        FilesError: it cannot be read or written.
+        FilesError: it cannot be read or written, or something is in the way, which is then named.
     """
-    found = changes(folder, files)
+    place = _Folder(folder, files)
+    found = place.changes()
+    if found.refused:
+        count = len(found.refused)
+        more = (f"{count - MAX_NAMED:,} more files are in the way",) if count > MAX_NAMED else ()
+        way_out = f'nothing is written to "{folder}": choose another folder, or remove what is in the way'
+        raise FilesError(*found.refused[:MAX_NAMED], *more, way_out)
     try:
-        for name in sorted(found.written, key=lambda name: name == MANIFEST):
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            replace_file(folder / name, files[name].encode())
-        for name in found.removed:
-            (folder / name).unlink(missing_ok=True)
+        place.write(found)
     except OSError as error:
         raise FilesError(f'cannot write to "{folder}": {error.strerror or error}') from error
     return found
 
 
-def _current(path: Path) -> bytes | None:
-    try:
-        return path.read_bytes()
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise FilesError(f'cannot read "{path}": {error.strerror or error}') from error
+class _Folder:
+    """A folder, what is in it, and what is to be in it."""
+
+    def __init__(self, folder: Path, files: Mapping[str, str]) -> None:
+        self._folder = folder
+        self._files = {name: text.encode() for name, text in files.items()}
+        self._manifest = files[MANIFEST]
+        self._present: dict[str, bytes] = {}
+        self._before = Written({}, complete=True)
+
+    def changes(self) -> Changes:
+        refused: list[str] = []
+        written: list[str] = []
+        if os.path.exists(self._folder) and not os.path.isdir(self._folder):
+            raise FilesError(f'"{self._folder}" is not a folder')
+        try:
+            current = self._look(MANIFEST, MAX_BYTES)
+            before = written_before(current) if current is not None else self._before
+            if before is None:
+                refused.append(f'"{self._folder / MANIFEST}" is not a manifest that this derivlint wrote')
+            else:
+                self._before = before
+        except _InTheWayError as error:
+            refused.append(str(error))
+        for name in sorted(self._files):
+            try:
+                current = self._look(name)
+                if current == self._files[name]:
+                    continue
+                if current is not None and name != MANIFEST:
+                    self._require_ours(name, current)
+                written.append(name)
+            except _InTheWayError as error:
+                if str(error) not in refused:
+                    refused.append(str(error))
+                written.append(name)
+        removed, left = self._no_longer_emitted()
+        return Changes(tuple(written), tuple(removed), left, tuple(refused))
+
+    def _no_longer_emitted(self) -> tuple[list[str], dict[str, str]]:
+        """The files of an earlier emission that go, and those that stay, with the reason."""
+        removed: list[str] = []
+        left: dict[str, str] = {}
+        for name in sorted(self._before.digests.keys() - self._files.keys()):
+            try:
+                current = self._look(name)
+                if current is not None:
+                    self._require_ours(name, current)
+                    removed.append(name)
+            except _InTheWayError as error:
+                left[name] = str(error)
+        return removed, left
+
+    def _require_ours(self, name: str, current: bytes) -> None:
+        """Refuse to touch a file that derivlint did not write, or that somebody has changed since."""
+        path = self._folder / name
+        digests = self._before.digests.get(name)
+        if digests is None:
+            raise _InTheWayError(f'"{path}" was not written by derivlint')
+        if digest_of(current) not in digests:
+            raise _InTheWayError(f'"{path}" has changed since derivlint wrote it')
+        if is_protected(path, os.lstat(path).st_mode):
+            raise _InTheWayError(f'"{path}" is read-only')
+
+    def _look(self, name: str, limit: int = _MAX_READ) -> bytes | None:
+        """What is in a file of the folder, None where there is none; what is read is remembered.
+
+        Nothing but a regular file is opened: a pipe would keep us waiting, and a link lead out of the folder.
+        """
+        if name in self._present:
+            return self._present[name]
+        path = self._folder / name
+        try:
+            for parent in reversed(PurePosixPath(name).parents[:-1]):
+                mode = os.lstat(self._folder / parent).st_mode
+                if not stat.S_ISDIR(mode):
+                    raise _InTheWayError(f'"{self._folder / parent}" is {_kind(mode)}')
+            status = os.lstat(path)
+            if not stat.S_ISREG(status.st_mode):
+                raise _InTheWayError(f'"{path}" is {_kind(status.st_mode)}')
+            if status.st_size > limit:
+                raise _InTheWayError(f'"{path}" was not written by derivlint')
+            data = path.read_bytes()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise FilesError(f'cannot read "{path}": {error.strerror or error}') from error
+        self._present[name] = data
+        return data
+
+    def write(self, found: Changes) -> None:
+        """Write what differs, the manifest before all others and again after them."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        for each in self._folders():
+            remove_leftovers(each)
+        others = [name for name in found.written if name != MANIFEST]
+        if others or found.removed:
+            ours = {name: digest_of(data) for name, data in self._present.items() if name in self._before.digests}
+            pending = pending_text(self._manifest, {name: ours[name] for name in sorted(ours) if self._is_ours(name)})
+            self._replace(MANIFEST, pending.encode())
+        for name in others:
+            (self._folder / name).parent.mkdir(parents=True, exist_ok=True)
+            self._replace(name, self._files[name])
+        for name in found.removed:
+            path = self._folder / name
+            with suppress(FileNotFoundError):
+                if path.read_bytes() == self._present[name]:
+                    path.unlink()
+        if others or found.removed or found.written:
+            self._replace(MANIFEST, self._files[MANIFEST])
+
+    def _is_ours(self, name: str) -> bool:
+        return digest_of(self._present[name]) in self._before.digests[name]
+
+    def _replace(self, name: str, data: bytes) -> None:
+        """Write a file, unless somebody has changed it since it was looked at."""
+        replace_file(self._folder / name, data, expected=self._present.get(name))
+        self._present[name] = data
+
+    def _folders(self) -> Iterator[Path]:
+        """The folders of all files."""
+        names = {*self._files, *self._before.digests}
+        for parent in sorted({PurePosixPath(name).parent for name in names}):
+            yield self._folder / parent
 
 
-def _emitted_before(folder: Path) -> list[str]:
-    """The files that the manifest in the folder names, as far as they lie in it and are there."""
-    try:
-        content = json.loads((folder / MANIFEST).read_bytes())
-        names = [str(name) for name in content["files"]]
-    except (OSError, ValueError, KeyError, TypeError):
-        return []
-    inside = [name for name in names if not Path(name).is_absolute() and ".." not in Path(name).parts]
-    return sorted(name for name in inside if (folder / name).is_file())
+def _kind(mode: int) -> str:
+    """What something is that is not a regular file."""
+    if stat.S_ISLNK(mode):
+        return "a symbolic link"
+    return "a folder" if stat.S_ISDIR(mode) else "not a regular file"

@@ -136,6 +136,29 @@ def number_of(version: str | None) -> tuple[int, int]:
     return NEWEST.since if match is None else (int(match[1]), int(match[2]))
 
 
+def known_number(version: str | None) -> tuple[int, int] | None:
+    """The major and minor number of a version of PyTorch; None where there is none, or it is not one."""
+    match = _VERSION.match(version or "")
+    return None if match is None else (int(match[1]), int(match[2]))
+
+
+def doubt_about(version: str | None) -> str | None:
+    """What is to be said of code for a version whose API is not known; None where it is.
+
+    Args:
+        version: as :func:`number_of` takes it.
+    """
+    if version is None:
+        return None
+    number = known_number(version)
+    if number is None:
+        return f'"{version}" is not a version of PyTorch: the code is written for the C++ API of PyTorch {NEWEST}'
+    if number > NEWEST.since:
+        known = f"{NEWEST}, the newest release whose C++ API is known"
+        return f"PyTorch {version} is newer than {known}: the code is written for the API of {NEWEST}"
+    return None
+
+
 def release_of(version: str | None) -> Release:
     """The API of a version of PyTorch; one that is newer than the table is taken to have that of the newest release.
 

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from derivlint.formula import Formula
 from derivlint.model import Entry, Model
 from derivlint.schema import NativeFunction
+
+#: The namespace of PyTorch's own operators.
+ATEN = "aten"
 
 
 def is_selected(function: NativeFunction, operators: Collection[str] | None) -> bool:
@@ -22,6 +26,29 @@ def is_selected(function: NativeFunction, operators: Collection[str] | None) -> 
     return any(each in operators for each in (str(name), name.name_without_overload, name.base))
 
 
+def outside_of_aten(model: Model, operators: Collection[str] | None) -> tuple[NativeFunction, ...]:
+    """The functions of entries that are in another namespace than ``aten``, that of PyTorch's own operators."""
+    found = {
+        f"{match.function.namespace}::{match.function.name}": match.function
+        for entry in model.entries
+        for match in model.functions_of(entry)
+        if match.function.namespace != ATEN and is_selected(match.function, operators)
+    }
+    return tuple(found[name] for name in sorted(found))
+
+
+def unanswered(model: Model, operators: Collection[str] | None, answers: Collection[str]) -> tuple[str, ...]:
+    """Those of the names of operators that no answer belongs to.
+
+    Args:
+        model: the model.
+        operators: names as :func:`is_selected` takes them; None for all.
+        answers: full names of functions.
+    """
+    found = [function for name in answers if (function := model.natives.operator(name)) is not None]
+    return tuple(name for name in operators or () if not any(is_selected(each, (name,)) for each in found))
+
+
 def entries_of(model: Model, operators: Collection[str] | None) -> tuple[Entry, ...]:
     """The entries that the code of the operators is made from."""
     return tuple(
@@ -29,3 +56,29 @@ def entries_of(model: Model, operators: Collection[str] | None) -> tuple[Entry, 
         for entry in model.entries
         if any(is_selected(match.function, operators) for match in model.functions_of(entry))
     )
+
+
+def unreadable(model: Model) -> dict[str, str]:
+    """The functions with a formula that has no syntax tree, by full name, with the reason.
+
+    What such a formula saves and depends on is not known, so code that is made of it could be silently wrong.
+    """
+    reasons: dict[str, str] = {}
+    for entry in model.entries:
+        for line in entry.lines:
+            if line.is_expression and line.formula.tree is None:
+                reason = unread(line.formula, model.source.position(line.value.start).line)
+                for match in model.functions_of(entry):
+                    reasons.setdefault(str(match.function.name), reason)
+    return reasons
+
+
+def unread(formula: Formula, line: int) -> str:
+    """Why nothing is made of a formula without a syntax tree.
+
+    Args:
+        formula: the formula.
+        line: where it begins, from 1.
+    """
+    said = f": {formula.problems[0].message}" if formula.problems else ""
+    return f"the formula in line {line} cannot be read{said}"

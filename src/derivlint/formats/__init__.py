@@ -1,5 +1,5 @@
 """Floor 7: diagnostics and the model in the forms that people and programs read."""
 
-from derivlint.formats.report import Report
+from derivlint.formats.report import NotChecked, Report
 
-__all__ = ["Report"]
+__all__ = ["NotChecked", "Report"]

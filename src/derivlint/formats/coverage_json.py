@@ -8,7 +8,7 @@ from typing import Any
 
 from derivlint.meaning.differentiability import Answer, Reason, Verdict, Way
 from derivlint.meaning.differentiability_coverage import Aspect, Coverage
-from derivlint.source import SourceFile
+from derivlint.source import SourceFile, visible_json
 from derivlint.source.records import dataclass
 
 VERSION = 1
@@ -41,7 +41,7 @@ def totals(rows: Iterable[Coverage]) -> dict[Aspect, dict[Answer, int]]:
 def render_coverage_json(reports: Sequence[CoverageReport]) -> str:
     """The coverage of several files as one JSON document with a line end."""
     document = {"version": VERSION, "files": [_file(report) for report in reports]}
-    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+    return visible_json(json.dumps(document, indent=1, ensure_ascii=False)) + "\n"
 
 
 def _file(report: CoverageReport) -> Json:

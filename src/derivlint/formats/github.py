@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from derivlint.formats.json_text import strict
 from derivlint.formats.places import relative_path, shown_range
 from derivlint.formats.report import Report
 from derivlint.lint import Diagnostic, Severity
 from derivlint.lint.wording import counted
+from derivlint.source import visible
 
 COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 #: How many annotations of a kind GitHub shows for one step.
@@ -20,7 +20,7 @@ def render_github(report: Report) -> str:
 
     GitHub shows the first few of each kind: the worst come first, and a notice tells how many it leaves out.
     """
-    return strict("".join(f"{line}\n" for line in _commands(report)))
+    return "".join(f"{line}\n" for line in _commands(report))
 
 
 def _commands(report: Report) -> Iterator[str]:
@@ -56,8 +56,8 @@ def _command(item: Diagnostic, report: Report) -> str:
 
 
 def escape_message(text: str) -> str:
-    """A text as the message of a command."""
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    """A text as the message of a command: line ends keep their value, what is not visible otherwise is escaped."""
+    return visible(text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A"))
 
 
 def escape_property(text: str) -> str:

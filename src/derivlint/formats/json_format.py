@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import Any
 
 from derivlint.formats.report import Report
 from derivlint.lint import Diagnostic, Fix, Related, Severity
-from derivlint.source import SourceFile
+from derivlint.source import SourceFile, visible_json
 
 VERSION = 1
 Json = dict[str, Any]
@@ -32,15 +33,22 @@ def render_json(report: Report) -> str:
             "fixed": report.fixed,
         },
     }
+    if report.unchecked is not None:
+        counts = Counter(item.why for item in report.unchecked)
+        document["summary"]["unchecked"] = dict(sorted(counts.items()))
+        document["unchecked"] = [
+            {"entry": item.entry, "key": item.key or None, "why": item.why, "reason": item.reason}
+            for item in report.unchecked
+        ]
     if report.statistics:
         document["statistics"] = [{"rule": name, "count": count} for name, count in report.counts()]
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    return visible_json(json.dumps(document, indent=2, ensure_ascii=False)) + "\n"
 
 
 def render_json_lines(report: Report) -> str:
     """The findings of the document, one a line; nothing where nothing was found."""
     return "".join(
-        json.dumps(_diagnostic(item, report), ensure_ascii=False, separators=(",", ":")) + "\n"
+        visible_json(json.dumps(_diagnostic(item, report), ensure_ascii=False, separators=(",", ":"))) + "\n"
         for item in report.diagnostics
     )
 

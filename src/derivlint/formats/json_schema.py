@@ -57,9 +57,10 @@ def findings_schema() -> Schema:
                 "version": {"const": VERSION, "description": "The version of this shape."},
                 "diagnostics": _list("finding", "The findings, by path and place."),
                 "summary": {**_ref("summary"), "description": "Counts."},
+                "unchecked": _list("unchecked", "Of `verify`: what could not be checked."),
                 "statistics": _list("count", "With `--statistics`: how many findings each rule has, the most first."),
             },
-            optional=("statistics",),
+            optional=("unchecked", "statistics"),
         ),
         "definitions": {
             "finding": _object(_finding()),
@@ -95,7 +96,15 @@ def findings_schema() -> Schema:
                     "text": _text("What takes its place."),
                 }
             ),
-            "summary": _object(_summary()),
+            "summary": _object(_summary(), optional=("unchecked",)),
+            "unchecked": _object(
+                {
+                    "entry": _text("The operator of the entry."),
+                    "key": _or_null(_text("The key of the formula; of the entry as a whole, null.")),
+                    "why": _text("The kind of reason; the guide on verify lists them."),
+                    "reason": _text("The reason in words."),
+                }
+            ),
             "count": _object({"rule": _text("The rule."), "count": _number("How many findings it has.", 1)}),
         },
     }
@@ -135,6 +144,11 @@ def _summary() -> dict[str, Schema]:
         "baselined": _number("Findings that the baseline knows."),
         "unchanged": _number("Findings in entries that did not change since `--diff-base`."),
         "fixed": _number("Findings that were fixed."),
+        "unchecked": {
+            "type": "object",
+            "additionalProperties": {"type": "integer", "minimum": 1},
+            "description": "Of `verify`: how many entries and formulas could not be checked, by the kind of reason.",
+        },
     }
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from xml.sax.saxutils import escape, quoteattr
 
-from derivlint.formats.json_text import strict
 from derivlint.formats.report import Report
 from derivlint.lint import INTERNAL_ERROR, Diagnostic
+from derivlint.source import visible_xml
 
 NAME = "derivlint"
 #: What the test of a file without findings is called: readers refuse a report without tests.
@@ -47,18 +47,18 @@ def _case(item: Diagnostic, report: Report) -> Iterator[str]:
     name = f"org.{NAME}.{item.rule}"
     yield (f'    <testcase name={_attribute(name)} classname={_attribute(item.path)} line="{line}" column="{column}">')
     tag = "error" if item.rule == INTERNAL_ERROR else "failure"
-    text = f"line {line}, col {column}, {item.message}"
+    lines = [f"line {line}, col {column}, {item.message}"]
     if item.help is not None:
-        text += f"\nhelp: {item.help}"
+        lines.append(f"help: {item.help}")
+    text = "\n".join(map(_content, lines))
     message, kind = _attribute(item.message), _attribute(item.severity.value)
-    yield f"      <{tag} message={message} type={kind}>{escape(_allowed(text))}</{tag}>"
+    yield f"      <{tag} message={message} type={kind}>{text}</{tag}>"
     yield "    </testcase>"
 
 
 def _attribute(text: str) -> str:
-    return quoteattr(_allowed(text))
+    return visible_xml(quoteattr(text))
 
 
-def _allowed(text: str) -> str:
-    """The text without characters that XML 1.0 forbids."""
-    return "".join(char for char in strict(text) if (char >= " " and char not in "\ufffe\uffff") or char in "\t\n\r")
+def _content(text: str) -> str:
+    return visible_xml(escape(text))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from derivlint.model import DifferentiabilityInfo, ForwardDerivative, FunctionMatch, Model, SavedAttribute
-from derivlint.model.differentiable import cpp_name
 from derivlint.schema import SchemaKind
 
 VERSION = 1
@@ -26,7 +25,7 @@ def model_document(model: Model, matched: bool = False) -> Json:
     }
     if matched:
         # torchgen walks the functions by their C++ name; the order of equal names is that of native_functions.yaml
-        functions = sorted(model.natives.functions, key=cpp_name)
+        functions = sorted(model.natives.functions, key=lambda function: function.cpp_name)
         matches = [model.match(function) for function in functions]
         document["functions"] = [_function(match) for match in matches]
         document["foreach_infos"] = [

@@ -48,11 +48,16 @@ def repository_root(folder: Path) -> Path:
         named = os.environ.get(variable)
         if named and folder.is_relative_to(named):
             return Path(named)
-    return next((parent for parent in (folder, *folder.parents) if (parent / MARK).exists()), folder)
+    return next((parent for parent in (folder, *folder.parents) if os.path.exists(parent / MARK)), folder)
 
 
 def is_file_name(path: str) -> bool:
-    """Whether a path names a file; standard input without a name is called ``<stdin>``."""
+    """Whether a path names a file: standard input without a name is called ``<stdin>``, an editor may name anything."""
+    try:
+        os.fsencode(path)
+    except UnicodeEncodeError:
+        # a lone surrogate, which no name of a file has
+        return False
     return not path.startswith("<")
 
 
@@ -75,7 +80,8 @@ def uri(path: str, root: Path) -> str:
 
     known = relative_path(path, root)
     # bytes that are no UTF-8 keep their value
-    quoted = quote(os.fsencode(known), safe="/~")
+    data = os.fsencode(known) if is_file_name(known) else known.encode("utf-8", "surrogatepass")
+    quoted = quote(data, safe="/~")
     if not Path(known).is_absolute():
         return quoted
     return f"file://{quoted}" if quoted.startswith("/") else f"file:///{quoted}"

@@ -13,6 +13,23 @@ from derivlint.source.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)
+class NotChecked:
+    """Something that ``derivlint verify`` could not check.
+
+    Attributes:
+        entry: the operator of the entry.
+        key: the key of the formula, empty for the entry as a whole.
+        why: the kind of reason.
+        reason: the reason in words.
+    """
+
+    entry: str
+    key: str
+    why: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """The outcome of a run over all files.
 
@@ -31,6 +48,7 @@ class Report:
         root: the folder that paths are relative to where a consumer wants them so.
         fail_levels: for each file, the severity from which on findings count; ``warning`` where it is not named.
         statistics: whether counts for each rule are wanted.
+        unchecked: what could not be checked as numbers; None where nothing was to be.
     """
 
     diagnostics: tuple[Diagnostic, ...]
@@ -47,6 +65,7 @@ class Report:
     root: Path = Path()
     fail_levels: Mapping[str, Severity] = field(default_factory=dict)
     statistics: bool = False
+    unchecked: tuple[NotChecked, ...] | None = None
 
     def source(self, path: str) -> SourceFile | None:
         """The file of that path, None where it was not read."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from derivlint.lint import Severity
+from derivlint.source import visible_line
 from derivlint.source.records import dataclass
 
 
@@ -26,5 +27,12 @@ STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.
 
 
 def plain(line: Line) -> str:
-    """A line without styles."""
-    return "".join(piece.text for piece in line)
+    """A line without styles, made visible."""
+    return visible_line("".join(piece.text for piece in line))
+
+
+def harmless(line: Line) -> Line:
+    """The line, without its styles where what is in it has to be escaped."""
+    text = "".join(piece.text for piece in line)
+    shown = visible_line(text)
+    return line if shown == text else [Piece(shown)]

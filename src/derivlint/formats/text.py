@@ -12,7 +12,7 @@ from derivlint.formats.styles import STYLES, Line, Piece, plain
 from derivlint.lint import Diagnostic, Severity
 from derivlint.lint.fixing import fixable
 from derivlint.lint.wording import counted
-from derivlint.source import SourceFile, Span
+from derivlint.source import SourceFile, Span, visible
 
 #: The narrowest line that a source window is cut to.
 MIN_WIDTH = 80
@@ -171,14 +171,8 @@ def _tail(text: str, room: int) -> str:
 
 
 def printable(text: str) -> str:
-    """The text with tabs as blanks and control characters escaped, so that it cannot steer a terminal."""
-    if text.isprintable():
-        return text
-    return "".join(char if char.isprintable() else TAB if char == "\t" else _escaped(char) for char in text)
-
-
-def _escaped(char: str) -> str:
-    return char.encode("unicode_escape").decode("ascii")
+    """The text with tabs as blanks and what is not visible escaped."""
+    return visible(text.replace("\t", TAB))
 
 
 def cells(text: str) -> int:

@@ -30,6 +30,7 @@ from derivlint.formula.nodes import (
     unparenthesized,
     walk,
 )
+from derivlint.formula.numbers import whole_number
 from derivlint.formula.parser import parse_formula
 from derivlint.formula.problem import SyntaxProblem
 from derivlint.formula.tokens import tokens
@@ -70,4 +71,5 @@ __all__ = [
     "tokens",
     "unparenthesized",
     "walk",
+    "whole_number",
 ]

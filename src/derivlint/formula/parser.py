@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 #: Deeper trees are refused, so that code that walks a tree may use recursion.
 MAX_DEPTH = 200
+#: Longer formulas are refused, so that what is done with one takes a bounded time. PyTorch's longest has about 300.
+MAX_TOKENS = 5_000
 
 
 @lru_cache(maxsize=65536)
@@ -29,13 +31,18 @@ def parse_formula(text: str) -> Formula:
     """The formula written ``text``; never raises, what is wrong with it is in ``problems``."""
     everything = tokens(text)
     significant = [token for token in everything if token.type not in TRIVIA]
-    expression = significant
-    while expression and expression[-1].type == SEMICOLON:
-        expression = expression[:-1]
-    marked = mark_casts(mark_angles(expression))
-    fed, lambdas = mark_lambdas(marked)
+    last = len(significant)
+    while last and significant[last - 1].type == SEMICOLON:
+        last -= 1
+    expression = significant[:last] if last < len(significant) else significant
+    too_large = len(significant) > MAX_TOKENS
+    marked = expression if too_large else mark_casts(mark_angles(expression))
+    fed, lambdas = (marked, []) if too_large else mark_lambdas(marked)
 
     def parse() -> tuple[Expr | None, tuple[SyntaxProblem, ...]]:
+        if too_large:
+            message = f"the formula has {len(significant):,} tokens, more than {MAX_TOKENS:,}"
+            return None, (SyntaxProblem("too-large", message, 0, len(text)),)
         problem = lexical_problem(text, everything, significant)
         if not marked or (problem is not None and problem.kind not in _KEEPS_TREE):
             return None, () if problem is None else (problem,)
@@ -58,7 +65,7 @@ def _tree_and_problem(
     if tree is None:
         return None, problem
     if len(marked) > MAX_DEPTH and depth(tree) > MAX_DEPTH:
-        return None, SyntaxProblem("too-deep", f"nested more than {MAX_DEPTH} levels deep", 0, len(text))
+        return None, SyntaxProblem("too-deep", f"the formula is nested more than {MAX_DEPTH} levels deep", 0, len(text))
     return tree, problem or suspicious_problem(text, marked, tree)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from collections import Counter
 from itertools import islice
 from operator import attrgetter
 from typing import NamedTuple
@@ -78,10 +79,8 @@ def find_words(text: str, tokens: list[Token], lambdas: list[LambdaInfo]) -> tup
         elif kind != "NUMBER" and (token.text[0] == "_" or token.text[0].isalnum()):
             _add(found, text, token.start, token.end, "keyword" if kind != "BAD" else "variable")
     _add(found, text, position, len(text), "comment")
-    for info in lambdas:
-        first = bisect_left(found, info.start, key=_start)
-        last = bisect_left(found, info.end, key=_start)
-        found[first:last] = [_in_lambda(word, info) for word in found[first:last]]
+    if lambdas:
+        _mark_lambdas(found, lambdas)
     return tuple(found)
 
 
@@ -89,9 +88,28 @@ def _add(found: list[Word], text: str, start: int, end: int, role: str) -> None:
     found.extend(Word(match[0], match.start(), match.end(), role) for match in _WORD.finditer(text, start, end))
 
 
-def _in_lambda(word: Word, info: LambdaInfo) -> Word:
-    if word.start in info.type_starts:
-        return word if word.role == "qualified" else word._replace(role="type")
-    if word.role in ("variable", "callee") and word.text in info.local_names and word.start >= info.capture_end:
-        return word._replace(role="lambda")
-    return word
+def _mark_lambdas(found: list[Word], lambdas: list[LambdaInfo]) -> None:
+    """Give the words in lambdas their roles: types of declarations, parameters and other local names.
+
+    Args:
+        found: the words, in source order.
+        lambdas: the lambdas, by where they begin; one lies in the body of another or behind it.
+    """
+    type_starts = set().union(*(info.type_starts for info in lambdas))
+    pending = lambdas[::-1]
+    open_lambdas: list[LambdaInfo] = []
+    # how many of the lambdas around a word declare a name
+    local: Counter[str] = Counter()
+    for index in range(bisect_left(found, lambdas[0].start, key=_start), len(found)):
+        word = found[index]
+        while open_lambdas and open_lambdas[-1].end <= word.start:
+            local.subtract(open_lambdas.pop().local_names)
+        while pending and pending[-1].capture_end <= word.start:
+            info = pending.pop()
+            if word.start < info.end:
+                open_lambdas.append(info)
+                local.update(info.local_names)
+        if word.start in type_starts:
+            found[index] = word if word.role == "qualified" else word._replace(role="type")
+        elif word.role in ("variable", "callee") and local[word.text] > 0:
+            found[index] = word._replace(role="lambda")

@@ -61,6 +61,7 @@ from derivlint.functional.least_squares import (
     pinv_backward,
     pinv_jvp,
 )
+from derivlint.functional.library import define, register
 from derivlint.functional.linalg import (
     _grouped_mm_mat1_backward,
     _grouped_mm_mat2_backward,
@@ -190,7 +191,6 @@ from derivlint.functional.tensors import (
     TensorInfo,
     below_autograd,
     blocksize,
-    define,
     geometry,
     handle_r_to_c,
     maybe_multiply,
@@ -360,6 +360,7 @@ __all__ = [
     "pow_backward_self",
     "prod_backward",
     "rad2deg_backward",
+    "register",
     "renorm_backward",
     "renorm_jvp",
     "repeat_backward",

@@ -126,20 +126,6 @@ def not_implemented(name: str, reason: str = "") -> Tensor:
     raise NotImplementedError(f"the derivative for '{name}' is not implemented." + (f" {reason}" if reason else ""))
 
 
-def define(name: str, schema: str) -> None:
-    """Define an operator, unless somebody has done it before.
-
-    Args:
-        name: its name with the namespace.
-        schema: its arguments and returns.
-    """
-    namespace, _, operator = name.partition("::")
-    base, _, overload = operator.partition(".")
-    packet = getattr(getattr(torch.ops, namespace), base, None)
-    if packet is None or (overload or "default") not in packet.overloads():
-        torch.library.define(name, schema)
-
-
 def wrapped(dim: int, ndim: int) -> int:
     """A dimension counted from the front."""
     return dim % ndim if ndim else 0

@@ -142,6 +142,8 @@ class _Forward:
                 if argument.name + TANGENT in text:
                     names[argument.name + TANGENT] = self._tangent(value)
             elif argument.type.is_tensor_like:
+                if value in self._prepared.requires_grad:
+                    raise GraphError(f'the tangents of the list "{argument.name}" are not followed')
                 names[argument.name + PRIMAL] = names[argument.name + TANGENT] = arguments.items[argument.name]
         for forward in forwards:
             self._formula(node, arguments, forward, names, outputs)

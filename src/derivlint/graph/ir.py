@@ -82,6 +82,7 @@ class Node:
         blocks: the blocks in it.
         function: the overload that is meant, once it is resolved.
         origin: the formula that it comes from, None for a node of the graph that was given.
+        line: the line of the text that it was read from, from 1; None where it was not read.
     """
 
     kind: str
@@ -91,6 +92,7 @@ class Node:
     blocks: list[Block] = field(default_factory=list, repr=False)
     function: NativeFunction | None = field(default=None, repr=False)
     origin: Origin | None = field(default=None, repr=False)
+    line: int | None = field(default=None, repr=False)
 
     @property
     def output(self) -> Value:
@@ -220,6 +222,7 @@ def _clone(node: Node, values: dict[Value, Value]) -> Node:
         attributes=dict(node.attributes),
         function=node.function,
         origin=node.origin,
+        line=node.line,
     )
     for inner in node.blocks:
         cloned = Block()

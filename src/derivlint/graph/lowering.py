@@ -63,6 +63,8 @@ IDENTITIES = words(
     "vec to_vec value toDouble toTensor unpack contiguous item guard_int expect_int detach_unless resolve_conj"
 )
 MAX_DEPTH = 40
+#: The largest integer that C++ has a type for.
+LARGEST = 2**64 - 1
 
 
 class Lowering:
@@ -83,7 +85,9 @@ class Lowering:
             GraphError: it calls something that is opaque here.
         """
         if formula.tree is None:
-            raise GraphError(f'"{formula.text}" cannot be read')
+            text = formula.text if len(formula.text) <= 80 else f"{formula.text[:60]}..."
+            said = f": {formula.problems[0].message}" if formula.problems else ""
+            raise GraphError(f'"{text}" cannot be read{said}')
         return self.expression(formula.tree, names)
 
     def expression(self, node: Expr, names: Mapping[str, Item]) -> Item:
@@ -329,11 +333,22 @@ _NUMERIC: dict[str, Callable[..., Item]] = {"sqrt": _square_root}
 
 
 def _number(text: str) -> int | float:
-    bare = text.rstrip("uUlLfF") if not text.lower().startswith("0x") else text
+    """The value of a C++ number.
+
+    Raises:
+        GraphError: it is too large for C++, or written as Python cannot read it.
+    """
+    bare = text.replace("'", "")
+    bare = bare.rstrip("uUlL") if bare.lower().startswith("0x") else bare.rstrip("uUlLfF")
     try:
-        return int(bare, 0)
+        # digits that Python does not take for an integer are octal, or more than it reads
+        value = int(bare, 0) if bare.isdecimal() or bare[:2].lower() in ("0x", "0b") else float(bare)
     except ValueError:
-        return float(bare)
+        value = math.inf
+    if value == math.inf or (isinstance(value, int) and value > LARGEST):
+        shown = text if len(text) <= 40 else f"{text[:20]}..."
+        raise GraphError(f'the number "{shown}" cannot be read')
+    return value
 
 
 def is_complex(item: Item) -> bool:

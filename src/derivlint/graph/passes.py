@@ -24,7 +24,10 @@ METADATA = frozenset({"aten::size", "aten::dim", "aten::numel", "prim::dtype"})
 #: Where the gradient of a value is complete; takes a further gradient where the value becomes a temporary output.
 TOTAL = "derivlint::total"
 #: Words in the names of operators that give something else each time.
-RANDOM = ("rand", "dropout", "bernoulli", "multinomial", "normal", "poisson", "rrelu", "uniform", "exponential")
+RANDOM = (
+    *("rand", "dropout", "bernoulli", "multinomial", "normal", "poisson", "rrelu", "uniform", "exponential"),
+    *("standard_gamma", "dirichlet", "binomial", "geometric", "cauchy", "attention", "lstm", "gru", "rnn_", "empty"),
+)
 
 
 def is_pure(node: Node) -> bool:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 
 from derivlint.graph.builder import Builder
 from derivlint.graph.entries import Entries, NodeArguments, operator_name
-from derivlint.graph.errors import GraphError
+from derivlint.graph.errors import GraphError, UndifferentiableError
 from derivlint.graph.ir import (
     ADD,
     CONSTANT,
@@ -19,8 +19,11 @@ from derivlint.graph.ir import (
     Node,
     Value,
     copy_graph,
+    replace_uses,
 )
-from derivlint.graph.passes import METADATA, inline_linear_blocks, is_pure, optimize
+from derivlint.graph.passes import METADATA, inline_linear_blocks, optimize
+from derivlint.graph.refusal import refused
+from derivlint.graph.types import INTEGRAL_NUMBERS, holds_tensors
 
 #: Nodes that are no operators and that gradients pass through.
 STRUCTURE = frozenset({LIST, LIST_UNPACK, TUPLE, TUPLE_UNPACK, ADD, "aten::_grad_sum_to_size"})
@@ -43,19 +46,26 @@ class Prepared:
     def __init__(self, graph: Graph, entries: Entries, wrt: Collection[str] | None) -> None:
         self.entries = entries
         self.graph, values = copy_graph(graph)
+        self.requires_grad: set[Value] = set()
+        self.arguments: dict[Node, NodeArguments] = {}
+        self.problems: dict[str, None] = {}
+        self._same: dict[Value, Value] = {}
+        # what changes something may look as if nobody used it, so that it has to be found before anything is left out
+        for node, reason in refused(self.graph, entries):
+            self.problem(node, reason)
+        if self.problems:
+            raise UndifferentiableError(tuple(self.problems))
         inline_linear_blocks(self.graph)
         optimize(self.graph)
-        self.requires_grad: set[Value] = set()
         for value in graph.inputs:
+            if wrt is not None and value.name in wrt and not value.type.is_differentiable:
+                raise GraphError(f'"{value.name}" is a {value.type}, which has no gradient')
             asked = value.type.requires_grad is not False if wrt is None else value.name in wrt
             if asked and value.type.is_differentiable:
                 self.requires_grad.add(values[value])
         if wrt is None and any(value.type.requires_grad for value in graph.inputs):
             # where some say so, the others do not
             self.requires_grad = {value for value in self.requires_grad if value.type.requires_grad}
-        self.arguments: dict[Node, NodeArguments] = {}
-        self.problems: dict[str, None] = {}
-        self._same: dict[Value, Value] = {}
         self._rewrite()
 
     def requires(self, values: Iterable[Value]) -> bool:
@@ -65,7 +75,10 @@ class Prepared:
     def problem(self, node: Node, reason: str) -> None:
         """Say why a node cannot be differentiated."""
         name = str(node.function.name) if node.function is not None else operator_name(node)
-        self.problems[f'"{name}" cannot be differentiated: {reason}'] = None
+        if not node.kind.startswith("aten::"):
+            name = node.kind
+        where = f" in line {node.line} of the graph" if node.line is not None else ""
+        self.problems[f'"{name}"{where} cannot be differentiated: {reason}'] = None
 
     def _rewrite(self) -> None:
         nodes = self.graph.nodes
@@ -77,23 +90,23 @@ class Prepared:
 
     def _node(self, builder: Builder, node: Node, level: int) -> None:
         node.inputs = [self._same.get(value, value) for value in node.inputs]
-        inputs_require = self.requires(node.inputs)
+        for inner in node.blocks:
+            replace_uses(inner, self._same)
+        inputs_require = self.requires(used_by(node))
         if node.kind in STRUCTURE or node.kind in OPAQUE or not inputs_require:
             self.graph.nodes.append(node)
             if inputs_require and node.kind in STRUCTURE:
                 self.requires_grad.update(value for value in node.outputs if carries(value))
+                self._followed(node)
             return
         if not node.kind.startswith("aten::"):
             self.graph.nodes.append(node)
-            reason = "control flow has no derivative here" if node.blocks else "it is no operator of PyTorch"
+            reason = "control flow has no derivative here" if node.blocks else "it is not an operator of PyTorch"
             self.problem(node, reason)
             return
         if not any(value.type.is_differentiable for value in node.outputs):
             self.graph.nodes.append(node)
-            return
-        if not is_pure(node) and node.kind.endswith("_"):
-            self.graph.nodes.append(node)
-            self.problem(node, "it changes its operand in place")
+            self._followed(node)
             return
         try:
             arguments = self.entries.arguments(node)
@@ -106,6 +119,12 @@ class Prepared:
             return
         self.graph.nodes.append(node)
         self._operator(node, arguments)
+
+    def _followed(self, node: Node) -> None:
+        """Refuse a node whose outputs may hold tensors that require a gradient, in a way that is not followed."""
+        for value in node.outputs:
+            if holds_tensors(value.type) and not carries(value):
+                self.problem(node, f"gradients through a value of the type {value.type} are not followed")
 
     def _decompose(self, builder: Builder, node: Node, arguments: NodeArguments, level: int) -> None:
         fresh = Graph()
@@ -133,6 +152,12 @@ class Prepared:
         ]
         if not asked:
             return
+        dtype = arguments.items.get("dtype")
+        if isinstance(dtype, int) and dtype in INTEGRAL_NUMBERS:
+            # integers have no gradient
+            return
+        if isinstance(dtype, Value) and (dtype.node is None or dtype.node.kind != "prim::dtype"):
+            self.problem(node, "the type of its result is not known")
         self.arguments[node] = arguments
         flags = self.entries.differentiable_outputs(function, len(node.outputs))
         self.requires_grad.update(
@@ -140,6 +165,18 @@ class Prepared:
         )
 
 
+def used_by(node: Node) -> Iterator[Value]:
+    """What a node uses: its operands, and what its blocks take from outside or return."""
+    yield from node.inputs
+    for block in node.blocks:
+        yield from block.outputs
+        for inner in block.nodes:
+            yield from used_by(inner)
+
+
 def carries(value: Value) -> bool:
-    """Whether gradients can flow through a value of its type, a tuple with such values among them."""
-    return value.type.is_differentiable or any(element.is_differentiable for element in value.type.elements)
+    """Whether gradients are followed through a value of its type: a tensor, a list of tensors, a tuple of those."""
+    if value.type.name != "tuple":
+        return value.type.is_differentiable
+    parts = [element for element in value.type.elements if holds_tensors(element)]
+    return bool(parts) and all(element.is_differentiable for element in parts)

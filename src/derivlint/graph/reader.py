@@ -81,7 +81,7 @@ class _Reader:
 
     def graph(self, tree: Tree[Token]) -> Graph:
         graph = Graph()
-        self._fill(graph, children(tree))
+        self._fill(graph, [child for child in children(tree) if child.data != "attached"])
         return graph
 
     def _fill(self, block: Block, parts: list[Tree[Token]]) -> None:
@@ -98,6 +98,7 @@ class _Reader:
         for child in tree.children:
             if isinstance(child, str):
                 node.kind = str(child)
+                node.line = child.line
             elif child.data == "declared":
                 declarations.append(self._declared(child))
             elif child.data == "attributes":

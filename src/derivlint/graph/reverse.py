@@ -228,6 +228,9 @@ class _Reverse:
         is_list = len(derivative.var_names) == 1 and derivative.var_names[0] in wanted
         of_list = is_list and wanted[derivative.var_names[0]].type.is_list
         results = result if isinstance(result, list) and not of_list else [result]
+        if len(results) < len(derivative.var_names):
+            count = len(derivative.var_names)
+            raise GraphError(f"expected {count} gradients of its formula, found {len(results)}")
         found = []
         for name, item in zip(derivative.var_names, results, strict=False):
             if name in wanted and item is not None:

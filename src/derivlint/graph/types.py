@@ -9,6 +9,8 @@ from derivlint.source.records import dataclass
 #: The scalar types of tensors in TorchScript's text, and whether each is complex; what is false is real.
 COMPLEX_SCALARS = frozenset({"ComplexHalf", "ComplexFloat", "ComplexDouble"})
 FLOATING_SCALARS = frozenset({"Half", "Float", "Double", "BFloat16", *COMPLEX_SCALARS})
+#: The numbers of those that are integral, or booleans, where a graph has a scalar type as a number.
+INTEGRAL_NUMBERS = frozenset({0, 1, 2, 3, 4, 11})
 INTEGRAL_SCALARS = frozenset({"Byte", "Char", "Short", "Int", "Long", "Bool"})
 
 
@@ -92,6 +94,21 @@ class GraphType:
             parts.append(f"device={self.device}")
         scalar = self.scalar or "Tensor"
         return f"{scalar}({', '.join(parts)})" if parts or self.shape is not None else scalar
+
+
+#: The types that hold no tensor; of a type that is not known, it is not known.
+_WITHOUT_TENSORS = frozenset(
+    {"int", "float", "number", "bool", "str", "complex", "NoneType", "Device", "Generator", "Layout", "Stream"}
+)
+
+
+def holds_tensors(type_: GraphType) -> bool:
+    """Whether gradients may flow through a value of a type in any way: a type that is not known may hold tensors."""
+    if type_.is_tensor:
+        return type_.is_differentiable
+    if type_.name in ("list", "tuple", "optional"):
+        return any(map(holds_tensors, type_.elements))
+    return type_.name not in _WITHOUT_TENSORS
 
 
 TENSOR = GraphType("Tensor")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field
 from typing import Any
 
@@ -62,19 +62,18 @@ class Baseline:
         return tuple(found)
 
     def stale(
-        self, paths: Collection[str], ran: Mapping[str, Collection[str]], exists: Callable[[str], bool]
+        self, judged: Mapping[str, Callable[[Identity], bool]], exists: Callable[[str], bool]
     ) -> Counter[Identity]:
         """What does not occur any more, as far as the run can tell.
 
         Args:
-            paths: the files that were checked.
-            ran: for each of them the rules that ran.
+            judged: the files that were checked, each with whether the rule of a finding judged what that is about.
             exists: whether a file exists; findings of one that is gone are stale as well.
         """
         found: Counter[Identity] = Counter()
         for key, count in self.known.items():
-            judged = key.rule in ran.get(key.path, ()) if key.path in paths else not exists(key.path)
-            if judged and self.met[key] < count:
+            is_judged = judged[key.path](key) if key.path in judged else not exists(key.path)
+            if is_judged and self.met[key] < count:
                 found[key] = count - self.met[key]
         return found
 

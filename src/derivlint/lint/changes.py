@@ -11,7 +11,7 @@ from collections.abc import Sequence as Items
 from difflib import SequenceMatcher
 
 from derivlint.lint.ownership import EntryFinder
-from derivlint.lint.suppression_comments import read_suppressions
+from derivlint.lint.suppression_comments import end_of_text, read_suppressions
 from derivlint.model import Entry, Model
 from derivlint.model.read import read_entries
 from derivlint.source import SourceFile
@@ -69,7 +69,7 @@ def _contents(document: Document, entries: Items[Entry]) -> list[Hashable]:
         places = {id(entry): index for index, entry in enumerate(entries)}
         for suppression in suppressions:
             start = suppression.comment.span.start
-            behind = len(document.source.text[:start].rstrip()) - 1
+            behind = end_of_text(document.source.text, start) - 1
             entry = finder.at(start) or finder.behind(start) if suppression.comment.own_line else finder.at(behind)
             if entry is not None:
                 index = places[id(entry)]

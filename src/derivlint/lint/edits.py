@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from derivlint.lint.diagnostic import Fix, TextEdit
 from derivlint.model import Entry, KeyedFormula
 from derivlint.schema.difference import replacement
-from derivlint.yaml_reader import Mapping, Scalar
+from derivlint.yaml_reader import Mapping, Pair, Scalar
 from derivlint.yaml_reader.rewrite import removal, rewrite
 
 #: A part of a formula's text, from an offset to another, and what is wanted there.
@@ -52,7 +52,7 @@ def formula_edit(line: KeyedFormula, start: int, end: int, text: str) -> TextEdi
     value = line.value
     if not isinstance(value, Scalar):
         return None
-    written = rewrite(value, start, end, text, in_flow=_in_flow(line.entry, value))
+    written = rewrite(value, start, end, text, in_flow=_in_flow(line, value))
     return TextEdit(*written) if written is not None else None
 
 
@@ -83,25 +83,11 @@ def formulas_fix(title: str, changes: Iterable[tuple[KeyedFormula, Change]], *, 
 
 def removal_fix(line: KeyedFormula, title: str, *, safe: bool = False) -> Fix | None:
     """The fix that removes a line with its formula; None where it shares its lines of the file with something else."""
-    for mapping in _mappings(line.entry):
-        for pair in mapping.pairs:
-            if pair.key is line.key:
-                span = removal(mapping, pair)
-                return Fix(title, (TextEdit(span, ""),), safe=safe) if span is not None else None
-    return None
+    mapping = line.body.mapping
+    span = removal(mapping, Pair(line.key, line.value)) if mapping is not None else None
+    return Fix(title, (TextEdit(span, ""),), safe=safe) if span is not None else None
 
 
-def _mappings(entry: Entry) -> list[Mapping]:
-    """The mapping of an entry and those inside it."""
-    found: list[Mapping] = []
-    pending: list[object] = [entry.mapping]
-    while pending:
-        node = pending.pop()
-        if isinstance(node, Mapping):
-            found.append(node)
-            pending += [pair.value for pair in node.pairs]
-    return found
-
-
-def _in_flow(entry: Entry, value: Scalar) -> bool:
-    return any(mapping.flow for mapping in _mappings(entry) if mapping.start <= value.start < mapping.end)
+def _in_flow(line: KeyedFormula, value: Scalar) -> bool:
+    around = (line.entry.mapping, line.entry.dispatch, line.body.mapping)
+    return any(isinstance(node, Mapping) and node.flow and node.start <= value.start < node.end for node in around)

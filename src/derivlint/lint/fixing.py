@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from derivlint.lint.diagnostic import Diagnostic, Fix, TextEdit
 from derivlint.source import SourceFile, Span
@@ -55,6 +55,7 @@ def apply_fixes(source: SourceFile, diagnostics: Sequence[Diagnostic], *, unsafe
         if item.fix is not None and fixable(item, unsafe) and item.path == source.path
     ]
     made: list[_Edit] = []
+    known: set[_Edit] = set()
     applied: list[Diagnostic] = []
     skipped: list[Diagnostic] = []
     for edits, item in sorted(candidates, key=lambda candidate: (candidate[0][:1], candidate[1])):
@@ -62,12 +63,14 @@ def apply_fixes(source: SourceFile, diagnostics: Sequence[Diagnostic], *, unsafe
         if all(source.text[start:end] == text for start, end, text in edits):
             continue
         # two fixes may agree about an edit, such as the one declaration that both of them lack
-        new = [edit for edit in edits if edit not in made]
+        new = [edit for edit in dict.fromkeys(edits) if edit not in known]
         entangled = any(_touches(left, right) for left, right in pairwise(edits))
         if entangled or any(_touches_any(edit, made) for edit in new):
             skipped.append(item)
             continue
-        made = sorted({*made, *new})
+        known.update(new)
+        for edit in new:
+            insort(made, edit)
         applied.append(item)
     pieces: list[str] = []
     position = 0
@@ -83,22 +86,39 @@ def apply_fixes(source: SourceFile, diagnostics: Sequence[Diagnostic], *, unsafe
     )
 
 
-def moved(offset: int, edits: Sequence[TextEdit]) -> int:
-    """Where a place of the old text is in the new one; of a replaced range, its beginning.
+class Moves:
+    """Where places of a text are after edits."""
 
-    Args:
-        offset: the place.
-        edits: the edits that were made, by place, disjoint.
-    """
-    shift = 0
-    for edit in edits:
-        start, end = edit.span
-        if start > offset or (start == offset and start == end):
-            break
-        if offset < end:
-            return start + shift
-        shift += len(edit.text) - (end - start)
-    return offset + shift
+    def __init__(self, edits: Sequence[TextEdit]) -> None:
+        """Look at edits once for all places.
+
+        Args:
+            edits: the edits that were made, by place, disjoint.
+        """
+        self._edits = edits
+        self._starts = [edit.span.start for edit in edits]
+        #: how far the text behind each edit moves
+        self._shifts = list(accumulate(len(edit.text) - (edit.span.end - edit.span.start) for edit in edits))
+
+    def to(self, offset: int) -> int:
+        """Where a place of the old text is in the new one; of a replaced range, its beginning."""
+        index = bisect_right(self._starts, offset) - 1
+        if index >= 0 and self._edits[index].span == (offset, offset):
+            # what is inserted at a place stands behind it
+            index -= 1
+        if index < 0:
+            return offset
+        start, end = self._edits[index].span
+        return start + self._before(index) if offset < end else offset + self._shifts[index]
+
+    @property
+    def made(self) -> list[Span]:
+        """The range of each edit in the new text."""
+        starts = [start + self._before(index) for index, start in enumerate(self._starts)]
+        return [Span(start, start + len(edit.text)) for start, edit in zip(starts, self._edits, strict=True)]
+
+    def _before(self, index: int) -> int:
+        return self._shifts[index - 1] if index else 0
 
 
 def _edits(fix: Fix) -> list[_Edit]:

@@ -6,7 +6,18 @@ from bisect import bisect_right
 from collections.abc import Sequence
 
 from derivlint.lint.diagnostic import Diagnostic
-from derivlint.model import Entry
+from derivlint.model import DispatchBody, Entry, KeyedFormula
+
+
+def names_of(found: object) -> tuple[str | None, str | None, str | None]:
+    """The entry, dispatch key and key that an object of the model belongs to; None for what it has none of."""
+    if isinstance(found, KeyedFormula):
+        return found.entry.operator, found.body.key, found.key_text
+    if isinstance(found, DispatchBody):
+        return found.entry.operator, found.key, None
+    if isinstance(found, Entry):
+        return found.operator, None, None
+    return None, None, None
 
 
 class EntryFinder:

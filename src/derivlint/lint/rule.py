@@ -8,6 +8,7 @@ from types import ModuleType
 
 from derivlint.lint.diagnostic import Finding
 from derivlint.lint.option import Option, Options, OptionValue
+from derivlint.lint.reading import Reading, reading_of
 from derivlint.lint.severity import Confidence, Severity
 from derivlint.source.records import dataclass
 
@@ -26,6 +27,7 @@ class RuleMeta:
         checks: the ids of torchgen's checks, or of its gaps, that it covers.
         status: ``stable``, or ``preview`` for a rule that is off unless asked for.
         options: what a configuration may say to it; its ``check`` takes their values as a second argument.
+        compares: whether what it finds in an entry may depend on what other entries say.
     """
 
     severity: Severity
@@ -34,6 +36,7 @@ class RuleMeta:
     checks: tuple[str, ...] = ()
     status: str = "stable"
     options: tuple[Option, ...] = ()
+    compares: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +92,11 @@ class Rule:
     def fixable(self) -> bool:
         """Whether some finding of the rule comes with a fix."""
         return any(case.fixed is not None for case in self.invalid)
+
+    @property
+    def reads(self) -> Reading:
+        """How deep it looks into formulas."""
+        return reading_of(self.check.__globals__)
 
     def find(self, target: object) -> Iterable[Finding]:
         """What the rule finds in one object of its target."""

@@ -1,23 +1,34 @@
-"""Runs rules over a model."""
+"""Runs rules over a model.
+
+A check that crashes is a finding at the entry on which it crashed, and everything else is still found: rules for one
+entry, body or line go on with the next; a rule that looks at the file as a whole is asked again about a file without
+the entry on which it crashed.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+from derivlint.lint.crash import INTERNAL_ERROR, Crash, Crashed, diagnostics_of, entry_in, entry_of, place_of
 from derivlint.lint.diagnostic import Diagnostic, Finding
 from derivlint.lint.rule import Rule
-from derivlint.lint.severity import Confidence, Severity
+from derivlint.lint.watched import Watched
 from derivlint.source import Span
 from derivlint.source.records import dataclass
 
 if TYPE_CHECKING:
-    from derivlint.lint.suppression import RuleNames
-    from derivlint.model import Model
+    from derivlint.lint.suppression import PlacedSuppression, RuleNames, SuppressionsInUse
+    from derivlint.model import Entry, Model
 
-INTERNAL_ERROR = "internal-error"
+__all__ = ["INTERNAL_ERROR", "SUPPRESSIONS", "Result", "Unjudged", "judge_suppressions", "run_rules", "targets"]
+
+#: Names of operators, and of rules that did not judge their entries.
+Unjudged: TypeAlias = tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]
 #: The target of rules that judge what comments silence, and so need to know what the other rules found.
 SUPPRESSIONS = "suppressions"
+#: After so many crashes on single entries a rule for the whole file is given up.
+MAX_CRASHES = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +37,15 @@ class Result:
 
     Attributes:
         diagnostics: the diagnostics, sorted, each once.
-        internal_errors: how many checks crashed; each is a diagnostic as well.
-        crashed: the rules whose checks did.
+        internal_errors: how many of them say that checks crashed: one for each entry and cause.
+        crashed: the checks that did.
+        unjudged: what was not judged, where that was asked for; see :meth:`Judged.unjudged`.
     """
 
     diagnostics: tuple[Diagnostic, ...]
     internal_errors: int
-    crashed: frozenset[str] = frozenset()
+    crashed: frozenset[Crashed] = frozenset()
+    unjudged: Unjudged | None = None
 
 
 def targets(model: Model, kind: str) -> Iterator[Any]:
@@ -60,17 +73,22 @@ def run_rules(model: Model, rules: Iterable[Rule], *, names: RuleNames | None = 
         names: the names of all rules that there are, by default of those that run.
     """
     rules = tuple(rules)
-    found: set[Diagnostic] = set()
-    crashed: list[str] = []
+    run = _Run(model)
     by_target: dict[str, Sequence[Any]] = {}
     for rule in rules:
-        if rule.target != SUPPRESSIONS:
+        if rule.target == "model":
+            run.ask_of_file(rule)
+        elif rule.target != SUPPRESSIONS:
             if rule.target not in by_target:
                 by_target[rule.target] = tuple(targets(model, rule.target))
-            _ask(model, rule, by_target[rule.target], found, crashed)
-    judged = judge_suppressions(model, rules, found, names=names, crashed=frozenset(crashed))
-    found.update(judged.diagnostics)
-    return Result(tuple(sorted(found)), len(crashed) + judged.internal_errors, judged.crashed)
+            run.ask(rule, by_target[rule.target])
+    result = run.result()
+    judged = judge_suppressions(model, rules, result.diagnostics, names=names, crashed=result.crashed)
+    return Result(
+        tuple(sorted({*result.diagnostics, *judged.diagnostics})),
+        result.internal_errors + judged.internal_errors,
+        judged.crashed,
+    )
 
 
 def judge_suppressions(
@@ -79,7 +97,9 @@ def judge_suppressions(
     found: Iterable[Diagnostic],
     *,
     names: RuleNames | None = None,
-    crashed: frozenset[str] = frozenset(),
+    crashed: frozenset[Crashed] = frozenset(),
+    models: Sequence[Model] = (),
+    says_unjudged: bool = False,
 ) -> Result:
     """Ask the rules about suppressions, when all other rules have run.
 
@@ -88,36 +108,110 @@ def judge_suppressions(
         rules: the rules of the run, also those that ran already.
         found: what those found, in all models of the file.
         names: the names of all rules that there are, by default of those that run.
-        crashed: the rules whose checks crashed.
+        crashed: the checks that crashed.
+        models: all models of the file that were checked, by default this one.
+        says_unjudged: whether it is asked what was not judged.
     """
     rules = tuple(rules)
     judging = [rule for rule in rules if rule.target == SUPPRESSIONS]
-    judgements: set[Diagnostic] = set()
-    crashes: list[str] = []
-    if judging:
+    run = _Run(model)
+    unjudged: Unjudged | None = None
+    if judging or says_unjudged:
+        # what is read from the cache needs no models
+        from derivlint.lint.judged import Judged
         from derivlint.lint.suppression import RuleNames, SuppressionsInUse
 
-        run = frozenset(rule.name for rule in rules)
-        in_use = SuppressionsInUse(model, found, names if names is not None else RuleNames(run), run - crashed)
+        found = tuple(found)
+        judged = Judged(models or (model,), rules, crashed, found)
+        unjudged = judged.unjudged() if says_unjudged else None
+        known = names if names is not None else RuleNames(frozenset(rule.name for rule in rules))
+        in_use = SuppressionsInUse(model, found, known, judged)
         for rule in judging:
-            _ask(model, rule, (in_use,), judgements, crashes)
-    return Result(tuple(sorted(judgements)), len(crashes), crashed | set(crashes))
+            run.ask_of_suppressions(rule, in_use)
+    result = run.result()
+    return Result(result.diagnostics, result.internal_errors, crashed | result.crashed, unjudged)
 
 
-def _ask(model: Model, rule: Rule, about: Sequence[Any], found: set[Diagnostic], crashed: list[str]) -> None:
-    """Add what a rule finds; where a check crashes, add that, and the name of the rule to ``crashed``."""
-    find = rule.find
-    for target in about:
-        try:
-            for finding in find(target):
-                found.add(_diagnostic(model, rule, target, finding))
-        except Exception as error:
-            crashed.append(rule.name)
-            found.add(_crash(model, rule, target, error))
+class _Run:
+    """What rules find in a model, and how they crash."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._found: set[Diagnostic] = set()
+        self._crashes: list[Crash] = []
+
+    def result(self) -> Result:
+        """What was found, with the crashes."""
+        crashes = tuple(diagnostics_of(self._crashes, self._model.source.path))
+        crashed = frozenset(crash.crashed for crash in self._crashes)
+        return Result(tuple(sorted({*self._found, *crashes})), len(crashes), crashed)
+
+    def ask(self, rule: Rule, about: Iterable[Any]) -> None:
+        """Add what a rule finds in entries, bodies or lines."""
+        for target in about:
+            try:
+                self._find(rule, target)
+            except Exception as error:
+                self._crashes.append(Crash(rule.name, target, entry_of(target), error, place_of(target)))
+
+    def ask_of_file(self, rule: Rule) -> None:
+        """Add what a rule finds in the file: after a crash, in the file without the entry on which it crashed."""
+        left_out: list[Entry] = []
+        while len(left_out) <= MAX_CRASHES:
+            with self._model.narrowed(Watched(self._model.entries), left_out) as watched:
+                try:
+                    self._find(rule, self._model)
+                    return
+                except Exception as error:
+                    entry = watched.current or entry_in(_left(error))
+                    if any(entry is other for other in left_out):
+                        # other entries ask for it: leaving it out does not help
+                        entry = None
+                    self._crashed_on(rule, entry, error)
+            if entry is None:
+                return
+            left_out.append(entry)
+        self._crashed_on(rule, None, RuntimeError(f"given up after {len(left_out)} crashes"))
+
+    def ask_of_suppressions(self, rule: Rule, in_use: SuppressionsInUse) -> None:
+        """Add what a rule finds in the suppressions: after a crash, in those without the one on which it crashed."""
+        every = in_use.placed
+        left_out: list[PlacedSuppression] = []
+        while True:
+            watched = in_use.placed = Watched(item for item in every if not any(item is other for other in left_out))
+            try:
+                self._find(rule, in_use)
+            except Exception as error:
+                placed = watched.current
+                where = placed.suppression.span if placed is not None else Span(0, 0)
+                entry = placed.entry if placed is not None else None
+                self._crashes.append(Crash(rule.name, entry, entry, error, where))
+                if placed is None or len(left_out) >= MAX_CRASHES:
+                    break
+                left_out.append(placed)
+            else:
+                break
+        in_use.placed = every
+
+    def _find(self, rule: Rule, target: Any) -> None:
+        for finding in rule.find(target):
+            self._found.add(_diagnostic(self._model, rule, target, finding))
+
+    def _crashed_on(self, rule: Rule, entry: Entry | None, error: Exception) -> None:
+        where = entry.span if entry is not None else Span(0, 0)
+        self._crashes.append(Crash(rule.name, entry, entry, error, where))
+
+
+def _left(error: Exception) -> Any:
+    """The functions that an exception left, without the one here that called the rule."""
+    return error.__traceback__.tb_next if error.__traceback__ is not None else None
 
 
 def _diagnostic(model: Model, rule: Rule, target: object, finding: Finding) -> Diagnostic:
-    entry, dispatch, key = _owner(finding.at if finding.at is not None else target)
+    # what is read from the cache needs neither rules nor models
+    from derivlint.lint.ownership import names_of
+
+    entry, dispatch, key = names_of(finding.at if finding.at is not None else target)
     return Diagnostic(
         path=model.source.path,
         span=finding.where,
@@ -132,35 +226,3 @@ def _diagnostic(model: Model, rule: Rule, target: object, finding: Finding) -> D
         related=finding.related,
         fix=finding.fix,
     )
-
-
-def _crash(model: Model, rule: Rule, target: object, error: Exception) -> Diagnostic:
-    entry, dispatch, key = _owner(target)
-    span = getattr(target, "span", None)
-    of = f' of "{entry}"' if entry is not None else ""
-    return Diagnostic(
-        path=model.source.path,
-        span=span if isinstance(span, Span) else Span(0, 0),
-        rule=INTERNAL_ERROR,
-        message=f'rule "{rule.name}" crashed on the entry{of}: {type(error).__name__}: {error}',
-        severity=Severity.ERROR,
-        confidence=Confidence.HIGH,
-        help="this is a bug of derivlint; please report it with the entry",
-        entry=entry,
-        dispatch=dispatch,
-        key=key,
-    )
-
-
-def _owner(target: object) -> tuple[str | None, str | None, str | None]:
-    """The entry, dispatch key and key that an object belongs to."""
-    # what is read from the cache needs neither rules nor models
-    from derivlint.model import DispatchBody, Entry, KeyedFormula
-
-    if isinstance(target, KeyedFormula):
-        return target.entry.operator, target.body.key, target.key_text
-    if isinstance(target, DispatchBody):
-        return target.entry.operator, target.key, None
-    if isinstance(target, Entry):
-        return target.operator, None, None
-    return None, None, None

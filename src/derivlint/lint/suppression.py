@@ -9,12 +9,20 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import field
+from typing import TYPE_CHECKING
 
 from derivlint.lint.diagnostic import Diagnostic
 from derivlint.lint.ownership import EntryFinder
-from derivlint.lint.suppression_comments import IGNORE_FILE, Suppression, read_suppressions
+from derivlint.lint.suppression_comments import (
+    IGNORE_FILE,
+    Comments,
+    Suppression,
+    end_of_text,
+    read_suppressions,
+)
 from derivlint.model import Entry, Model
 from derivlint.source import Span
 from derivlint.source.file import BOM
@@ -22,6 +30,9 @@ from derivlint.source.lazy import cached_property
 from derivlint.source.records import dataclass
 from derivlint.yaml_reader import Mapping as YamlMapping
 from derivlint.yaml_reader import Pair
+
+if TYPE_CHECKING:
+    from derivlint.lint.judged import Judged
 
 #: The rules that judge suppressions; a suppression of one of them would be a lie about itself.
 ABOUT_SUPPRESSIONS = (
@@ -88,6 +99,21 @@ class Scope:
         return self.key is None or diagnostic.key == self.key
 
     @property
+    def parts(self) -> tuple[object, ...]:
+        """What a diagnostic has to do with to be covered: the file, the line, the entry, or some part of the entry."""
+        if self.line is None:
+            return (None,)
+        if self.entry is None:
+            return (self.line.start,)
+        if self.place is None:
+            return (self.line.start, self.entry)
+        pair = (self.entry, self.place.start)
+        if self.dispatch is None:
+            return (self.line.start, pair)
+        formulas = (self.entry, self.dispatch) if self.key is None else (self.entry, self.dispatch, self.key)
+        return (self.line.start, pair, formulas)
+
+    @property
     def part(self) -> tuple[Entry | None, Span | None] | None:
         """The part of the file that it covers, apart from what else is on its line; None for the whole file."""
         return None if self.line is None else (self.entry, self.place)
@@ -116,12 +142,21 @@ class Suppressions:
 
     def __init__(self, model: Model) -> None:
         self.model = model
+        #: the parts of entries that hold formulas, by the entry
+        self._formulas: dict[Entry, dict[int, tuple[str, str | None]]] = {}
+        #: the pairs of mappings, by place
+        self._pairs: dict[YamlMapping, list[Pair]] = {}
         #: what the lines of a block of comments stand above, so that each line is passed once
         self._below_lines: dict[int, int | None] = {}
         self.placed: tuple[PlacedSuppression, ...] = tuple(
             PlacedSuppression(suppression, self._scope(suppression))
             for suppression in read_suppressions(model.document)
         )
+
+    @cached_property
+    def comments(self) -> Comments:
+        """The comments of the file."""
+        return Comments(self.model.document)
 
     @cached_property
     def finder(self) -> EntryFinder:
@@ -132,14 +167,13 @@ class Suppressions:
         self, diagnostics: Iterable[Diagnostic], names: RuleNames = NO_NAMES
     ) -> dict[Diagnostic, tuple[int, ...]]:
         """The diagnostics that are silenced, each with the indices of the suppressions that do it."""
-        # a scope is looked for by what it can cover: the file, an entry, a line
+        # a scope is looked for by what it can cover: the file, a line, an entry, a pair of an entry or its formulas
         scopes: dict[tuple[str, object], list[tuple[int, Scope]]] = {}
         for index, placed in enumerate(self.placed):
             scope = placed.scope
             if scope is not None and placed.suppression.malformed is None:
-                parts = {None} if scope.line is None else {scope.line.start, scope.entry}
                 for name in {names.present(name.text) for name in placed.suppression.names} - NEVER_SILENCED:
-                    for part in parts:
+                    for part in scope.parts:
                         scopes.setdefault((name, part), []).append((index, scope))
         rules = {rule for rule, _ in scopes}
         found: dict[Diagnostic, tuple[int, ...]] = {}
@@ -156,8 +190,14 @@ class Suppressions:
         """The indices of the suppressions that cover a diagnostic."""
         source = self.model.source
         owner = self.finder.owner(diagnostic)
-        line = source.line_starts[source.position(diagnostic.span.start).line - 1]
-        parts: tuple[object, ...] = (None, line) if owner is None else (None, line, owner)
+        start = diagnostic.span.start
+        parts: list[object] = [None, source.line_starts[source.position(start).line - 1]]
+        if owner is not None:
+            parts += [owner, (owner, diagnostic.dispatch), (owner, diagnostic.dispatch, diagnostic.key)]
+            mapping = owner.mapping
+            parts += (
+                [(owner, pair.span.start) for pair in self._pairs_at(mapping, start)] if mapping is not None else []
+            )
         near = (item for part in parts for item in scopes.get((diagnostic.rule, part), ()))
         return tuple(sorted({index for index, scope in near if scope.covers(diagnostic, owner)}))
 
@@ -165,14 +205,15 @@ class Suppressions:
         comment = suppression.comment
         source = self.model.source
         if suppression.kind == IGNORE_FILE:
-            in_margin = source.text[: comment.span.start][-1:] in ("", "\n", "\r", BOM)
+            start = comment.span.start
+            in_margin = source.text[max(start - 1, 0) : start] in ("", "\n", "\r", BOM)
             return Scope(None) if comment.own_line and in_margin else None
         probe = self._below(comment.span.start) if comment.own_line else self._before(comment.span.start)
         return self.scope_at(probe) if probe is not None else None
 
     def _before(self, offset: int) -> int | None:
         """The last character before a comment on its line."""
-        return len(self.model.source.text[:offset].rstrip()) - 1
+        return end_of_text(self.model.source.text, offset) - 1
 
     def _below(self, offset: int) -> int | None:
         """The first character of the line that a comment stands above; None where a blank line comes between."""
@@ -196,6 +237,37 @@ class Suppressions:
         self._below_lines.update(dict.fromkeys(passed, found))
         return found
 
+    def _pairs_at(self, mapping: YamlMapping, offset: int) -> list[Pair]:
+        """The pairs that a character belongs to, the innermost first."""
+        found: list[Pair] = []
+        while True:
+            # the key of a pair may be an alias, which has the place of its anchor
+            pairs = self._pairs.get(mapping)
+            if pairs is None:
+                pairs = self._pairs[mapping] = sorted(mapping.pairs, key=_start)
+            index = bisect_right(pairs, offset, key=_start) - 1
+            # in block style a pair ends with its line: an alias or nothing may be its value
+            if index < 0 or (mapping.flow and offset >= pairs[index].span.end):
+                return found
+            inner = pairs[index]
+            found.insert(0, inner)
+            value = inner.value
+            if not (isinstance(value, YamlMapping) and inner.key.end <= value.start <= offset < value.end):
+                return found
+            mapping = value
+
+    def _formulas_of(self, entry: Entry) -> dict[int, tuple[str, str | None]]:
+        """The dispatch key and the key that pairs of an entry stand for, by the identity of their YAML keys."""
+        found = self._formulas.get(entry)
+        if found is None:
+            found = self._formulas[entry] = {}
+            for body in entry.bodies:
+                if body.key_node is not None:
+                    found[id(body.key_node)] = (body.key, None)
+                for line in body.lines:
+                    found.setdefault(id(line.key), (body.key, line.key_text))
+        return found
+
     def scope_at(self, probe: int) -> Scope | None:
         """What a comment behind or above a character covers."""
         source = self.model.source
@@ -215,10 +287,10 @@ class Suppressions:
             # an item that is no YAML has no entry, but what is wrong with it can be silenced on its line
             return Scope(line) if self.model.document.problems else None
         mapping = entry.mapping
-        pair = _pair_at(mapping, probe) if mapping is not None else None
+        pair = next(iter(self._pairs_at(mapping, probe)), None) if mapping is not None else None
         if pair is None or pair.value is entry.name or pair.key is entry.misnamed:
             return Scope(line, entry)
-        dispatch, key = _formulas_of(entry, pair)
+        dispatch, key = self._formulas_of(entry).get(id(pair.key), (None, None))
         place = pair.span
         return Scope(line, entry, Span(place.start, max(place.end, place.start + 1)), dispatch, key)
 
@@ -227,34 +299,8 @@ def _is_gap(text: str) -> bool:
     return all(not line.partition("#")[0].strip(" \t-") for line in text.splitlines())
 
 
-def _pair_at(mapping: YamlMapping, offset: int) -> Pair | None:
-    """The innermost pair that a character belongs to."""
-    found = None
-    while True:
-        inner: Pair | None = None
-        for pair in mapping.pairs:
-            span = pair.span
-            # in block style the pair ends with its line: an alias or nothing may be its value
-            if span.start <= offset and (offset < span.end or not mapping.flow):
-                inner = pair
-        if inner is None:
-            return found
-        found = inner
-        value = inner.value
-        if not (isinstance(value, YamlMapping) and value.start >= inner.key.end and value.start <= offset < value.end):
-            return found
-        mapping = value
-
-
-def _formulas_of(entry: Entry, pair: Pair) -> tuple[str | None, str | None]:
-    """The dispatch key and the key that a pair stands for."""
-    for body in entry.bodies:
-        if body.key_node is pair.key:
-            return body.key, None
-        for line in body.lines:
-            if line.key is pair.key:
-                return body.key, line.key_text
-    return None, None
+def _start(pair: Pair) -> int:
+    return pair.span.start
 
 
 def suppressions_of(model: Model) -> Suppressions:
@@ -269,36 +315,58 @@ class SuppressionsInUse:
         model: the file.
         placed: the suppressions.
         names: the names of all rules that there are.
-        ran: the names of the rules that ran to their end.
-        used: for each suppression the rules of which it silenced something.
     """
 
-    def __init__(self, model: Model, diagnostics: Iterable[Diagnostic], names: RuleNames, ran: frozenset[str]) -> None:
+    def __init__(self, model: Model, diagnostics: Iterable[Diagnostic], names: RuleNames, judged: Judged) -> None:
         suppressions = suppressions_of(model)
         self.model = model
-        self.placed = suppressions.placed
+        self.placed: tuple[PlacedSuppression, ...] = suppressions.placed
         self.names = names
-        self.ran = ran
-        self.used: tuple[set[str], ...] = tuple(set() for _ in self.placed)
-        for diagnostic, by in suppressions.matches(diagnostics, names).items():
+        self._judged = judged
+        self._diagnostics = tuple(diagnostics)
+        self._used: dict[int, set[str]] = {id(placed): set() for placed in self.placed}
+        for diagnostic, by in suppressions.matches(self._diagnostics, names).items():
             for index in by:
-                self.used[index].add(diagnostic.rule)
+                self._used[id(self.placed[index])].add(diagnostic.rule)
 
     def is_known(self, name: str) -> bool:
         """Whether a rule is called so, or was once."""
         return name in self.names.known or name in self.names.renamed or name in NEVER_SILENCED
 
-    def unused_names(self, index: int) -> tuple[int, ...]:
-        """The positions of the names that silence nothing, or are there twice, though their rules ran."""
-        placed = self.placed[index]
-        if placed.scope is None or placed.suppression.malformed is not None:
-            return ()
-        names = [self.names.present(name.text) for name in placed.suppression.names]
-        return tuple(
-            position
-            for position, name in enumerate(names)
-            if name in names[:position] or (name in self.ran - NEVER_SILENCED and name not in self.used[index])
+    def uses(self, placed: PlacedSuppression) -> frozenset[str]:
+        """The rules of which a suppression silenced something."""
+        return frozenset(self._used[id(placed)])
+
+    def would_silence(self, placed: PlacedSuppression, name: str) -> bool:
+        """Whether a suppression would silence something of a rule that it does not name."""
+        scope = placed.scope
+        return scope is not None and any(
+            scope.covers(diagnostic, suppressions_of(self.model).finder.owner(diagnostic))
+            for diagnostic in self._by_rule.get(name, ())
         )
+
+    @cached_property
+    def _by_rule(self) -> dict[str, list[Diagnostic]]:
+        found: dict[str, list[Diagnostic]] = {}
+        for diagnostic in self._diagnostics:
+            found.setdefault(diagnostic.rule, []).append(diagnostic)
+        return found
+
+    def unused_names(self, placed: PlacedSuppression) -> tuple[int, ...]:
+        """The positions of the names that are there twice, or silence nothing although their rules judged all of it."""
+        scope = placed.scope
+        if scope is None or placed.suppression.malformed is not None:
+            return ()
+        used = self._used[id(placed)]
+        found: list[int] = []
+        seen: set[str] = set()
+        for position, written in enumerate(placed.suppression.names):
+            name = self.names.present(written.text)
+            unused = name not in NEVER_SILENCED and name not in used and self._judged.covers(name, scope)
+            if name in seen or unused:
+                found.append(position)
+            seen.add(name)
+        return tuple(found)
 
 
 def unsuppressed(

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from functools import lru_cache
 
@@ -103,56 +104,85 @@ class Suppression:
     malformed: Malformed | None = None
 
 
+def end_of_text(text: str, end: int, blanks: str | None = None) -> int:
+    """Where what stands before an offset ends, without the blanks between; those given, or all that Python strips."""
+    while end > 0 and (text[end - 1].isspace() if blanks is None else text[end - 1] in blanks):
+        end -= 1
+    return end
+
+
 def read_suppressions(document: Document) -> tuple[Suppression, ...]:
     """The suppressions of a file, in order, malformed ones as well."""
     text = document.source.text
     if "derivlint" not in text.lower():
         return ()
     found: list[Suppression] = []
+    comments = Comments(document)
     lines = dict.fromkeys(document.source.position(match.start()).line for match in _head().finditer(text))
     for line in lines:
-        comment = comment_on_line(document, line)
+        comment = comments.on_line(line)
         if comment is not None:
             found.extend(_suppressions(text, comment))
     return tuple(found)
 
 
-def comment_on_line(document: Document, number: int) -> Comment | None:
-    """The comment on a line (from 1), None where there is none."""
-    text = document.source.text
-    line = document.source.line_starts[number - 1]
-    end = line + len(document.source.line(number))
-    for match in _comment_start().finditer(text, line, end):
-        start = match.start()
-        if not _in_scalar(document.root, text, start):
-            stop = _comment_end().search(text, start)
-            assert stop is not None
-            before = text[line:start].removeprefix(BOM if line == 0 else "")
-            return Comment(Span(start, stop.start()), not before.strip())
-    return None
+class Comments:
+    """The comments of a file: the number signs that are in no scalar."""
+
+    def __init__(self, document: Document) -> None:
+        self._source = document.source
+        scalars = sorted(_scalars(document.root), key=lambda scalar: scalar.start)
+        self._scalars = scalars
+        self._starts = [scalar.start for scalar in scalars]
+
+    def on_line(self, number: int) -> Comment | None:
+        """The comment on a line (from 1), None where there is none."""
+        text = self._source.text
+        line = self._source.line_starts[number - 1]
+        end = line + len(self._source.line(number))
+        for match in _comment_start().finditer(text, line, end):
+            start = match.start()
+            if not self._in_scalar(start):
+                stop = _comment_end().search(text, start)
+                assert stop is not None
+                before = text[line:start].removeprefix(BOM if line == 0 else "")
+                return Comment(Span(start, stop.start()), not before.strip())
+        return None
+
+    def _in_scalar(self, offset: int) -> bool:
+        """Whether a character belongs to a scalar; the header of a block has comments, its text has none."""
+        index = bisect_right(self._starts, offset) - 1
+        if index < 0:
+            return False
+        scalar = self._scalars[index]
+        if offset >= scalar.end:
+            return False
+        if scalar.style not in ("literal", "folded"):
+            return True
+        stop = _comment_end().search(self._source.text, scalar.start)
+        return stop is not None and stop.start() < offset
 
 
-def _in_scalar(root: Node | None, text: str, offset: int) -> bool:
-    """Whether a character belongs to a scalar; the header of a block has comments, its text has none."""
+def _scalars(root: Node | None) -> Iterator[Scalar]:
     todo = [root] if root is not None else []
     while todo:
         node = todo.pop()
-        if not node.start <= offset < node.end:
-            continue
         if isinstance(node, Scalar):
-            is_block = node.style in ("literal", "folded")
-            return not is_block or any(char in BREAKS for char in text[node.start : offset])
-        if isinstance(node, Sequence):
+            # an empty one has no character that could be a number sign
+            if node.start < node.end:
+                yield node
+        elif isinstance(node, Sequence):
             todo.extend(node.items)
         elif isinstance(node, Mapping):
             todo.extend(part for pair in node.pairs for part in pair)
-    return False
 
 
 def _suppressions(text: str, comment: Comment) -> Iterator[Suppression]:
     start, end = comment.span
     heads = list(_head().finditer(text, start, end))
-    for head, behind in zip(heads, [*(match.start() for match in heads[1:]), end], strict=True):
+    # a separator of lines that only YAML knows may end the comment before the first of them
+    ends = [*(match.start() for match in heads), end][1:]
+    for head, behind in zip(heads, ends, strict=True):
         suppression = _read(text, comment, head, behind)
         if suppression is not None:
             yield suppression

@@ -7,7 +7,7 @@ from dataclasses import field
 
 from derivlint.lint.diagnostic import Diagnostic, TextEdit
 from derivlint.lint.suppression import NEVER_SILENCED, Scope, Suppressions, suppressions_of
-from derivlint.lint.suppression_comments import IGNORE, IGNORE_FILE, Suppression, comment_on_line
+from derivlint.lint.suppression_comments import IGNORE, IGNORE_FILE, Suppression, end_of_text
 from derivlint.model import Entry, KeyedFormula, Model
 from derivlint.source import SourceFile, Span
 from derivlint.source.file import BOM
@@ -26,7 +26,7 @@ def deletion(source: SourceFile, suppression: Suppression) -> Span:
         return Span(first, starts[number] if number < len(starts) else len(text))
     if is_alone:
         end = comment.end
-    return Span(start - (len(text[:start]) - len(text[:start].rstrip(" \t"))), end)
+    return Span(end_of_text(text, start, " \t"), end)
 
 
 @dataclass(slots=True)
@@ -94,7 +94,7 @@ def _place(suppressions: Suppressions, diagnostic: Diagnostic) -> _Place:
     if line is not None:
         end = line.value.end if line.value.start >= line.key.end and not _is_block(model.source, line) else 0
         number = model.source.position(max(line.key.end, end)).line
-        comment = comment_on_line(model.document, number)
+        comment = suppressions.comments.on_line(number)
         offset = model.source.line_starts[number - 1] + len(model.source.line(number))
         before = model.source.text[: comment.span.start if comment is not None else offset]
         scope = suppressions.scope_at(len(before.rstrip()) - 1)

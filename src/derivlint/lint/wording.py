@@ -8,19 +8,26 @@ from functools import lru_cache
 
 def distance(a: str, b: str, limit: int) -> int:
     """The edit distance of two words, counting a swap of neighbours as one; ``limit + 1`` where it is larger."""
+    far = limit + 1
     if abs(len(a) - len(b)) > limit:
-        return limit + 1
+        return far
     before: list[int] = []
-    previous = list(range(len(b) + 1))
+    previous = [min(j, far) for j in range(len(b) + 1)]
     for i, char in enumerate(a, 1):
-        current = [i]
-        for j, other in enumerate(b, 1):
-            cost = min(previous[j] + 1, current[j - 1] + 1, previous[j - 1] + (char != other))
+        # whatever is farther from the diagonal than the limit takes more edits than that
+        first, last = max(1, i - limit), min(len(b), i + limit)
+        current = [far] * (len(b) + 1)
+        current[0] = min(i, far)
+        least = current[0]
+        for j in range(first, last + 1):
+            other = b[j - 1]
+            cost = min(previous[j] + 1, current[j - 1] + 1, previous[j - 1] + (char != other), far)
             if i > 1 and j > 1 and char == b[j - 2] and a[i - 2] == other:
                 cost = min(cost, before[j - 2] + 1)
-            current.append(cost)
-        if min(current) > limit:
-            return limit + 1
+            current[j] = cost
+            least = min(least, cost)
+        if least > limit:
+            return far
         before, previous = previous, current
     return previous[-1]
 
@@ -33,11 +40,15 @@ def closest(name: str, candidates: Iterable[str]) -> str | None:
     limit = min(3, max(1, len(name) // 3))
     lowered, letters = _letters(name)
     # thousands of names are compared where nothing fits: what a glance rules out is not looked at again
-    near = []
-    for candidate in set(candidates):
-        other, other_letters = _letters(candidate)
-        if (letters & ~other_letters).bit_count() <= limit and candidate != name:
-            near.append((candidate, other))
+    by_length = _by_length(candidates) if isinstance(candidates, tuple) else _arranged(candidates)
+    near = [
+        (candidate, other)
+        for length in range(len(lowered) - limit, len(lowered) + limit + 1)
+        for candidate, other, other_letters in by_length.get(length, ())
+        if (letters & ~other_letters).bit_count() <= limit
+        and (other_letters & ~letters).bit_count() <= limit
+        and candidate != name
+    ]
     best: str | None = None
     for candidate, other in sorted(near):
         found = distance(lowered, other, limit)
@@ -46,6 +57,19 @@ def closest(name: str, candidates: Iterable[str]) -> str | None:
             if not found:
                 break
     return best
+
+
+def _arranged(candidates: Iterable[str]) -> dict[int, list[tuple[str, str, int]]]:
+    """Names by their length in small letters, each with those and the set of them."""
+    arranged: dict[int, list[tuple[str, str, int]]] = {}
+    for candidate in set(candidates):
+        lowered, letters = _letters(candidate)
+        arranged.setdefault(len(lowered), []).append((candidate, lowered, letters))
+    return arranged
+
+
+#: The names of all operators are asked for again and again.
+_by_length = lru_cache(maxsize=4)(_arranged)
 
 
 @lru_cache(maxsize=8192)

@@ -1,15 +1,27 @@
-"""pygls's protocol without its own copies of texts, and with our choice of the position encoding."""
+"""pygls's protocol with a life cycle, answers to every request, and our choice of the position encoding."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Generator
 from typing import Any
 
+from cattrs import transform_error
 from lsprotocol import types
+from pygls.exceptions import (
+    JsonRpcException,
+    JsonRpcInvalidParams,
+    JsonRpcInvalidRequest,
+    JsonRpcMethodNotFound,
+    JsonRpcParseError,
+    JsonRpcServerNotInitialized,
+)
 from pygls.protocol import LanguageServerProtocol
 from pygls.protocol.language_server import lsp_method
 
 from derivlint.lsp.positions import preferred_encoding
+
+logger = logging.getLogger("derivlint.lsp")
 
 _Steps = Generator[Any, Any, Any]
 
@@ -18,8 +30,97 @@ class Protocol(LanguageServerProtocol):
     """The protocol of the server.
 
     pygls keeps the text of every open file and divides it at characters that end no line in the protocol; what is
-    checked are our own texts, so those are not kept.
+    checked are our own texts, so those are not kept. It also drops what it cannot make an object of, so that nobody
+    answers; here :meth:`receive` looks at the parts first.
     """
+
+    _is_initialized = False
+
+    @property
+    def has_shut_down(self) -> bool:
+        """Whether the ``shutdown`` request was answered."""
+        return self._shutdown
+
+    def receive(self, message: object) -> None:
+        """Handle a message as JSON has it; a request is answered, whatever it is.
+
+        Raises:
+            SystemExit: it is ``exit``; the code is that of the process.
+        """
+        if not isinstance(message, dict) or message.get("jsonrpc") != self.VERSION:
+            self._answer(None, JsonRpcInvalidRequest('expected an object with "jsonrpc": "2.0"'))
+            return
+        identifier, method = message.get("id"), message.get("method")
+        if method is None:
+            self._take_answer(identifier, message)
+            return
+        if identifier is not None and (isinstance(identifier, bool) or not isinstance(identifier, (int, str))):
+            self._answer(None, JsonRpcInvalidRequest("the id of a request is a number or a string"))
+            return
+        refusal = self._refusal(method, is_request=identifier is not None)
+        if refusal is None:
+            try:
+                structured = self.structure_message({**message, "params": message.get("params") or {}})
+            except JsonRpcException as error:
+                refusal = JsonRpcInvalidParams(f'invalid parameters of "{method}": {_reasons(error)}')
+            else:
+                self.handle_message(structured)
+                return
+        if identifier is not None:
+            self._answer(identifier, refusal)
+        else:
+            logger.warning("%s", refusal)
+
+    def refuse_malformed(self, reason: str) -> None:
+        """Answer what is not JSON."""
+        self._answer(None, JsonRpcParseError(reason))
+
+    def _refusal(self, method: object, *, is_request: bool) -> JsonRpcException | None:
+        """Why a message cannot be handled now; None where it can."""
+        if not isinstance(method, str):
+            return JsonRpcInvalidRequest("the method of a message is a string")
+        if method != types.EXIT and self._shutdown:
+            return JsonRpcInvalidRequest("the server has shut down")
+        if method == types.INITIALIZE and self._is_initialized:
+            return JsonRpcInvalidRequest("the server is initialized already")
+        if method not in (types.EXIT, types.INITIALIZE) and not self._is_initialized:
+            return JsonRpcServerNotInitialized("the server is not initialized")
+        is_known = method in self.fm.builtin_features or method in self.fm.features or method == types.CANCEL_REQUEST
+        if not is_known or method not in types.METHOD_TO_TYPES:
+            return JsonRpcMethodNotFound(f"method not found: {method}")
+        has_answer = types.METHOD_TO_TYPES[method][1] is not None
+        if has_answer != is_request:
+            kind = "request, with an id" if has_answer else "notification, without an id"
+            return JsonRpcInvalidRequest(f'"{method}" is a {kind}')
+        return None
+
+    def _answer(self, identifier: int | str | None, error: JsonRpcException) -> None:
+        """Answer with an error; None is the identifier of what has none that can be read."""
+        code, text = error.code, str(error)
+        self._send_data({"jsonrpc": self.VERSION, "id": identifier, "error": {"code": code, "message": text}})
+
+    def _take_answer(self, identifier: object, message: dict[Any, Any]) -> None:
+        """Take the answer to a request of ours; any other is dropped."""
+        if not isinstance(identifier, (int, str)) or not ("result" in message or "error" in message):
+            return
+        future = self._request_futures.get(identifier)
+        if future is None:
+            return
+        try:
+            structured = self.structure_message(message)
+        except JsonRpcException as error:
+            del self._request_futures[identifier]
+            future.set_exception(error)
+        else:
+            self.handle_message(structured)
+
+    def _leave(self) -> None:
+        raise SystemExit(0 if self._shutdown else 1)
+
+    @lsp_method(types.EXIT)
+    def lsp_exit(self, *parameters: Any) -> _Steps:
+        """End the process: as a success only after ``shutdown``."""
+        yield self._leave, (), None
 
     @lsp_method(types.INITIALIZE)
     def lsp_initialize(self, params: types.InitializeParams) -> _Steps:
@@ -32,7 +133,16 @@ class Protocol(LanguageServerProtocol):
         if general is not None:
             general.position_encodings = [types.PositionEncodingKind(chosen)]
         result = yield from super().lsp_initialize(params)
+        self._is_initialized = True
         return result
+
+    @lsp_method(types.SHUTDOWN)
+    def lsp_shutdown(self, *parameters: Any) -> _Steps:
+        """Cancel what is not answered yet, then do what pygls does, which would stumble over the answers."""
+        for identifier, future in list(self._request_futures.items()):
+            if identifier != self.msg_id:
+                future.cancel()
+        return (yield from super().lsp_shutdown(*parameters))
 
     @lsp_method(types.TEXT_DOCUMENT_DID_OPEN)
     def lsp_text_document__did_open(self, params: types.DidOpenTextDocumentParams) -> _Steps:
@@ -48,3 +158,10 @@ class Protocol(LanguageServerProtocol):
     def lsp_text_document__did_close(self, params: types.DidCloseTextDocumentParams) -> _Steps:
         """Hand the message on."""
         yield self.fm.features[types.TEXT_DOCUMENT_DID_CLOSE], (params,), None
+
+
+def _reasons(error: JsonRpcException) -> str:
+    """What is wrong with parameters, with the way to each of them."""
+    cause = error.__cause__
+    found = transform_error(cause, path="$") if cause is not None else [str(error)]
+    return "; ".join(found)[:400]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable
 from functools import wraps
@@ -9,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from lsprotocol import types
-from pygls.exceptions import JsonRpcException
+from pygls.exceptions import JsonRpcException, JsonRpcInternalError, JsonRpcInvalidParams
 from pygls.lsp.server import LanguageServer
 
 from derivlint import __version__
@@ -29,6 +30,7 @@ from derivlint.lsp.requests import (
     workspace_symbols,
 )
 from derivlint.lsp.session import OpenFile, Outcome, Session
+from derivlint.lsp.wire import watch_process
 from derivlint.lsp.workspace import WATCHED, Projects
 from derivlint.source import Span
 
@@ -54,18 +56,22 @@ class DerivlintServer(LanguageServer):
     Attributes:
         session: the open files; from the ``initialize`` request on.
         client: what the editor can do.
+        is_started: whether there was an ``initialize`` request.
     """
 
     session: Session
     client: Client
+    protocol: Protocol
 
     def __init__(self) -> None:
         super().__init__(SOURCE, __version__, protocol_cls=Protocol)
+        self.is_started = False
         self._watched: set[str] = set()
+        self._patrol: asyncio.Task[None] | None = None
 
     def report_server_error(self, error: Exception, source: object) -> None:
         """Write an error to the log; a message box at every keystroke helps nobody."""
-        if isinstance(error, RequestFailed):
+        if isinstance(error, JsonRpcException) and not isinstance(error, JsonRpcInternalError):
             # it is the answer
             return
         self.log(f"{type(error).__name__}: {error}", error)
@@ -78,6 +84,7 @@ class DerivlintServer(LanguageServer):
     def start(self, client: Client, config: Iterable[str]) -> None:
         """Take what the editor says of itself."""
         self.client = client
+        self.is_started = True
         self.session = Session(Projects(tuple(config)), self.tell, self.log)
         self._renderer = Renderer(client.capabilities, client.encoding)
 
@@ -105,6 +112,15 @@ class DerivlintServer(LanguageServer):
         self.text_document_publish_diagnostics(
             types.PublishDiagnosticsParams(file.document.uri, diagnostics, version=version)
         )
+
+    def end_with(self, process: int | None) -> None:
+        """End when a process ends that says that it started this one."""
+
+        def gone() -> None:
+            raise SystemExit(1)
+
+        if process is not None:
+            self._patrol = asyncio.get_running_loop().create_task(watch_process(process, gone))
 
     async def refresh(self) -> None:
         """Ask the editor to ask for diagnostics again."""
@@ -187,10 +203,11 @@ def create_server() -> DerivlintServer:
     @server.feature(types.INITIALIZE)
     def initialize(params: types.InitializeParams) -> None:
         options: Any = params.initialization_options
-        config = options.get("config", ()) if isinstance(options, dict) else ()
-        if isinstance(config, str) or not all(isinstance(item, str) for item in config):
-            config = ()
+        config = options.get("config") if isinstance(options, dict) else None
+        if not isinstance(config, list) or not all(isinstance(item, str) for item in config):
+            config = []
         server.start(Client(params), config)
+        server.end_with(params.process_id)
         if server.client.pulls:
             pull = types.DiagnosticOptions(identifier=SOURCE, inter_file_dependencies=True, workspace_diagnostics=False)
             server.feature(types.TEXT_DOCUMENT_DIAGNOSTIC, pull)(server.guarded(diagnostic))
@@ -310,7 +327,7 @@ def create_server() -> DerivlintServer:
     @server.feature(types.COMPLETION_ITEM_RESOLVE)
     async def resolve_completion(params: types.CompletionItem) -> types.CompletionItem:
         data: Any = params.data
-        if not isinstance(data, dict) or not isinstance(data.get("uri"), str):
+        if not isinstance(data, dict) or not all(isinstance(data.get(name), str) for name in ("uri", "item")):
             return params
         try:
             return await server.ask(data["uri"], lambda edge: resolved_completion(edge, params)) or params
@@ -327,7 +344,12 @@ def create_server() -> DerivlintServer:
     server.feature(types.WORKSPACE_SYMBOL)(server.guarded(symbols))
 
     @server.command(GENERATED_CODE)
-    async def show(uri: str, operator: str) -> str | None:
-        return await server.ask(uri, lambda edge: generated_code(edge, operator))
+    async def show(*arguments: str) -> str | None:
+        # editors may send anything; but pygls takes the annotation for a class, which Any is only since Python 3.11,
+        # and for that of the server where the server is an instance of it, as of object
+        match arguments:
+            case (str(uri), str(operator)):
+                return await server.ask(uri, lambda edge: generated_code(edge, operator))
+        raise JsonRpcInvalidParams(f'"{GENERATED_CODE}" takes a URI and the name of an operator')
 
     return server

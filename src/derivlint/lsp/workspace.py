@@ -51,17 +51,8 @@ class Project:
     @property
     def files(self) -> tuple[Path, ...]:
         """The files that it was made from."""
-        tags = self.operators.tags
-        return tuple(
-            path
-            for path in (
-                *self.operators.native_functions,
-                *([tags] if tags is not None else []),
-                *self.headers,
-                *([self.settings.baseline] if self.settings.baseline is not None else []),
-                *([self.settings.origin] if self.settings.origin is not None else []),
-            )
-        )
+        more = (self.settings.baseline, self.settings.origin)
+        return (*self.operators.files, *(path for path in more if path is not None))
 
     def problems(self) -> tuple[str, ...]:
         """What is wrong in the files of native functions."""
@@ -130,7 +121,7 @@ class Projects:
         operators = operators_for(folder, settings)
         # two projects may have the same operators, and a change of configuration leaves them as they are
         known = self._loaded.get(operators)
-        stamp = _digest(map(str, (operators, *_stamps(_operator_files(operators)))))
+        stamp = _digest(map(str, (operators, *_stamps(operators.files))))
         if known is None or known[0] != stamp:
             known = self._loaded[operators] = (stamp, load_operators(operators))
         baseline = BaselineFile.read(settings.baseline) if settings.baseline is not None else None
@@ -153,12 +144,6 @@ def _sources(folder: Path, project: Project | InputError) -> list[Path]:
     """The files that a project was made from, and those where configurations may come to be."""
     places = [parent / name for parent in (folder, *folder.parents) for name in (OWN_FILE, PYPROJECT)]
     return places if isinstance(project, InputError) else [*project.files, *places]
-
-
-def _operator_files(operators: Operators) -> Iterable[Path]:
-    yield from operators.native_functions
-    yield from (path for path in (operators.tags, operators.functions_manual) if path is not None)
-    yield from operators.headers
 
 
 def _stamps(paths: Iterable[Path]) -> list[str]:

@@ -11,14 +11,14 @@ from derivlint.meaning.directions import direction_names
 from derivlint.meaning.interpret import Interpretation
 from derivlint.meaning.operators import VIEWS
 from derivlint.meaning.typed import TypedFormula
-from derivlint.model.differentiable import is_view
-from derivlint.schema import NativeFunction, SchemaKind
+from derivlint.model.resolve import EntryFunction
+from derivlint.schema import SchemaKind
 from derivlint.source.records import dataclass
 
 
-def _is_view(function: NativeFunction) -> bool:
+def _is_view(function: EntryFunction) -> bool:
     """Whether a function returns a view, under its own name or by its schema."""
-    return is_view(function) or function.name.base in VIEWS
+    return function.book.is_view(function.canonical) or function.canonical.name.base in VIEWS
 
 
 def aliased_tangents(interpretation: Interpretation) -> list[str]:
@@ -31,7 +31,7 @@ def aliased_tangents(interpretation: Interpretation) -> list[str]:
     if formula.is_backward or function is None:
         return []
     canonical = function.canonical
-    if canonical.schema.kind is SchemaKind.inplace or _is_view(canonical):
+    if canonical.schema.kind is SchemaKind.inplace or _is_view(function):
         return []
     return sorted(interpretation.root.aliases & direction_names(formula))
 
@@ -44,7 +44,7 @@ def is_copied_view(interpretation: Interpretation) -> bool:
         return False
     root = interpretation.root
     is_known = root.degree is Degree.LINEAR and not root.aliases and not _is_opaque(interpretation)
-    return is_view(function.canonical) and is_known
+    return function.book.is_view(function.canonical) and is_known
 
 
 def _is_opaque(interpretation: Interpretation) -> bool:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from derivlint.formula import Call, Conditional, Expr, Name, Node, Parenthesized, TypeName, walk
+from derivlint.formula import Call, Conditional, Expr, Name, Node, Parenthesized, TypeName, walk, whole_number
 from derivlint.formula.vocabulary import words
 from derivlint.meaning.callee import call_facts
 from derivlint.meaning.meaning import Meaning
@@ -260,7 +260,7 @@ def _mask_size(type: str) -> int | None:
     prefix = "array<bool,"
     bare = type.replace(" ", "").removeprefix("const").removeprefix("std::").removesuffix("&")
     size = bare.removeprefix(prefix).removesuffix(">")
-    return int(size) if bare.startswith(prefix) and size.isdecimal() else None
+    return whole_number(size) if bare.startswith(prefix) else None
 
 
 def _has_variable(node: Node) -> bool:

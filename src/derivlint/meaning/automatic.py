@@ -8,7 +8,6 @@ from enum import Enum
 from derivlint.formula import Expr
 from derivlint.formula.vocabulary import words
 from derivlint.meaning.callee import CallFacts
-from derivlint.meaning.complex_operators import takes_complex
 from derivlint.meaning.conjugation import NON_HOLOMORPHIC
 from derivlint.meaning.degree import Degree
 from derivlint.meaning.facts import Dependence
@@ -110,7 +109,7 @@ def _not_element_wise(meaning: Meaning, line: KeyedFormula, backward: list[Inter
                 yield WrongAutomatic(line, Reason.NOT_IMPLEMENTED, item, call.name, call.node)
             elif _mixes(item, call):
                 yield WrongAutomatic(line, Reason.NOT_ELEMENT_WISE, item, call.spelling, call.node)
-        if function is not None and takes_complex(function.canonical):
+        if function is not None and meaning.model.book.takes_complex(function.canonical):
             for call in item.calls:
                 if call.name in NON_HOLOMORPHIC and _reads_complex(item, call):
                     yield WrongAutomatic(line, Reason.NOT_HOLOMORPHIC, item, call.spelling, call.node)

@@ -30,7 +30,6 @@ from derivlint.formula import (
 )
 from derivlint.formula.vocabulary import words
 from derivlint.meaning.callee import CallFacts, call_facts
-from derivlint.meaning.complex_operators import is_complex_differentiable
 from derivlint.meaning.degree import Degree
 from derivlint.meaning.facts import Fact
 from derivlint.meaning.interpret import METADATA_MEMBERS, METADATA_TYPES, Interpretation
@@ -62,10 +61,11 @@ HOLOMORPHIC = words("""
     sin sinc sinh sqrt square tan tanh inverse linalg_inv cumprod prod lgamma polygamma erf
 """)
 #: Functions of a complex number that are not holomorphic.
-NON_HOLOMORPHIC = words("abs angle real imag sgn sign vdot norm linalg_vector_norm isnan isinf isfinite arg")
-#: Functions whose value is real whatever they are called on.
+NON_HOLOMORPHIC = words("abs angle real imag sgn sign vdot norm linalg_vector_norm arg")
+#: Functions whose value is real, and the same around almost every argument, whatever they are called on.
 REAL = words("""
-    toDouble toFloat toInt toLong scalar_tensor ones ones_like zeros zeros_like full_like empty_like eye arange
+    toDouble toFloat toInt toLong scalar_tensor ones ones_like zeros zeros_like full_like empty_like eye arange isnan
+    isinf isfinite
 """)
 REAL_OPERATORS = frozenset({"==", "!=", "<", ">", "<=", ">=", "&&", "||", "&", "|", "^", "%"})
 
@@ -127,7 +127,7 @@ def is_judged(interpretation: Interpretation) -> bool:
     function = interpretation.formula.line.entry.function
     if function is None or function.canonical.name.base in NON_HOLOMORPHIC:
         return False
-    return is_complex_differentiable(function.canonical)
+    return function.book.is_complex_differentiable(function.canonical)
 
 
 def mistakes(interpretation: Interpretation) -> Iterator[ConjugationMistake]:
@@ -147,7 +147,11 @@ def mistakes(interpretation: Interpretation) -> Iterator[ConjugationMistake]:
 def _products(run: _Run, kind: Mistake) -> Iterator[ConjugationMistake]:
     """The products of a direction and a factor of the wrong parity."""
     nodes = run.interpretation.formula.nodes
-    real = {node for branch in _real_branches(nodes) for node in walk(branch)}
+    real: set[Node] = set()
+    for branch in _real_branches(nodes):
+        # of nested branches the outer one comes first
+        if branch not in real:
+            real.update(walk(branch))
     for node in nodes:
         if not isinstance(node, Expr) or node in real:
             continue
@@ -231,6 +235,8 @@ class _Run:
             for binding in (function.arguments if function is not None else ())
             if binding.argument is not None and str(binding.argument.type) == "Scalar"
         }
+        self._parities: dict[Expr, Parity] = {}
+        self._direction_parities: dict[Expr, Parity] = {}
         self._complex = names | {name + PRIMAL for name in names} | outputs | scalars
 
     def has_direction(self, node: Expr) -> bool:
@@ -262,6 +268,12 @@ class _Run:
 
     def direction_parity(self, node: Expr) -> Parity:
         """How the direction in an expression is conjugated."""
+        found = self._direction_parities.get(node)
+        if found is None:
+            found = self._direction_parities[node] = self._direction_parity(node)
+        return found
+
+    def _direction_parity(self, node: Expr) -> Parity:
         if not self.has_direction(node):
             return Parity.REAL
         if isinstance(node, (Name, Index)):
@@ -288,6 +300,12 @@ class _Run:
 
     def parity(self, node: Expr) -> Parity:
         """How an expression without direction depends on complex variables."""
+        found = self._parities.get(node)
+        if found is None:
+            found = self._parities[node] = self._parity(node)
+        return found
+
+    def _parity(self, node: Expr) -> Parity:
         if self._formula.type_of(node) in METADATA_TYPES or self._formula.type_of(node) in ("double", "float"):
             return Parity.REAL
         handler = _HANDLERS.get(type(node))

@@ -12,12 +12,10 @@ from enum import Enum
 
 from derivlint.formula import Call, Expr, Name
 from derivlint.formula.vocabulary import words
-from derivlint.meaning.differentiability_lists import BACKWARDS_WITHOUT_DERIVATIVE, DECOMPOSED_FOR_TANGENTS
 from derivlint.meaning.typed import TypedFormula
 from derivlint.model import Differentiability, DifferentiabilityInfo, Model
-from derivlint.model.differentiable import cpp_name
 from derivlint.model.read import DEFAULT
-from derivlint.model.torch_lists import DONT_REQUIRE_DERIVATIVE, MANUAL_AUTOGRAD
+from derivlint.operators.book import Book
 from derivlint.schema import Argument, NativeFunction
 from derivlint.source.records import dataclass
 
@@ -104,6 +102,9 @@ class OperatorDerivatives:
     ignored: frozenset[str]
 
 
+#: What the names of backward operators have. A file that is a part of PyTorch's, or that belongs to a back end, does
+#: not show that PyTorch has no entry for one.
+BACKWARD = "backward"
 NOT_IMPLEMENTED = words("not_implemented not_implemented_list")
 #: Helpers that raise when they are called, as the whole of a formula.
 RAISING_PREFIX = "error_for_"
@@ -166,13 +167,18 @@ class Derivatives:
             missing = {argument.name: reason for argument in function.schema.arguments.flat_non_out}
             backward = Verdict(Answer.NO, (reason,))
             forward = Verdict(Answer.NO, (Reason(f'"{name}" has no forward formula', name),))
-        elif way is Way.MANUAL and cpp_name(function) in DETACHING:
+        elif way is Way.DECOMPOSES and not is_followed(function):
+            text = f'"{name}" is composite, and what it calls is not followed'
+            backward = forward = Verdict(Answer.UNKNOWN, (Reason(text, name, answer=Answer.UNKNOWN),))
+        elif way is Way.MANUAL and function.cpp_name in Book.by_hand("refuses-gradients"):
+            backward = forward = Verdict(Answer.NO, (Reason("it refuses tensors that require a gradient", name),))
+        elif way is Way.MANUAL and function.cpp_name in DETACHING:
             way = Way.NON_DIFFERENTIABLE
             backward = forward = Verdict(Answer.NO, (Reason("it cuts its output off the graph", name),))
         return OperatorDerivatives(function, None, way, None, backward, forward, missing, frozenset())
 
     def _way(self, function: NativeFunction) -> Way:
-        if cpp_name(function) in MANUAL_AUTOGRAD:
+        if self._model.book.has_manual_kernel(function):
             return Way.MANUAL
         schema = function.schema
         takes = any(
@@ -181,11 +187,11 @@ class Derivatives:
         )
         if not takes or not any(item.type.is_tensor_like for item in schema.returns):
             return Way.NON_DIFFERENTIABLE
-        if {function.name.base, cpp_name(function)} & DONT_REQUIRE_DERIVATIVE:
+        if self._model.book.is_declared_undifferentiable(function):
             return Way.NON_DIFFERENTIABLE
         if decomposes(function):
             return Way.MISSING if self._wraps_missing(function) else Way.DECOMPOSES
-        if str(function.name) in BACKWARDS_WITHOUT_DERIVATIVE:
+        if BACKWARD in function.name.base and not self._model.book.has_entry(function):
             return Way.MISSING
         model = self._model
         known = model.is_pytorchs_own and not model.is_of_another_release and str(function.name) not in self._unresolved
@@ -195,6 +201,14 @@ class Derivatives:
         """Whether an operator decomposes into ``<name>_impl``, which has no derivative."""
         inner = self._model.natives.named(function.name.name_without_overload + IMPLEMENTATION)
         return bool(inner) and all(self.of(each).way is Way.MISSING for each in inner)
+
+
+def is_followed(function: NativeFunction) -> bool:
+    """Whether a composite operator is known to call operators only that can be differentiated in every way."""
+    name = function.name
+    # the in-place form is made of the same operators
+    functional = f"{name.base}.{name.overload}" if name.overload else name.base
+    return not Book.by_hand("decomposes-differentiably").isdisjoint((str(name), functional))
 
 
 def decomposes(function: NativeFunction) -> bool:
@@ -241,7 +255,7 @@ def _with_formulas(found: Differentiability) -> OperatorDerivatives:
 def _forward(found: Differentiability) -> Verdict:
     name = str(found.function.name)
     written = {var: item for item in found.forwards for var in item.var_names}
-    if not written and str(found.function.name) in DECOMPOSED_FOR_TANGENTS:
+    if not written and found.match.book.is_decomposed_for_tangents(found.function):
         return Verdict(Answer.YES, (Reason("it is decomposed where it is called with a tangent", name),))
     outputs = list(dict.fromkeys(value.name for value in found.outputs or ()))
     if not written:

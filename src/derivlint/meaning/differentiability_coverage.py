@@ -9,7 +9,6 @@ from enum import Enum
 from derivlint.cpp.library import HELPERS
 from derivlint.cpp.load import library_of
 from derivlint.formula.vocabulary import words
-from derivlint.meaning.complex_operators import is_complex_differentiable
 from derivlint.meaning.differentiability import (
     Answer,
     OperatorDerivatives,
@@ -24,6 +23,7 @@ from derivlint.meaning.differentiability_flow import Again, FormulaFlow
 from derivlint.meaning.meaning import Meaning, meaning_of
 from derivlint.meaning.typed import TypedFormula
 from derivlint.model import DispatchBody, Model
+from derivlint.operators import Book
 from derivlint.schema import NativeFunction, SchemaKind
 from derivlint.source.lazy import cached_property
 from derivlint.source.records import dataclass
@@ -81,6 +81,8 @@ class CoverageOfModel:
         self._meaning: Meaning = meaning_of(model)
         self._derivatives = derivatives_of(model)
         self.flow = FormulaFlow(model, self._derivatives)
+        # after a crash, rules are asked about a file without some entries
+        self._entries = {entry.index: entry for entry in model.entries}
 
     def of(self, function: NativeFunction) -> tuple[Coverage, ...]:
         """What a function has, one row for each dispatch key of the formulas that apply to it."""
@@ -141,7 +143,7 @@ class CoverageOfModel:
             Aspect.FORWARD: found.forward,
             Aspect.DOUBLE_BACKWARD: self._over(found, backward, Again.REVERSE),
             Aspect.FORWARD_OVER_REVERSE: self._over(found, backward, Again.FORWARD),
-            Aspect.COMPLEX: _complex(found),
+            Aspect.COMPLEX: _complex(found, self._model.book),
         }
         if found.way is Way.FORMULA and decomposes(found.function):
             # the formulas are for the backends that it has other kernels for
@@ -150,9 +152,10 @@ class CoverageOfModel:
 
     def _body(self, found: OperatorDerivatives) -> DispatchBody | None:
         index = found.info.source.index if found.info is not None else None
-        if index is None or found.key is None:
+        entry = self._entries.get(index) if index is not None else None
+        if entry is None or found.key is None:
             return None
-        return next((body for body in self._model.entries[index].bodies if body.key == found.key), None)
+        return next((body for body in entry.bodies if body.key == found.key), None)
 
     def _over(self, found: OperatorDerivatives, formulas: list[TypedFormula], again: Again) -> Verdict:
         """Whether the gradients of an operator can be differentiated once more."""
@@ -199,9 +202,9 @@ def _elsewhere(verdict: Verdict) -> Verdict:
     return Verdict(Answer.PARTIAL, verdict.reasons) if verdict.answer is Answer.NO else verdict
 
 
-def _complex(found: OperatorDerivatives) -> Verdict:
+def _complex(found: OperatorDerivatives, book: Book) -> Verdict:
     if found.way is Way.FORMULA:
-        if is_complex_differentiable(found.function):
+        if book.is_complex_differentiable(found.function):
             return Verdict(Answer.YES)
         text = "PyTorch's list of operators with complex gradients does not have it"
         return Verdict(Answer.NO, (Reason(text, str(found.function.name)),))

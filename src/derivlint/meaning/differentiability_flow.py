@@ -41,12 +41,13 @@ from derivlint.meaning.differentiability import (
     Way,
     decomposes,
     derivatives_of,
+    is_followed,
 )
-from derivlint.meaning.differentiability_lists import HELPERS_THAT_END, INTEGRAL
 from derivlint.meaning.directions import direction_names
 from derivlint.meaning.typed import TypedFormula
 from derivlint.model import Model
 from derivlint.model.forward import PRIMAL
+from derivlint.operators import Book
 from derivlint.schema import NativeFunction
 
 
@@ -57,6 +58,8 @@ class Again(Enum):
     FORWARD = "forward"
 
 
+#: Helpers that cannot be differentiated again although they are made of ATen, in records written by hand.
+ENDING = "scales-computed-gradient"
 STOPPING = words("detach detach_ item data")
 #: Types of expressions in which no gradient flows.
 WITHOUT_GRADIENT = words("""
@@ -107,13 +110,13 @@ class FormulaFlow:
         return found
 
     def _name_may_lack(self, name: str, again: Again) -> bool:
-        if name in NOT_IMPLEMENTED or name.startswith(RAISING_PREFIX) or name in HELPERS_THAT_END:
+        if name in NOT_IMPLEMENTED or name.startswith(RAISING_PREFIX) or name in Book.by_hand(ENDING):
             return True
         for native in (*self._natives.named(name), *self._natives.named(name.removesuffix(SYMINT))):
             if native.schema.is_out:
                 continue
             known = self._derivatives.of(native)
-            if known.way in (Way.MISSING, Way.UNKNOWN) or known.missing:
+            if known.way in (Way.MISSING, Way.UNKNOWN) or known.missing or _is_unfollowed(known):
                 return True
             if again is Again.FORWARD and known.forward.answer is not Answer.YES:
                 return True
@@ -220,8 +223,8 @@ class _Run:
             return False
         if not carrying or (call.is_method and call.spelling in STOPPING):
             return False
-        if not call.is_method and call.name in HELPERS_THAT_END and self.again is Again.REVERSE:
-            self._note(Reason(f'"{call.name}" {HELPERS_THAT_END[call.name]}'), node)
+        if not call.is_method and call.name in Book.by_hand(ENDING) and self.again is Again.REVERSE:
+            self._note(Reason(f'"{call.name}" scales a gradient that was computed in the forward call'), node)
             return False
         found = self.flow.called(call)
         if not found:
@@ -237,9 +240,13 @@ class _Run:
     def _through(self, derivatives: OperatorDerivatives, names: list[str]) -> tuple[bool, Reason | None]:
         """Whether a gradient flows on behind an operator, and why it cannot be differentiated."""
         function = derivatives.function
-        if derivatives.way is Way.NON_DIFFERENTIABLE or function.name.base in INTEGRAL:
+        if derivatives.way is Way.NON_DIFFERENTIABLE or function.name.base in Book.by_hand("integral"):
             return False, None
         is_formula_elsewhere = derivatives.info is not None and decomposes(function)
+        if _is_unfollowed(derivatives):
+            name = str(function.name)
+            text = f'"{name}" is composite, and what it calls is not followed'
+            return True, Reason(text, name, answer=Answer.UNKNOWN)
         if derivatives.way in (Way.DECOMPOSES, Way.MANUAL) or is_formula_elsewhere:
             return True, None
         if derivatives.way is Way.UNKNOWN:
@@ -259,6 +266,13 @@ class _Run:
 
     def _note(self, reason: Reason, node: Expr) -> None:
         self.reasons.append(replace(reason, formula=self.formula, node=node, guarded=self._guarded))
+
+
+def _is_unfollowed(derivatives: OperatorDerivatives) -> bool:
+    """Whether autograd sees through an operator and we do not."""
+    if derivatives.info is None and derivatives.way is not Way.DECOMPOSES:
+        return False
+    return decomposes(derivatives.function) and not is_followed(derivatives.function)
 
 
 def _partial(reason: Reason) -> Reason:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar, cast
 
 from derivlint.cpp.problem import ACCEPTED
@@ -28,7 +28,7 @@ class Meaning:
         self._interpretations: dict[TypedFormula, Interpretation] = {}
         self._of_entries: dict[int, tuple[Interpretation, ...]] = {}
         self._of_bodies: dict[int, dict[int, list[TypedFormula]]] = {}
-        self._findings: dict[object, tuple[object, ...]] = {}
+        self._findings: dict[tuple[object, int], tuple[object, ...]] = {}
 
     def formulas(self, entry: Entry) -> tuple[TypedFormula, ...]:
         """The backward and forward formulas of an entry, typed."""
@@ -51,17 +51,15 @@ class Meaning:
             found = self._of_entries[entry.index] = tuple(map(self.interpretation, self.formulas(entry)))
         return found
 
-    def all(self, find: Callable[[Interpretation], Iterable[T]]) -> tuple[T, ...]:
-        """What a function finds in the formulas of all entries, in file order; each function is asked once."""
-        found = self._findings.get(find)
-        if found is None:
-            found = self._findings[find] = tuple(
-                item
-                for entry in self.model.entries
-                for interpretation in self.interpretations(entry)
-                for item in find(interpretation)
-            )
-        return cast("tuple[T, ...]", found)
+    def all(self, find: Callable[[Interpretation], Iterable[T]]) -> Iterator[T]:
+        """What a function finds in the formulas of all entries, in file order; of each entry it is asked once."""
+        for entry in self.model.entries:
+            found = self._findings.get((find, entry.index))
+            if found is None:
+                found = self._findings[find, entry.index] = tuple(
+                    item for interpretation in self.interpretations(entry) for item in find(interpretation)
+                )
+            yield from cast("tuple[T, ...]", found)
 
     def is_told(self, formula: TypedFormula, node: InFormula) -> bool:
         """Whether other rules already say that a part of a formula is wrong, so that its meaning is not judged."""

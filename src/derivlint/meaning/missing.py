@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from derivlint.cpp.declaration import Parameter
 from derivlint.meaning.callee import CallFacts
-from derivlint.meaning.complex_operators import is_complex_differentiable
 from derivlint.meaning.degree import Degree
 from derivlint.meaning.interpret import Interpretation
 from derivlint.meaning.meaning import Meaning
@@ -177,7 +176,7 @@ def uncast_gradients(meaning: Meaning, body: DispatchBody) -> Iterator[Interpret
     is, and the gradient of a real one must be real.
     """
     function = body.entry.function
-    if function is None or not is_complex_differentiable(function.canonical):
+    if function is None or not meaning.model.book.is_complex_differentiable(function.canonical):
         return
     backward = [meaning.interpretation(formula) for formula in meaning.formulas_of(body) if formula.is_backward]
     single = [item for item in backward if len(item.formula.names) == 1]

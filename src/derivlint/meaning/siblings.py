@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Iterator
-from itertools import combinations
 
 from derivlint.formula import Name, Token, tokens, walk
 from derivlint.formula.vocabulary import TRIVIA, words
 from derivlint.model import AUTO_ELEMENT_WISE, Entry, KeyedFormula, Model, Role
 from derivlint.model.forward import PRIMAL
-from derivlint.model.torch_lists import DONT_REQUIRE_DERIVATIVE
 from derivlint.schema import NativeFunction, SchemaKind
+from derivlint.source.lazy import cached_property
 from derivlint.source.records import dataclass
 
 SELF_PRIMAL = "self" + PRIMAL
@@ -83,7 +82,7 @@ def _lacks(model: Model, function: NativeFunction) -> bool:
     """Whether an operator needs a derivative and has none, and nothing is said of that in the file."""
     if function.has_composite_implicit_autograd_kernel or not function.is_abstract:
         return False
-    if function.name.base in DONT_REQUIRE_DERIVATIVE or function.generated:
+    if model.book.is_declared_undifferentiable(function) or function.generated:
         return False
     takes_tensors = any(argument.type.is_tensor_like for argument in function.schema.arguments.flat_non_out)
     returns_tensors = any(item.type.is_tensor_like for item in function.schema.returns)
@@ -94,6 +93,8 @@ def _lacks(model: Model, function: NativeFunction) -> bool:
 #: Libraries and back ends that operators are named after; their entries are written alike.
 VENDORS = words("cudnn miopen mps mkldnn npu")
 DIMENSIONS = ("1d", "2d", "3d")
+#: With how many earlier siblings a formula is compared; there are 15 at most, one for each library and dimension.
+MAX_SIBLINGS = 32
 STRING = "STRING"
 
 
@@ -120,7 +121,7 @@ def odd_tokens(model: Model) -> Iterator[OddToken]:
     Siblings are called alike but for the number of dimensions (``max_pool2d``, ``max_pool3d``) or the library
     (``cudnn_batch_norm``, ``miopen_batch_norm``). A number that says how many dimensions there are is no difference.
     """
-    groups: dict[tuple[str, str, str], list[tuple[KeyedFormula, str]]] = defaultdict(list)
+    groups: dict[tuple[str, str, str], dict[str, _Sibling]] = defaultdict(dict)
     for entry in model.entries:
         if entry.function is None or len(entry.bodies) != 1:
             continue
@@ -128,15 +129,17 @@ def odd_tokens(model: Model) -> Iterator[OddToken]:
         common, dimensions = common_name(name.name_without_overload)
         for line in entry.lines:
             if line.is_expression and line.text is not None:
-                groups[common, name.overload, line.key_text].append((line, dimensions))
+                # of equal entries the first one counts
+                groups[common, name.overload, line.key_text].setdefault(_name(line), _Sibling(line, dimensions))
     found = []
-    for lines in groups.values():
-        for (first, first_dimensions), (second, second_dimensions) in combinations(lines, 2):
-            if _name(first) == _name(second):
-                continue
-            pair = _single_difference(_significant(first), first_dimensions, _significant(second), second_dimensions)
-            if pair is not None:
-                found.append(OddToken(second, pair[1], first, pair[0]))
+    for group in groups.values():
+        earlier: deque[_Sibling] = deque(maxlen=MAX_SIBLINGS)
+        for second in group.values():
+            for first in earlier:
+                pair = _single_difference(first, second)
+                if pair is not None:
+                    found.append(OddToken(second.line, pair[1], first.line, pair[0]))
+            earlier.append(second)
     yield from sorted(found, key=lambda each: (each.line.value.start, each.token.start))
 
 
@@ -153,19 +156,25 @@ def common_name(name: str) -> tuple[str, str]:
     return "_".join(parts), dimensions.removesuffix("d")
 
 
-def _significant(line: KeyedFormula) -> list[Token]:
-    """The tokens that mean something; texts of messages do not."""
-    return [token for token in tokens(line.text or "") if token.type not in TRIVIA and token.type != STRING]
+class _Sibling:
+    """A formula of one of several operators that are called alike."""
+
+    def __init__(self, line: KeyedFormula, dimensions: str) -> None:
+        self.line = line
+        self.dimensions = dimensions
+
+    @cached_property
+    def tokens(self) -> list[Token]:
+        """The tokens that mean something; texts of messages do not."""
+        return [token for token in tokens(self.line.text or "") if token.type not in TRIVIA and token.type != STRING]
 
 
-def _single_difference(
-    first: list[Token], first_dimensions: str, second: list[Token], second_dimensions: str
-) -> tuple[Token, Token] | None:
-    if len(first) != len(second):
+def _single_difference(first: _Sibling, second: _Sibling) -> tuple[Token, Token] | None:
+    if len(first.tokens) != len(second.tokens):
         return None
     differences = []
-    for one, other in zip(first, second, strict=True):
-        if one.text == other.text or _is_same(one.text, first_dimensions, other.text, second_dimensions):
+    for one, other in zip(first.tokens, second.tokens, strict=True):
+        if one.text == other.text or _is_same(one.text, first.dimensions, other.text, second.dimensions):
             continue
         differences.append((one, other))
         if len(differences) > 1:

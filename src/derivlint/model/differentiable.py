@@ -10,8 +10,7 @@ from __future__ import annotations
 from derivlint.cpp import return_names
 from derivlint.model.derivative import DifferentiabilityInfo, ForwardDerivative
 from derivlint.model.match import FunctionMatch, How
-from derivlint.model.torch_lists import DONT_REQUIRE_DERIVATIVE, MANUAL_AUTOGRAD, MAY_RETURN_VIEWS, VIEWS
-from derivlint.schema import Argument, ListType, NativeFunction, SchemaKind, Type
+from derivlint.schema import Argument, ListType, SchemaKind, Type
 from derivlint.source.lazy import cached_property
 from derivlint.source.records import dataclass
 
@@ -27,15 +26,9 @@ class DifferentiableValue:
     type: Type
 
 
-def cpp_name(function: NativeFunction) -> str:
-    """The name of a function in the C++ API; follows torchgen/api/cpp.py, ``name``."""
-    suffix = "_out" if function.schema.is_out else ""
-    return function.name.name_without_overload + suffix
-
-
 def has_generated_kernel(match: FunctionMatch) -> bool:
     """Whether the generator writes an autograd kernel for the function; follows ``use_derived``."""
-    if cpp_name(match.function) in MANUAL_AUTOGRAD:
+    if match.book.has_manual_kernel(match.function):
         return False
     return match.function.is_abstract or any(info.has_derivatives for info in match.infos.values())
 
@@ -48,16 +41,6 @@ def is_list(kind: Type) -> bool:
 def is_tensor_list(kind: Type) -> bool:
     """Whether a type is a list of tensors."""
     return kind.is_tensor_like and is_list(kind)
-
-
-def is_called_like_view(function: NativeFunction) -> bool:
-    """Whether a function has the base name of a view; in-place functions have it, too."""
-    return function.name.base in VIEWS or function.name.base in MAY_RETURN_VIEWS
-
-
-def is_view(function: NativeFunction) -> bool:
-    """Whether the generated kernel makes the function's output a view; follows ``get_view_info``."""
-    return is_called_like_view(function) and function.schema.kind not in (SchemaKind.inplace, SchemaKind.out)
 
 
 def fits_view_function(kind: Type) -> bool:
@@ -153,7 +136,7 @@ class Differentiability:
     @property
     def is_declared_undifferentiable(self) -> bool:
         """Whether PyTorch lists the function as one that never requires a derivative."""
-        return self.function.name.base in DONT_REQUIRE_DERIVATIVE or cpp_name(self.function) in DONT_REQUIRE_DERIVATIVE
+        return self.match.book.is_declared_undifferentiable(self.function)
 
     @cached_property
     def requires_derivative(self) -> bool:

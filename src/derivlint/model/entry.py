@@ -197,17 +197,19 @@ class DispatchBody:
         entry: the entry.
         key: the dispatch key; ``Default`` for an entry without ``dispatch``.
         key_node: where the key is written, None for an entry without ``dispatch``.
+        mapping: the mapping that holds the formulas; None where there is something else.
         lines: the pairs of key and formula, in file order.
         info: what torchgen makes of them, as far as it could be built.
         gradients: the gradients that they use, once :func:`gradients_of` was asked for them.
     """
 
-    __slots__ = ("_keys_with", "entry", "gradients", "info", "key", "key_node", "lines")
+    __slots__ = ("_keys_with", "entry", "gradients", "info", "key", "key_node", "lines", "mapping")
 
     def __init__(self, entry: Entry, key: str, key_node: Scalar | None) -> None:
         self.entry = entry
         self.key = key
         self.key_node = key_node
+        self.mapping: Mapping | None = None
         self.lines: tuple[KeyedFormula, ...] = ()
         self.info: DifferentiabilityInfo | None = None
         self.gradients: BodyGradients | None = None

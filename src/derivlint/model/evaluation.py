@@ -23,7 +23,6 @@ from derivlint.model.foreach import kernel_text
 from derivlint.model.gradients import GRAD, GRAD_INPUT_MASK
 from derivlint.model.match import How
 from derivlint.model.scope import RETAIN_VARIABLES
-from derivlint.model.torch_lists import WITH_OWN_ENTRY
 from derivlint.model.words import mentions
 from derivlint.schema import NativeFunction
 from derivlint.source.records import dataclass
@@ -132,7 +131,7 @@ def evaluations(entry: Entry, differentiabilities: Sequence[Differentiability]) 
     infos: set[int] = set()
     for differentiability in differentiabilities:
         info = differentiability.info
-        if info.source.kind == "foreach" and str(info.func.name) in WITH_OWN_ENTRY:
+        if info.source.kind == "foreach" and differentiability.match.book.has_entry(info.func):
             # PyTorch writes an entry for it, so that a file without one is a part of a file
             continue
         if id(info) not in infos:

@@ -11,7 +11,7 @@ from derivlint.cpp import Binding, value_type
 from derivlint.formula import Word, parse_formula
 from derivlint.model.derivative import Derivative, DifferentiabilityInfo, ForwardDerivative, InfoSource, SavedAttribute
 from derivlint.model.forward import PRIMAL, TANGENT
-from derivlint.model.words import mentions, replace_in_words, rewrite_words
+from derivlint.model.words import WordReplacer, mentions, replace_in_words, rewrite_words
 from derivlint.schema import Argument, FunctionSchema, ListType, NativeFunction, OptionalType, SchemaKind
 from derivlint.source.records import dataclass
 
@@ -133,14 +133,16 @@ def _foreach_derivative(
     own_argument: dict[str, Argument],
     problems: list[ForeachProblem],
 ) -> Derivative | None:
-    text = derivative.formula
-    text, changed = rewrite_words(text, lambda word: word.replace("grad", "grads[i]").replace(RESULT, "result[i]"))
+    text, changed = rewrite_words(
+        derivative.formula, lambda word: word.replace("grad", "grads[i]").replace(RESULT, "result[i]")
+    )
     for word, became in changed:
         if word.text not in ("grad", RESULT) and word.role not in ("string", "comment"):
             cause = "grad" if "grad" in word.text else RESULT
             problems.append(ForeachProblem("broken-identifier", derivative, word.text, became, cause=cause))
     saved_inputs = []
     complete = True
+    words = WordReplacer(text)
     for saved in derivative.saved_inputs:
         argument_name = saved.expr.split(".")[0]
         own_name = foreach_name.get(argument_name)
@@ -151,11 +153,10 @@ def _foreach_derivative(
         argument = own_argument[own_name]
         element = f"{own_name}[i]" if isinstance(argument.type, ListType) else own_name
         expression = replace_in_words(saved.expr, argument_name, element)
-        text, changed = rewrite_words(text, lambda word: word.replace(saved.name, expression))  # noqa: B023
-        for word, became in changed:
-            if word.text != saved.name and word.role not in ("string", "comment"):
-                broken = ForeachProblem("broken-identifier", derivative, word.text, became, cause=saved.name)
-                problems.append(broken)
+        problems.extend(
+            ForeachProblem("broken-identifier", derivative, word, became, cause=saved.name)
+            for word, became in words.replace(saved.name, expression)
+        )
         structured = function.part_of_structured_group
         cpp_type = value_type(argument.type, symint=False, structured=structured)
         saved_inputs.append(SavedAttribute(own_name, cpp_type, own_name, saved.accidental, saved.word))
@@ -176,6 +177,7 @@ def _foreach_derivative(
             var_names.append(own_name)
     if not complete:
         return None
+    text = words.text
     _find_double_index(text, derivative, foreach_name, problems)
     return Derivative(
         formula=text,
@@ -211,14 +213,13 @@ def _foreach_forward(
     var_types = list(derivative.var_types)
     tangents = list(derivative.required_inputs_fw_grad or ())
     primals = list(derivative.required_inputs_primal or ())
-    text = derivative.formula
+    words = WordReplacer(derivative.formula)
 
     def replace(old: str, new: str) -> None:
-        nonlocal text
-        text, changed = rewrite_words(text, lambda word: word.replace(old, new))
-        for word, became in changed:
-            if word.text != old and word.role not in ("string", "comment"):
-                problems.append(ForeachProblem("broken-identifier", derivative, word.text, became, cause=old))
+        problems.extend(
+            ForeachProblem("broken-identifier", derivative, word, became, cause=old)
+            for word, became in words.replace(old, new)
+        )
 
     replace(RESULT, "result[i]")
     arguments = function.schema.arguments.flat_non_out
@@ -238,7 +239,7 @@ def _foreach_forward(
         tangents = [own.name if name == theirs.name else name for name in tangents]
         primals = [own.name if name == theirs.name else name for name in primals]
     return ForwardDerivative(
-        formula=text,
+        formula=words.text,
         var_names=tuple(var_names),
         var_types=tuple(var_types),
         required_inputs_fw_grad=tuple(tangents),

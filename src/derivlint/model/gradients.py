@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from derivlint.formula import Formula, Index, Name, Number, Word, parse_formula
+from derivlint.formula import Formula, Index, Name, Number, Word, parse_formula, whole_number
 from derivlint.model.words import mentions, occurrences, replaced_occurrences, variable_uses
 from derivlint.source.records import dataclass
 
@@ -61,7 +61,7 @@ class GradientUses:
 
 def integer(text: str) -> int | None:
     """The value of an integer literal without suffix, or None."""
-    return int(text) if text.isdecimal() and text.isascii() else None
+    return whole_number(text)
 
 
 def gradient_uses(line: KeyedFormula, available: tuple[str, ...]) -> GradientUses:
@@ -146,12 +146,12 @@ def adjacent_indices(formula: Formula) -> list[int]:
     """The numbers in ``grads[<digits>]`` without blanks, also of a member that is called ``grads``."""
     indices = []
     if formula.tree is not None and mentions(formula, GRADS):
+        ends = {word.end for word in occurrences(formula, GRADS)}
         for node in formula.nodes:
             if isinstance(node, Index) and len(node.args) == 1 and isinstance(node.args[0], Number):
                 digits = formula.text[node.args[0].start : node.args[0].end]
                 value = integer(digits)
-                ends_with_grads = any(word.end == node.object.end for word in occurrences(formula, GRADS))
-                if value is not None and ends_with_grads and node.end == node.object.end + len(digits) + 2:
+                if value is not None and node.object.end in ends and node.end == node.object.end + len(digits) + 2:
                     indices.append(value)
     return indices
 

@@ -16,7 +16,7 @@ from derivlint.model.derivative import DifferentiabilityInfo, ForwardDerivative,
 from derivlint.model.foreach import WITH_INPLACE_REFERENCE, ForeachProblem, foreach_info, is_reference
 from derivlint.model.inplace import InplaceProblem, inplace_forwards
 from derivlint.model.read import DEFAULT
-from derivlint.model.torch_lists import WITH_OWN_ENTRY
+from derivlint.operators import Book
 from derivlint.schema import FunctionSchema, NativeFunction, NativeFunctions, SchemaKind
 from derivlint.source.records import dataclass
 
@@ -45,17 +45,14 @@ class MatchProblem:
         function: the function.
         info: the info that would apply.
         detail: the problem that was found deeper down.
+        is_of_part: whether PyTorch gives the function an entry of its own, so that a file without it is a part of one.
     """
 
     kind: str
     function: NativeFunction
     info: DifferentiabilityInfo
     detail: InplaceProblem | ForeachProblem | None = None
-
-    @property
-    def is_of_part(self) -> bool:
-        """Whether PyTorch gives the function an entry of its own, so that a file without it is a part of one."""
-        return str(self.function.name) in WITH_OWN_ENTRY
+    is_of_part: bool = False
 
 
 @dataclass(slots=True)
@@ -67,6 +64,7 @@ class FunctionMatch:
         infos: the info for each dispatch key; empty where no entry applies.
         how: how it came by them.
         forwards: the forward formulas for each dispatch key, None where no entry applies.
+        book: what is known of the operators.
         problems: why it cannot have what would apply.
     """
 
@@ -74,6 +72,7 @@ class FunctionMatch:
     infos: InfoByKey
     how: How | None
     forwards: dict[str, tuple[ForwardDerivative, ...]] | None
+    book: Book
     problems: tuple[MatchProblem, ...] = ()
 
 
@@ -113,8 +112,9 @@ class Matcher:
         foreach: the infos generated for out-of-place foreach functions so far, by schema.
     """
 
-    def __init__(self, infos: Mapping[str, InfoByKey]) -> None:
+    def __init__(self, infos: Mapping[str, InfoByKey], book: Book) -> None:
         self._infos = infos
+        self._book = book
         self._functional: dict[str, tuple[FunctionSchema, InfoByKey]] = {}
         self._other: dict[str, tuple[FunctionSchema, InfoByKey]] = {}
         for by_key in infos.values():
@@ -145,8 +145,8 @@ class Matcher:
             gone: the infos of this one that it does not know any more.
             own: those that it knows besides.
         """
-        new = Matcher(own)
-        old = Matcher({str(index): by_key for index, by_key in enumerate(gone)})
+        new = Matcher(own, self._book)
+        old = Matcher({str(index): by_key for index, by_key in enumerate(gone)}, self._book)
         found = copy(self)
         found._infos = infos
         found._functional = _changed(self._functional, old._functional, new._functional)
@@ -163,7 +163,7 @@ class Matcher:
         problems: list[MatchProblem] = []
         infos, how = self._find(function, problems)
         if not infos:
-            return FunctionMatch(function, {}, None, None, tuple(problems))
+            return FunctionMatch(function, {}, None, None, self._book, tuple(problems))
         forwards = {}
         is_inplace = function.schema.kind is SchemaKind.inplace
         for key, info in infos.items():
@@ -171,14 +171,23 @@ class Matcher:
                 forwards[key] = info.forward_derivatives
                 continue
             problems.extend(
-                MatchProblem("strides-of-self", function, info)
+                self._problem("strides-of-self", function, info)
                 for derivative in info.derivatives
                 if "self" in derivative.var_names and derivative.saves_strides
             )
             own = how is How.EXACT
             forwards[key], found = inplace_forwards(info, own_entry=own)
-            problems.extend(MatchProblem(problem.kind, function, info, problem) for problem in found)
-        return FunctionMatch(function, infos, how, forwards, tuple(problems))
+            problems.extend(self._problem(problem.kind, function, info, problem) for problem in found)
+        return FunctionMatch(function, infos, how, forwards, self._book, tuple(problems))
+
+    def _problem(
+        self,
+        kind: str,
+        function: NativeFunction,
+        info: DifferentiabilityInfo,
+        detail: InplaceProblem | ForeachProblem | None = None,
+    ) -> MatchProblem:
+        return MatchProblem(kind, function, info, detail, is_of_part=self._book.has_entry(function))
 
     def _find(self, function: NativeFunction, problems: list[MatchProblem]) -> tuple[InfoByKey, How | None]:
         schema = function.schema
@@ -195,7 +204,7 @@ class Matcher:
             infos = self._other[signature][1]
             for info in infos.values():
                 if any("self" in saved.name for saved in info.all_saved_inputs):
-                    problems.append(MatchProblem("functional-needs-self", function, info))
+                    problems.append(self._problem("functional-needs-self", function, info))
                     return {}, None
             return infos, How.GENERATED_FUNCTIONAL
         if foreach:
@@ -223,12 +232,12 @@ class Matcher:
         info = infos.get(DEFAULT)
         if info is None:
             any_info = next(iter(infos.values()))
-            problems.append(MatchProblem("no-default-key", function, any_info))
+            problems.append(self._problem("no-default-key", function, any_info))
             return {}, None
         if function.schema.kind is SchemaKind.inplace:
             return {DEFAULT: info}, How.FOREACH_INPLACE
         made, found_problems = foreach_info(function, info, schema)
-        problems.extend(MatchProblem(problem.kind, function, info, problem) for problem in found_problems)
+        problems.extend(self._problem(problem.kind, function, info, problem) for problem in found_problems)
         if made is None:
             return {}, None
         by_key = {DEFAULT: made}

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import islice
 from typing import TypeVar
 
 from derivlint.cpp.load import library_of
 from derivlint.model.derivative import DifferentiabilityInfo
-from derivlint.model.differentiable import Differentiability, has_generated_kernel, is_view
+from derivlint.model.differentiable import Differentiability, has_generated_kernel
 from derivlint.model.entry import DispatchBody, Entry
 from derivlint.model.evaluation import Evaluation, evaluations
 from derivlint.model.foreach import is_reference
@@ -19,12 +22,16 @@ from derivlint.model.read import DEFAULT, read_entries
 from derivlint.model.resolve import EntryFunction, SchemaProblem, resolve_entry
 from derivlint.model.typing import FormulaProblem, TypeChecker
 from derivlint.model.versions import file_versions
+from derivlint.operators import Book, book_of
 from derivlint.schema import NativeFunction, NativeFunctions
 from derivlint.source import SourceFile
 from derivlint.source.lazy import cached_property
 from derivlint.yaml_reader import Document, Node, read_yaml
 
 T = TypeVar("T")
+EntriesT = TypeVar("EntriesT", bound=tuple[Entry, ...])
+#: The facts of a model that are kept and speak of all its entries together.
+_OF_ALL_ENTRIES = ("entries_by_base", "entries_by_function")
 #: As many schemas are not misspelt at once: the file is of another release.
 MANY_UNKNOWN = 4
 
@@ -71,7 +78,7 @@ class Model:
                 entry.index = index
         self._begin()
         self._infos = self._resolved_infos()
-        self.matcher = Matcher(self._infos)
+        self.matcher = Matcher(self._infos, self.book)
 
     def _begin(self) -> None:
         """Keep nothing yet of what is worked out when it is asked for."""
@@ -79,6 +86,7 @@ class Model:
         self._derived: dict[type, object] = {}
         self._matches: dict[str, FunctionMatch] = {}
         self._uses: dict[int, tuple[FunctionMatch, ...]] = {}
+        self._by_dispatch_key: dict[int, dict[str, list[Differentiability]]] = {}
         self._type_problems: dict[int, tuple[FormulaProblem, ...]] = {}
         self._differentiabilities: dict[int, tuple[Differentiability, ...]] = {}
         self._evaluations: dict[int, tuple[Evaluation, ...]] = {}
@@ -100,6 +108,37 @@ class Model:
             infos[str(entry.function.schema)] = by_key
         infos.update(view_copy_infos(infos, self.natives))
         return infos
+
+    @contextmanager
+    def narrowed(self, entries: EntriesT, left_out: Collection[Entry] = ()) -> Iterator[EntriesT]:
+        """Have other entries for the time being: the same ones watched, or some of them left out.
+
+        What is known of single entries stays. What is worked out meanwhile of a file without some of its entries is
+        not kept.
+
+        Args:
+            entries: the entries, all of them.
+            left_out: those that are left out.
+
+        Yields:
+            the entries that there are.
+        """
+        every, derived, kept = self.entries, self._derived, {}
+        if left_out:
+            without = {id(entry) for entry in left_out}
+            entries = type(entries)(entry for entry in every if id(entry) not in without)
+            self._derived = dict(derived)
+            kept = {name: self.__dict__.pop(name) for name in _OF_ALL_ENTRIES if name in self.__dict__}
+        self.entries = entries
+        try:
+            yield entries
+        finally:
+            self.entries = every
+            if left_out:
+                self._derived = derived
+                for name in _OF_ALL_ENTRIES:
+                    self.__dict__.pop(name, None)
+                self.__dict__.update(kept)
 
     def once(self, kind: type[T], make: Callable[[], T]) -> T:
         """What floors above work out of the model, worked out at the first question and kept under its class."""
@@ -177,6 +216,11 @@ class Model:
             if any(source.index == entry.index for source in sources):
                 yield match
 
+    @property
+    def book(self) -> Book:
+        """What is known of the operators by their names, at their release."""
+        return book_of(self.natives)
+
     def differentiabilities(self, entry: Entry) -> tuple[Differentiability, ...]:
         """What the kernel of each function does under each dispatch key of the entry, the canonical one first."""
         found = self._differentiabilities.get(entry.index)
@@ -198,10 +242,18 @@ class Model:
         function = body.entry.function
         if function is None:
             return None
-        for differentiability in self.differentiabilities(body.entry):
-            if differentiability.key == body.key and differentiability.function is function.canonical:
-                return differentiability
-        return None
+        found = (item for item in self.differentiabilities_of(body) if item.function is function.canonical)
+        return next(found, None)
+
+    def differentiabilities_of(self, body: DispatchBody) -> Sequence[Differentiability]:
+        """What the kernels of one dispatch key do with the formulas, of every function that they reach."""
+        index = body.entry.index
+        by_key = self._by_dispatch_key.get(index)
+        if by_key is None:
+            by_key = self._by_dispatch_key[index] = {}
+            for item in self.differentiabilities(body.entry):
+                by_key.setdefault(item.key, []).append(item)
+        return by_key.get(body.key, ())
 
     @cached_property
     def is_pytorchs_own(self) -> bool:
@@ -251,15 +303,19 @@ class Model:
 
     def is_explained(self, node: Node) -> bool:
         """Whether a problem of the YAML speaks of this node, so that nothing more is to be said of its form."""
-        for problem in self.document.problems:
-            start, end = problem.span
-            if node.start <= start and end <= node.end:
+        problems = self.document.problems
+        # they are sorted by where they begin
+        first = bisect_left(problems, node.start, key=lambda problem: problem.span.start)
+        for problem in islice(problems, first, None):
+            if problem.span.start > node.end:
+                break
+            if problem.span.end <= node.end:
                 return True
-            # a tag stands before its node, on the same line
-            before = self.source.text[end : node.start]
-            if node.tag is not None and end <= node.start and not before.strip(" \t"):
-                return True
-        return False
+        if node.tag is None or not first:
+            return False
+        # a tag stands before its node, on the same line
+        end = problems[first - 1].span.end
+        return end <= node.start and not self.source.text[end : node.start].strip(" \t")
 
     @cached_property
     def entries_by_function(self) -> dict[str, tuple[Entry, ...]]:
@@ -288,7 +344,7 @@ class Model:
         found.extend(
             match.function
             for match in self.functions_of(entry)
-            if match.infos and is_view(match.function) and has_generated_kernel(match)
+            if match.infos and self.book.is_view(match.function) and has_generated_kernel(match)
         )
         return found
 

@@ -63,6 +63,7 @@ def read_entry(index: int, node: Node, layout: Layout = PLAIN, versions: FileVer
         entry.output_differentiability = _read_output_differentiability(entry, differentiability, dispatch is not None)
     if dispatch is None:
         body = DispatchBody(entry, DEFAULT, None)
+        body.mapping = node
         body.lines = _read_lines(body, list(pairs.values()))
         entry.bodies = (body,)
         return entry
@@ -113,6 +114,7 @@ def _read_dispatch(entry: Entry, node: Node) -> tuple[DispatchBody, ...]:
         body = DispatchBody(entry, key, pair.key)
         bodies.append(body)
         if isinstance(pair.value, Mapping):
+            body.mapping = pair.value
             body.lines = _read_lines(body, list(_first_of_each(pair.value, entry).values()))
         else:
             entry.problems.append(ShapeProblem("dispatch-body-type", pair.value, key))

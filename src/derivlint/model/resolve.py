@@ -8,7 +8,9 @@ from __future__ import annotations
 from enum import Enum
 
 from derivlint.cpp import Binding, cpp_arguments, return_names
+from derivlint.formula import whole_number
 from derivlint.model.entry import Entry, KeyedFormula, Role
+from derivlint.operators import Book, book_of
 from derivlint.schema import (
     BaseType,
     FunctionSchema,
@@ -89,12 +91,17 @@ class EntryFunction:
             entry. An entry for an ``out=`` schema thereby speaks of the functional one.
         arguments: the C++ parameters of the canonical function.
         outputs: its returns.
+        book: what is known of operators by their names.
     """
 
-    __slots__ = ("_argument_by_name", "_options", "_output_by_name", "arguments", "canonical", "declared", "outputs")
+    __slots__ = (
+        *("_argument_by_name", "_options", "_output_by_name", "arguments", "book", "canonical", "declared"),
+        "outputs",
+    )
 
-    def __init__(self, declared: NativeFunction, canonical: NativeFunction) -> None:
+    def __init__(self, declared: NativeFunction, canonical: NativeFunction, book: Book) -> None:
         self.declared = declared
+        self.book = book
         self.canonical = canonical
         self.arguments = cpp_arguments(canonical)
         self._argument_by_name = {binding.name: binding for binding in self.arguments}
@@ -161,9 +168,7 @@ class EntryFunction:
 def generic_output_index(name: str) -> int | None:
     """The index in ``result<index>``, or None for any other name."""
     digits = name.removeprefix(RESULT)
-    if digits == name or not digits.isdecimal():
-        return None
-    return int(digits)
+    return whole_number(digits) if digits != name else None
 
 
 class SchemaProblemKind(Enum):
@@ -203,7 +208,7 @@ def resolve_function(text: str, natives: NativeFunctions) -> EntryFunction | Sch
     canonical = canonical_function(declared, natives)
     if canonical is None:
         return SchemaProblem(SchemaProblemKind.NO_CANONICAL, schema=declared.schema, declared=declared)
-    return EntryFunction(declared, canonical)
+    return EntryFunction(declared, canonical, book_of(natives))
 
 
 def canonical_function(declared: NativeFunction, natives: NativeFunctions) -> NativeFunction | None:

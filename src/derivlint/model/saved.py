@@ -13,6 +13,7 @@ from derivlint.cpp import is_optional_string
 from derivlint.formula import Call, Edit, Formula, Member, Name, Node, Number, Unary, Word, apply_edits
 from derivlint.model.derivative import SavedAttribute
 from derivlint.model.words import NOT_A_VARIABLE
+from derivlint.source.lazy import cached_property
 from derivlint.source.records import dataclass
 
 SYM_INT_ARRAY = "c10::SymIntArrayRef"
@@ -185,7 +186,8 @@ class SavedVariables:
         self._formula = formula
         self._uses = property_uses(formula)
         self._edits: list[Edit] = []
-        self._taken: list[tuple[int, int]] = []
+        # 1 for each character that is replaced
+        self._taken = bytearray(len(formula.text))
         self._new_words: set[str] = set()
         self.strides_of: list[tuple[str, Word]] = []
 
@@ -199,15 +201,23 @@ class SavedVariables:
         """The changes that make that text of the written formula."""
         return tuple(self._edits)
 
+    @cached_property
+    def _words(self) -> dict[str, list[Word]]:
+        """The words of the formula by their text."""
+        found: dict[str, list[Word]] = {}
+        for word in self._formula.words:
+            found.setdefault(word.text, []).append(word)
+        return found
+
     def _is_free(self, start: int, end: int) -> bool:
-        return all(end <= taken_start or start >= taken_end for taken_start, taken_end in self._taken)
+        return self._taken.find(1, start, end) < 0
 
     def mentions(self, name: str) -> bool:
         """Whether torchgen still finds a name in the formula."""
         return bool(self._remaining(name)) or name in self._new_words
 
     def _remaining(self, name: str) -> list[Word]:
-        return [word for word in self._formula.words if word.text == name and self._is_free(word.start, word.end)]
+        return [word for word in self._words.get(name, ()) if self._is_free(word.start, word.end)]
 
     def save(self, names: Sequence[tuple[str, str]]) -> tuple[SavedAttribute, ...]:
         """What is saved of the given names, each with its C++ type, in torchgen's order."""
@@ -264,4 +274,4 @@ class SavedVariables:
 
     def _replace(self, start: int, end: int, text: str) -> None:
         self._edits.append(Edit(start, end, text))
-        self._taken.append((start, end))
+        self._taken[start:end] = b"\1" * (end - start)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache
+from itertools import groupby
 
 from derivlint.formula import Edit, Formula, Word, apply_edits, parse_formula
 from derivlint.source.records import dataclass
@@ -98,6 +99,56 @@ def rewrite_words(text: str, rewrite: Callable[[str], str]) -> tuple[str, list[t
     if not changed:
         return text, changed
     return apply_edits(text, [Edit(word.start, word.end, new) for word, new in changed]), changed
+
+
+class WordReplacer:
+    """A text in which fragments of words are replaced one after the other, as ``str.replace`` does it.
+
+    The text is taken apart once, however many fragments are replaced.
+    """
+
+    def __init__(self, text: str) -> None:
+        formula = parse_formula(text)
+        self._pieces: list[str] = []
+        # the words' roles, None for what is between words
+        self._roles: list[str | None] = []
+        end = 0
+        for word in formula.words:
+            self._pieces += (text[end : word.start], word.text)
+            self._roles += (None, word.role)
+            end = word.end
+        self._pieces.append(text[end:])
+        self._roles.append(None)
+
+    @property
+    def text(self) -> str:
+        """The text with everything that was replaced so far."""
+        return "".join(self._pieces)
+
+    def replace(self, old: str, new: str) -> list[tuple[str, str]]:
+        """Replace a fragment of word characters.
+
+        Returns:
+            the words that changed though they are not the fragment itself, with their new form; those in texts and
+            comments are not among them.
+        """
+        found = [index for index, piece in enumerate(self._pieces) if old in piece and self._roles[index] is not None]
+        changed: list[tuple[str, str]] = []
+        for index in reversed(found):
+            word, role = self._pieces[index], self._roles[index]
+            became = word.replace(old, new)
+            if became == word:
+                continue
+            if word != old and role not in ("string", "comment"):
+                changed.append((word, became))
+            parts = ["".join(part) for _, part in groupby(became, _is_word_character)]
+            self._pieces[index : index + 1] = parts
+            self._roles[index : index + 1] = [role if part[0] == "_" or part[0].isalpha() else None for part in parts]
+        return changed[::-1]
+
+
+def _is_word_character(char: str) -> bool:
+    return char == "_" or char.isalnum()
 
 
 def replace_in_words(text: str, old: str, new: str) -> str:

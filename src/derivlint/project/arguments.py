@@ -9,6 +9,7 @@ from pathlib import Path
 from derivlint.project.errors import InputError
 from derivlint.project.operators import NATIVE_FUNCTIONS
 from derivlint.project.settings import Settings
+from derivlint.source import SourceError, read_bytes
 
 #: Begins an argument that names a file with paths, one a line.
 LIST_MARK = "@"
@@ -28,10 +29,9 @@ def with_lists(given: Sequence[str]) -> Iterator[str]:
             continue
         name = argument[len(LIST_MARK) :]
         try:
-            data = Path(name).read_bytes()
-        except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or error
-            raise InputError(f'cannot read the list of paths "{name}": {reason}') from error
+            data = read_bytes(name, name)
+        except SourceError as error:
+            raise InputError(str(error).replace("cannot read", "cannot read the list of paths", 1)) from error
         # names are bytes; what ends a line in Unicode may be part of one
         for line in data.removeprefix(b"\xef\xbb\xbf").split(b"\n"):
             path = os.fsdecode(line.removesuffix(b"\r"))
@@ -60,7 +60,7 @@ def derivatives_of(native: str, settings: Settings) -> tuple[Path, ...]:
     place = Path(native).absolute()
     if place.parts[-len(NATIVE_FUNCTIONS.parts) :] == NATIVE_FUNCTIONS.parts:
         derivatives = place.parents[len(NATIVE_FUNCTIONS.parts) - 1] / DERIVATIVES
-        if derivatives.is_file():
+        if os.path.isfile(derivatives):
             return (derivatives,)
     configured = tuple(path for path in settings.paths if path.name != NATIVE_FUNCTIONS.name)
     if configured:

@@ -17,9 +17,10 @@ from derivlint.lint.baseline import (
     render_baseline,
 )
 from derivlint.lint.fingerprint import Identity
+from derivlint.lint.run import Unjudged
 from derivlint.lint.wording import counted, quoted
 from derivlint.project.errors import InputError
-from derivlint.source import SourceFile, replace_file
+from derivlint.source import SourceError, SourceFile, read_bytes, write_file
 
 #: How many stale findings are told one by one.
 MAX_TOLD = 5
@@ -36,7 +37,7 @@ class BaselineFile:
     def __init__(self, path: Path, baseline: Baseline) -> None:
         self.path = path
         self.baseline = baseline
-        self._ran: dict[str, frozenset[str]] = {}
+        self._judged: dict[str, Callable[[Identity], bool]] = {}
         self._wanted: dict[str, Counter[Identity]] = {}
 
     @classmethod
@@ -50,14 +51,17 @@ class BaselineFile:
         Raises:
             InputError: it cannot be read, or is no baseline.
         """
-        try:
-            text = path.read_text(encoding="utf-8")
-        except FileNotFoundError as error:
+        # a link to nothing is missing, too: writing makes what it points to
+        if not os.path.exists(path) and not os.path.isdir(path):
             if may_be_missing:
                 return cls(path, Baseline())
-            raise InputError(f'there is no baseline "{path}"; --update-baseline writes one') from error
-        except (OSError, ValueError) as error:
-            raise InputError(f'cannot read "{path}": {getattr(error, "strerror", None) or error}') from error
+            raise InputError(f'there is no baseline "{path}"; --update-baseline writes one')
+        try:
+            text = read_bytes(path, str(path)).decode("utf-8")
+        except SourceError as error:
+            raise InputError(str(error)) from error
+        except ValueError as error:
+            raise InputError(f'cannot read "{path}": it is not UTF-8') from error
         try:
             return cls(path, read_baseline(text))
         except BaselineError as error:
@@ -92,7 +96,11 @@ class BaselineFile:
         return name.replace(os.sep, "/")
 
     def unknown(
-        self, diagnostics: tuple[Diagnostic, ...], source: SourceFile, ran: Collection[str]
+        self,
+        diagnostics: tuple[Diagnostic, ...],
+        source: SourceFile,
+        ran: Collection[str],
+        unjudged: Unjudged = (),
     ) -> tuple[Diagnostic, ...]:
         """The diagnostics of a file that the baseline does not know.
 
@@ -100,9 +108,17 @@ class BaselineFile:
             diagnostics: what was found, sorted.
             source: the file.
             ran: the rules that ran; findings of others are not missed.
+            unjudged: operators, and the rules that ran and did not judge them.
         """
         name = self.name_of(source)
-        self._ran[name] = frozenset(ran)
+        without = {(entry, rule) for entries, rules in unjudged for entry in entries for rule in rules}
+        named = {"", *(entry for entries, rules in unjudged if not rules for entry in entries)}
+
+        def is_judged(key: Identity) -> bool:
+            doubtful = len(named) > 1 and key.entry not in named
+            return key.rule in ran and not doubtful and (key.entry, key.rule) not in without
+
+        self._judged[name] = is_judged
         return self.baseline.unknown(diagnostics, source, name)
 
     def want(
@@ -126,7 +142,7 @@ class BaselineFile:
     @property
     def stale(self) -> Counter[Identity]:
         """What does not occur any more."""
-        return self.baseline.stale(self._ran, self._ran, lambda name: (self.path.parent / name).exists())
+        return self.baseline.stale(self._judged, lambda name: os.path.exists(self.path.parent / name))
 
     def stale_lines(self) -> Iterator[str]:
         """What to tell of stale findings; nothing where there are none."""
@@ -170,6 +186,6 @@ class BaselineFile:
 
     def _write(self, baseline: Baseline) -> None:
         try:
-            replace_file(self.path, render_baseline(baseline).encode("utf-8", "backslashreplace"))
+            write_file(self.path, render_baseline(baseline).encode("utf-8", "backslashreplace"))
         except OSError as error:
             raise InputError(f'cannot write "{self.path}": {error.strerror or error}') from error

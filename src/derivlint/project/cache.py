@@ -1,43 +1,85 @@
 """A cache on disk for what takes long to read and seldom changes: the declarations of headers.
 
 An entry is named by a digest of what it was made from, so that it never gets stale. A cache that cannot be read or
-written is no cache, and nothing more.
+written is the same as none; what it holds is used only where it has the form that it was written in.
+
+The folder belongs to the user alone. There is none where that cannot be had: a folder that others can write to is not
+used, and no folder for everybody takes its place.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import stat
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from derivlint import __version__
-from derivlint.source import replace_file
+from derivlint.source import not_private, replace_file
 
 if TYPE_CHECKING:
     from hashlib import _Hash
 
 #: Names the folder, instead of the one that the system has for caches.
 VARIABLE = "DERIVLINT_CACHE_DIR"
+#: Larger files are nothing that was put into a cache.
+MAX_BYTES = 64 * 1024 * 1024
+
+Value = TypeVar("Value")
 
 
 def cache_folder() -> Path | None:
-    """Where the cache is, None where the system has no place for one."""
+    """Where the cache is: a folder that only this user can write to, made where it is missing.
+
+    None where the system has no place for one, or where that place is not the user's alone: then there is no cache,
+    and nothing that is built is kept.
+    """
+    place = _place()
+    if place is None:
+        return None
+    folder, base = place
+    try:
+        if base is not None and not os.path.isdir(base):
+            return None
+        _make(folder)
+        return folder if not_private(folder) is None else None
+    except (OSError, ValueError):
+        return None
+
+
+def _place() -> tuple[Path, Path | None] | None:
+    """The folder of the cache, and what has to be there already; None where the system has no place for one."""
     given = os.environ.get(VARIABLE)
     if given:
-        return Path(given)
+        return Path(os.path.abspath(given)), None
     if sys.platform == "win32":
         base = os.environ.get("LOCALAPPDATA")
-        return Path(base) / "derivlint" / "cache" if base else None
+        return (Path(base) / "derivlint" / "cache", None) if base else None
     base = os.environ.get("XDG_CACHE_HOME")
-    if base:
-        return Path(base) / "derivlint"
-    try:
-        return Path.home() / ".cache" / "derivlint"
-    except RuntimeError:
-        return None
+    # the specification: "If an implementation encounters a relative path [...] it should [...] ignore it"
+    if base and os.path.isabs(base):
+        return Path(base) / "derivlint", None
+    home = os.path.expanduser("~")
+    # a home that does not exist, as that of users without one, is not made
+    return (Path(home) / ".cache" / "derivlint", Path(home)) if os.path.isabs(home) and home != "/" else None
+
+
+def _make(folder: Path) -> None:
+    """Make a folder with those above it, for this user alone."""
+    missing = []
+    while not folder.is_dir():
+        missing.append(folder)
+        folder = folder.parent
+    for each in reversed(missing):
+        try:
+            os.mkdir(each, 0o700)
+        except FileExistsError:
+            # another run has made it
+            if not each.is_dir():
+                raise
 
 
 def sha256(data: bytes) -> _Hash:
@@ -48,13 +90,88 @@ def sha256(data: bytes) -> _Hash:
     return hashlib.sha256(data)
 
 
-def cached(kind: str, material: bytes, make: Callable[[], Any], *, use_cache: bool = True) -> Any:
+def read_entry(path: Path, limit: int = MAX_BYTES) -> bytes | None:
+    """What a file of the cache holds; None where there is none, or something else in its place.
+
+    Args:
+        path: the file.
+        limit: how many bytes it may have.
+    """
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    try:
+        handle = os.open(path, flags)
+        with os.fdopen(handle, "rb") as stream:
+            status = os.fstat(stream.fileno())
+            if not stat.S_ISREG(status.st_mode) or status.st_size > limit:
+                return None
+            return stream.read(limit + 1)
+    except OSError:
+        return None
+
+
+def sealed(body: bytes) -> bytes:
+    """Data behind their digest, by which they are known again; one line if they are."""
+    return sha256(body).hexdigest().encode() + b" " + body
+
+
+def unsealed(data: bytes) -> bytes | None:
+    """The data of :func:`sealed`; None where they were cut off or changed."""
+    digest, _, body = data.partition(b" ")
+    return body if sha256(body).hexdigest().encode() == digest else None
+
+
+def fits(value: object, shape: Shape) -> bool:
+    """Whether a value that was read from JSON has a form.
+
+    Args:
+        value: the value.
+        shape: a type, ``object`` for anything; a list with the form of its items; a mapping with the forms of the keys
+            that may be there, ``"*"`` for all others; a tuple of forms, of which one is enough; or a :class:`Row`.
+    """
+    if shape is None:
+        return value is None
+    if isinstance(shape, type):
+        # a truth value is not a number
+        return shape is object or type(value) is shape
+    if isinstance(shape, list):
+        return type(value) is list and all(fits(item, shape[0]) for item in value)
+    if isinstance(shape, tuple):
+        return any(fits(value, each) for each in shape)
+    if isinstance(shape, Row):
+        return type(value) is list and len(value) == len(shape.items) and all(map(fits, value, shape.items))
+    if type(value) is not dict:
+        return False
+    return all(
+        (expected := shape.get(key, shape.get("*"))) is not None and fits(item, expected) for key, item in value.items()
+    )
+
+
+class Row:
+    """The form of a list whose items have forms of their own."""
+
+    def __init__(self, *items: Shape) -> None:
+        self.items = items
+
+
+#: What :func:`fits` compares with.
+Shape: TypeAlias = "type | list[Any] | dict[str, Any] | tuple[Any, ...] | Row | None"
+
+
+def cached(
+    kind: str,
+    material: bytes,
+    make: Callable[[], Value],
+    *,
+    shape: Shape = object,
+    use_cache: bool = True,
+) -> Value:
     """A value that can be written as JSON, from the cache or made anew.
 
     Args:
         kind: what it is, a part of the file's name.
         material: what it is made from.
         make: makes it.
+        shape: the form that it has; what is in the cache and has another one is made anew.
         use_cache: whether to look into the cache and to write to it.
     """
     folder = cache_folder() if use_cache else None
@@ -62,18 +179,25 @@ def cached(kind: str, material: bytes, make: Callable[[], Any], *, use_cache: bo
         return make()
     digest = sha256(b"\0".join((__version__.encode(), kind.encode(), material))).hexdigest()
     path = folder / f"{kind}-{digest[:32]}.json"
-    try:
-        return json.loads(path.read_bytes())
-    except (OSError, ValueError):
-        pass
+    data = read_entry(path)
+    body = unsealed(data) if data is not None else None
+    if body is not None:
+        try:
+            kept: Value = json.loads(body)
+            if fits(kept, shape):
+                return kept
+        except (ValueError, RecursionError):
+            pass
     value = make()
-    _write(path, json.dumps(value, separators=(",", ":")).encode())
+    write_entry(path, json.dumps(value, separators=(",", ":")).encode())
     return value
 
 
-def _write(path: Path, data: bytes) -> None:
+def write_entry(path: Path, body: bytes) -> bool:
+    """Put something into the cache, where that is possible; whether it is there now."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(path, data, mode=0o600)
+        # a crash of the machine may cost what is in it
+        replace_file(path, sealed(body), mode=0o600, durable=False)
     except OSError:
-        return
+        return False
+    return True

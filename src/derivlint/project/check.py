@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from derivlint.lint import Diagnostic, Rule, run_rules
+from derivlint.lint.crash import Crashed
 from derivlint.lint.run import SUPPRESSIONS, judge_suppressions
 from derivlint.lint.suppression import suppressions_of
 from derivlint.lint.wording import did_you_mean, quoted_list
@@ -56,6 +57,7 @@ def check_source(
     settings: Settings,
     rules: tuple[Rule, ...],
     *,
+    others: tuple[Rule, ...] = (),
     besides: Check | None = None,
     narrowing: Narrowing | None = None,
     models: tuple[Model, ...] | None = None,
@@ -67,6 +69,7 @@ def check_source(
         natives: the operators.
         settings: what is shown and what counts.
         rules: the rules to run, see :meth:`Settings.selected`.
+        others: rules that are not asked for and run all the same; a comment about one of them is not called unused.
         besides: what finds more than the rules do.
         narrowing: what is left of the findings; by default what comments do not silence.
         models: the models to check, where they are built already; by default those of all versions that it serves.
@@ -79,9 +82,9 @@ def check_source(
     _require_version(models[0], settings)
     every: set[Diagnostic] = set()
     crashes = 0
-    crashed: set[str] = set()
+    crashed: set[Crashed] = set()
     names = {rule.name for rule in rules}
-    ordinary = tuple(rule for rule in rules if rule.target != SUPPRESSIONS)
+    ordinary = tuple(rule for rule in (*rules, *others) if rule.target != SUPPRESSIONS)
     for model in models:
         result = run_rules(model, ordinary)
         every.update(result.diagnostics)
@@ -92,7 +95,15 @@ def check_source(
     model = models[0]
     # a suppression may be of use for one version only
     known_names = rule_names(names)
-    judged = judge_suppressions(model, rules, every, names=known_names, crashed=frozenset(crashed))
+    judged = judge_suppressions(
+        model,
+        rules,
+        every,
+        names=known_names,
+        crashed=frozenset(crashed),
+        models=models,
+        says_unjudged=narrowing is not None and narrowing.baseline is not None,
+    )
     every.update(judged.diagnostics)
     findings = Findings(
         tuple(sorted(every)),
@@ -101,6 +112,7 @@ def check_source(
         crashes + judged.internal_errors,
         model.n_entries,
         model.n_formulas,
+        judged.unjudged,
     )
     outcome = judge(findings, source, settings, narrowing, model)
     return CheckedFile(

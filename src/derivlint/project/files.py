@@ -10,6 +10,7 @@ from pathlib import Path
 
 from derivlint.project.arguments import DERIVATIVES, LIST_MARK, derivatives_of, is_native_functions, with_lists
 from derivlint.project.errors import InputError
+from derivlint.project.globs import expanded
 from derivlint.project.operators import INSTALLED, installed
 from derivlint.project.settings import Settings
 from derivlint.source import SourceError, SourceFile
@@ -37,7 +38,7 @@ def derivatives_files(given: Sequence[str], settings: Settings) -> list[str]:
         elif os.path.isdir(argument):
             paths.extend(_in_folder(Path(argument)))
         elif glob.has_magic(argument) and not os.path.exists(argument):
-            matches = sorted(glob.glob(argument, recursive=True))
+            matches = expanded(argument)
             if not matches:
                 raise InputError(f'no file matches "{argument}"')
             for match in matches:
@@ -82,7 +83,7 @@ def _default_files(settings: Settings) -> Iterator[str]:
     here = Path.cwd()
     for folder in (here, *here.parents):
         for candidate in (*sorted(folder.glob(FILE_PATTERN)), folder / DERIVATIVES):
-            if candidate.is_file():
+            if os.path.isfile(candidate):
                 yield _shown(candidate)
                 return
     raise InputError(f'nothing to check: no "{FILE_PATTERN}" here or above; name a file, or use --torch installed')

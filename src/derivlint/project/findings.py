@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from derivlint.lint import Diagnostic
+from derivlint.lint.run import Unjudged
 from derivlint.project.narrowing import Narrowing
 from derivlint.project.settings import Settings
 from derivlint.source import SourceFile
@@ -28,6 +29,8 @@ class Findings:
         crashes: how many checks of rules crashed; each is a diagnostic as well.
         entries: the number of entries.
         formulas: the number of formulas.
+        unjudged: names of operators, and the rules that ran and did not judge their entries: finding nothing there says
+            nothing. An empty name stands for what belongs to no entry. None where no baseline asks for it.
     """
 
     diagnostics: tuple[Diagnostic, ...]
@@ -36,6 +39,7 @@ class Findings:
     crashes: int
     entries: int
     formulas: int
+    unjudged: Unjudged | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,14 +85,15 @@ def judge(
         findings: the findings.
         source: the file.
         settings: what is shown and what counts.
-        narrowing: what is left of the findings; by default what comments do not silence.
+        narrowing: what is left of the findings; by default what comments do not silence, where they may.
         model: the file; only needed where changes alone are wanted.
 
     Raises:
         InputError: only changes are wanted and cannot be found out.
     """
     found = settings.judged(findings.diagnostics, source.path)
-    narrowed = (narrowing or Narrowing()).apply(source, found, findings.silenced, settings, findings.ran, model)
+    narrowing = narrowing or Narrowing(comments=not settings.untrusted)
+    narrowed = narrowing.apply(source, found, findings.silenced, settings, findings, model)
     shown = tuple(item for item in narrowed.kept if settings.shows(item))
     return Outcome(
         findings,

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import accumulate
 
 from derivlint.lint import Diagnostic, Severity
-from derivlint.lint.fixing import FixOutcome, apply_fixes, fixable, moved
+from derivlint.lint.fixing import FixOutcome, Moves, apply_fixes, fixable
+from derivlint.lint.ownership import EntryFinder
 from derivlint.project.check import CheckedFile
-from derivlint.source import SourceFile
+from derivlint.source import SourceFile, Span
 from derivlint.source.records import dataclass
 
 #: A fix may make room for another; rules whose fixes undo each other must not go round for ever.
 MAX_PASSES = 10
-#: How often the text is checked to find the fixes that do harm; what is in doubt after that is left out.
+#: How often a short text is checked with fixes in it; what is in doubt after that is left out.
 MAX_TRIALS = 60
+#: How often a text of any length is.
+MIN_TRIALS = 8
+#: Fixes that made an error for each of them more often than that are not tried one by one,
+MAX_FAILURES = 2
+#: unless they are so few.
+FEW = 8
+#: How many characters may be checked in all trials together, so that a long text is checked less often.
+MAX_TRIED = 512 * 1024
 
 #: Checks a text.
 Checker = Callable[[SourceFile], CheckedFile]
@@ -31,6 +42,8 @@ class FixedFile:
         text: the text after; equal to the one before where nothing was fixed.
         fixed: the diagnostics whose fixes are in it, in the order in which they were applied.
         dropped: those whose fixes would have made another error, or YAML that cannot be read.
+        untried: those whose fixes are left out since the text was checked as often as it may be; their places are those
+            in the text after.
         readable: whether it is YAML; nothing is fixed where it is not.
     """
 
@@ -38,6 +51,7 @@ class FixedFile:
     text: str
     fixed: tuple[Diagnostic, ...]
     dropped: tuple[Diagnostic, ...]
+    untried: tuple[Diagnostic, ...] = ()
     readable: bool = True
 
     @property
@@ -55,7 +69,8 @@ def fix_source(source: SourceFile, check: Checker, *, unsafe: bool = False) -> F
     """Fix a text, check it, and go on until nothing is left to fix.
 
     What fixes make of a text is kept only if it can be read as YAML and has no error that was not there before. Where
-    fixes fail this together, those are left out that are to blame. A text that is no YAML, or that is not UTF-8, is
+    fixes fail this together, those are left out that are to blame; how often the text is checked for that is limited.
+    A text that is not YAML, or that is not UTF-8, is
     left alone: its places cannot be trusted.
 
     Args:
@@ -71,7 +86,7 @@ class _Fixer:
         self._original = source
         self._check = check
         self._unsafe = unsafe
-        self._trials = MAX_TRIALS
+        self._trials = min(MAX_TRIALS, max(MIN_TRIALS, MAX_TRIED // max(1, len(source.text))))
         self._fixed: list[Diagnostic] = []
         self._dropped: dict[_Known, Diagnostic] = {}
 
@@ -83,17 +98,23 @@ class _Fixer:
         if checked.model.document.problems:
             return FixedFile(source, source.text, (), (), readable=False)
         seen = {source.text}
+        untried: list[Diagnostic] = []
         for _ in range(MAX_PASSES):
-            candidates = [
-                item for item in checked.shown if fixable(item, self._unsafe) and _known(item) not in self._dropped
-            ]
+            candidates = self._candidates(checked)
             outcome, after = self._harmless(source, checked, candidates)
             if after is None or outcome.text in seen:
                 break
             seen.add(outcome.text)
             self._fixed += outcome.applied
             source, checked = after.model.source, after
-        return FixedFile(self._original, source.text, tuple(self._fixed), tuple(self._dropped.values()))
+            if self._trials <= 0:
+                break
+        if self._trials <= 0 or len(seen) > MAX_PASSES:
+            untried = self._candidates(checked)
+        return FixedFile(self._original, source.text, tuple(self._fixed), tuple(self._dropped.values()), tuple(untried))
+
+    def _candidates(self, checked: CheckedFile) -> list[Diagnostic]:
+        return [item for item in checked.shown if fixable(item, self._unsafe) and _known(item) not in self._dropped]
 
     def _harmless(
         self, source: SourceFile, before: CheckedFile, candidates: list[Diagnostic]
@@ -103,47 +124,95 @@ class _Fixer:
         outcome, checked = FixOutcome(source.text, (), ()), None
         # those that are applied together stay compatible in any part of them; the others wait for the next pass
         together = list(apply_fixes(source, candidates, unsafe=self._unsafe).applied)
-        pending = [together] if together else []
-        while pending:
-            group = pending.pop()
+        pending = [(together, 0)] if together else []
+        while pending and self._trials > 0:
+            group, failures = pending.pop()
             trial = apply_fixes(source, (*kept, *group), unsafe=self._unsafe)
-            after = self._judged(source, before, trial)
-            if after is not None:
+            after, errors, is_sound = self._judged(source, before, trial)
+            if is_sound and not errors:
                 kept, outcome, checked = list(trial.applied), trial, after
-            elif len(group) == 1 or self._trials <= 0:
+                continue
+            blamed = _blamed(group, trial, errors, after)
+            # how often those that are blamed made an error for each of them
+            failures += len(errors) >= len(group)
+            if len(group) == 1 or (failures > MAX_FAILURES and len(group) > FEW):
                 self._dropped.update((_known(item), item) for item in group)
+            elif len(blamed) < len(group):
+                guilty = set(blamed)
+                pending += [(blamed, failures), ([item for item in group if item not in guilty], 0)]
             else:
                 middle = len(group) // 2
-                pending += (group[middle:], group[:middle])
+                pending += [(group[middle:], failures), (group[:middle], failures)]
         return outcome, checked
 
-    def _judged(self, source: SourceFile, before: CheckedFile, trial: FixOutcome) -> CheckedFile | None:
-        """The check of the text after some fixes; None where it is worse than the one before."""
+    def _judged(
+        self, source: SourceFile, before: CheckedFile, trial: FixOutcome
+    ) -> tuple[CheckedFile | None, list[Diagnostic], bool]:
+        """The check of the text after some fixes, its new errors, and whether it can be read and checked."""
         self._trials -= 1
         try:
             trial.text.encode("utf-8")
         except UnicodeEncodeError:
-            return None
+            return None, [], False
         after = self._check(SourceFile(source.path, trial.text))
+        errors = _new_errors(before.found, after.found, trial)
         if after.model.document.problems or after.crashes > before.crashes:
-            return None
-        return None if _new_errors(before.found, after.found, trial) else after
+            return after, errors, False
+        return after, errors, True
 
 
-def _new_errors(before: Sequence[Diagnostic], after: Sequence[Diagnostic], trial: FixOutcome) -> bool:
-    """Whether there are errors that were not there before: neither at the same place nor with the same words."""
+def _blamed(
+    group: list[Diagnostic], trial: FixOutcome, errors: list[Diagnostic], after: CheckedFile | None
+) -> list[Diagnostic]:
+    """The fixes of a group that are most probably to blame, at least one: by new errors in what they wrote.
+
+    Where that says nothing, the fixes in the entries that have new errors are; then all.
+    """
+    places = {item.span for item in errors}
+    finder = EntryFinder(after.model.all_entries if after is not None else ())
+    entries = {entry.span for place in places if (entry := finder.at(place.start)) is not None}
+    for spans in (places, entries):
+        touched = _touched(trial, spans)
+        found = [
+            item
+            for item in group
+            if item.fix is not None and any((edit.span, edit.text) in touched for edit in item.fix.edits)
+        ]
+        if found:
+            return found
+    return group
+
+
+def _touched(trial: FixOutcome, places: Iterable[Span]) -> set[tuple[Span, str]]:
+    """The edits which wrote something that one of these places of the new text has to do with."""
+    made = Moves(trial.edits).made
+    starts, ends = [span.start for span in made], [span.end for span in made]
+    # places may be many and long: where they begin and end is counted
+    depth = [0] * (len(made) + 1)
+    for place in places:
+        depth[bisect_left(ends, place.start)] += 1
+        depth[max(bisect_left(ends, place.start), bisect_right(starts, place.end))] -= 1
+    return {
+        (edit.span, edit.text) for edit, inside in zip(trial.edits, accumulate(depth[:-1]), strict=True) if inside > 0
+    }
+
+
+def _new_errors(before: Sequence[Diagnostic], after: Sequence[Diagnostic], trial: FixOutcome) -> list[Diagnostic]:
+    """The errors that were not there before: neither at the same place nor with the same words."""
+    moves = Moves(trial.edits)
     places: set[tuple[str, int]] = set()
     known: Counter[_Known] = Counter()
     for item in before:
         if item.severity is Severity.ERROR:
-            places.add((item.rule, moved(item.span.start, trial.edits)))
+            places.add((item.rule, moves.to(item.span.start)))
             known[_known(item)] += 1
+    found: list[Diagnostic] = []
     for item in after:
         if item.severity is Severity.ERROR and (item.rule, item.span.start) not in places:
             known[_known(item)] -= 1
             if known[_known(item)] < 0:
-                return True
-    return False
+                found.append(item)
+    return found
 
 
 def _known(item: Diagnostic) -> _Known:

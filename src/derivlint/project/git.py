@@ -1,16 +1,45 @@
-"""Asking git for old versions of files."""
+"""Asking git for old versions of files.
+
+The repository is not trusted: its configuration may name programs, and git starts them for more commands than one would
+think. Only commands that read objects and the index are used, everything that a configuration could start is switched
+off, and nothing is fetched.
+"""
 
 from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from pathlib import Path
+from threading import Timer
 
 from derivlint.project.errors import InputError
+from derivlint.source.file import MAX_BYTES
 from derivlint.source.lazy import cached_property
 
 #: What a revision may end with, to mean where the current branch left another.
 MERGE_BASE = "..."
+#: Seconds after which git is given up.
+TIMEOUT = 60.0
+#: What the configuration of the repository cannot say otherwise: programs that are started, and places that are asked.
+_SETTINGS = (
+    "core.fsmonitor=false",
+    f"core.hooksPath={os.devnull}",
+    f"core.attributesFile={os.devnull}",
+    "core.sshCommand=false",
+    "core.pager=cat",
+    "protocol.allow=never",
+)
+#: Variables of git that say where the user's own configuration is, and where to look for a repository.
+_KEPT = frozenset(
+    {
+        "GIT_CONFIG_GLOBAL",
+        "GIT_CONFIG_SYSTEM",
+        "GIT_CONFIG_NOSYSTEM",
+        "GIT_CEILING_DIRECTORIES",
+        "GIT_DISCOVERY_ACROSS_FILESYSTEM",
+    }
+)
 
 
 class Revision:
@@ -48,6 +77,9 @@ class Revision:
         """What a file of the working tree was in the revision, under another name if it was renamed since.
 
         None where it was not there.
+
+        Raises:
+            InputError: it is too large.
         """
         real = os.path.realpath(path)
         name = os.path.relpath(real, self.root).replace(os.sep, "/")
@@ -60,26 +92,72 @@ class Revision:
 
     @cached_property
     def _renamed(self) -> dict[str, str]:
-        """The old names of the files that were renamed since, by their new ones; only files that git knows."""
-        listed = self._git(
-            "-C", str(self.root), "diff", "--name-status", "-z", "-M", "--diff-filter=R", "--no-ext-diff", self.commit
-        )
+        """The old names of the files that were renamed since, by their new ones; only files that git knows.
+
+        The index is compared: looking at the files themselves would run the filters that the repository configures.
+        """
+        options = ("--cached", "--name-status", "-z", "-M", "--diff-filter=R", "--no-ext-diff", "--no-textconv")
+        listed = self._git("-C", str(self.root), "diff-index", *options, self.commit)
         fields = [os.fsdecode(field) for field in (listed or b"").split(b"\0")]
         return {new: old for old, new in zip(fields[1::3], fields[2::3], strict=False)}
 
     def _git(self, *arguments: str) -> bytes | None:
-        """What a command prints, None where it fails."""
-        # what hooks set would make git look at the repository of the hook instead of that of the file
-        environment = {name: value for name, value in os.environ.items() if name not in ("GIT_DIR", "GIT_WORK_TREE")}
-        environment["GIT_OPTIONAL_LOCKS"] = "0"
+        """What a command prints, None where it fails.
+
+        Raises:
+            InputError: there is no git, it does not end, or it prints more than a file may hold.
+        """
+        settings = [part for setting in _SETTINGS for part in ("-c", setting)]
+        command = [git_program(), "--no-pager", *settings, "-C", str(self._folder), *arguments]
         try:
-            result = subprocess.run(
-                ["git", "-C", str(self._folder), *arguments],
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                env=environment,
-                check=False,
-            )
-        except OSError as error:
-            raise InputError(f"cannot run git, which --diff-base needs: {error.strerror or error}") from error
-        return result.stdout if result.returncode == 0 else None
+            with subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment()
+            ) as process:
+                assert process.stdout is not None
+                limit = Timer(TIMEOUT, process.kill)
+                limit.start()
+                try:
+                    printed = process.stdout.read(MAX_BYTES + 1)
+                    status = process.wait() if len(printed) <= MAX_BYTES else None
+                finally:
+                    in_time = not limit.finished.is_set()
+                    limit.cancel()
+                    # one that has ended is not killed again
+                    process.kill()
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise InputError(f"cannot run git, which --diff-base needs: {reason}") from error
+        if not in_time:
+            raise InputError(f"git did not end within {TIMEOUT:g} seconds")
+        if status is not None:
+            return printed if status == 0 else None
+        raise InputError(f'git prints more than {MAX_BYTES // 2**20} MiB for "{" ".join(arguments)}"')
+
+
+def git_program() -> str:
+    """The git of the search path, never one that lies in the current folder.
+
+    Raises:
+        InputError: there is none.
+    """
+    # Windows, and an empty part of the path, would look into the current folder
+    names = ("git.exe",) if sys.platform == "win32" else ("git",)
+    for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
+        for name in names:
+            program = os.path.join(folder, name)
+            if os.path.isabs(folder) and os.path.isfile(program) and os.access(program, os.X_OK):
+                return program
+    raise InputError("cannot run git, which --diff-base needs: there is no git on the search path")
+
+
+def environment() -> dict[str, str]:
+    """The environment for git: what hooks and users set for other commands is left out."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name in _KEPT}
+    return {
+        **kept,
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_NO_LAZY_FETCH": "1",
+        "GIT_NO_REPLACE_OBJECTS": "1",
+        "GIT_ALLOW_PROTOCOL": "",
+        "GIT_TERMINAL_PROMPT": "0",
+    }

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-import re
+import os
+from collections.abc import Callable, Iterator, Sequence
+from fnmatch import fnmatchcase
 from functools import cache
+from glob import has_magic
 from pathlib import Path
 
 from derivlint.source.records import dataclass
+
+#: What follows it are folders to any depth.
+_FOLDERS = "**"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,34 +33,147 @@ class PathGlob:
         pattern = self.pattern.removeprefix("./").rstrip("/")
         relative = path.relative_to(self.folder) if path.is_relative_to(self.folder) else path
         if "/" not in pattern:
-            return any(_compiled(pattern).fullmatch(part) for part in relative.parts)
+            return any(_fits(_tokens(pattern), part) for part in relative.parts)
         subject = path if pattern.startswith("/") else relative
-        return any(_compiled(pattern).fullmatch(part.as_posix()) for part in (subject, *subject.parents))
+        return _fits(_tokens(pattern), subject.as_posix(), folders=True)
+
+
+#: A piece of a pattern: which characters it takes, and whether any number of them. None takes nothing, and may be left
+#: out together with the two pieces that follow it.
+_Token = tuple[Callable[[str], bool], bool] | None
+
+
+def _fits(tokens: Sequence[_Token], text: str, *, folders: bool = False) -> bool:
+    """Whether a pattern matches a text, or with ``folders`` a folder that a path lies in.
+
+    All ways to match are followed side by side, so that the time grows with the product of both lengths at most: tried
+    one after another, the ways of a pattern such as ``*a*a*a*a`` are more than anybody waits for.
+    """
+    states = _reached(tokens, {0})
+    for index, char in enumerate(text):
+        if folders and char == "/" and index and len(tokens) in states:
+            return True
+        following = set()
+        for state in states:
+            token = tokens[state] if state < len(tokens) else None
+            if token is not None and token[0](char):
+                following.add(state if token[1] else state + 1)
+        states = _reached(tokens, following)
+    return len(tokens) in states
+
+
+def _reached(tokens: Sequence[_Token], states: set[int]) -> set[int]:
+    """The states with those that are reached without another character."""
+    found: set[int] = set()
+    todo = list(states)
+    while todo:
+        state = todo.pop()
+        if state in found:
+            continue
+        found.add(state)
+        if state < len(tokens):
+            token = tokens[state]
+            if token is None:
+                todo += [state + 1, state + 3]
+            elif token[1]:
+                todo.append(state + 1)
+    return found
 
 
 @cache
-def _compiled(pattern: str) -> re.Pattern[str]:
-    parts: list[str] = []
+def _tokens(pattern: str) -> tuple[_Token, ...]:
+    tokens: list[_Token] = []
     at = 0
     while at < len(pattern):
+        char = pattern[at]
         if pattern.startswith("**/", at) and (at == 0 or pattern[at - 1] == "/"):
-            parts.append("(?:.*/)?")
+            tokens += [None, (_anything, True), ("/".__eq__, False)]
             at += 3
         elif pattern.startswith("**", at):
-            parts.append(".*")
+            tokens.append((_anything, True))
             at += 2
+        elif char in "*?":
+            tokens.append(("/".__ne__, char == "*"))
+            at += 1
         else:
-            char = pattern[at]
             end = pattern.find("]", at + 2) if char == "[" else -1
             if end > 0:
-                chars = pattern[at + 1 : end].replace("\\", "\\\\").replace("[", "\\[")
-                parts.append(f"[^/{chars[1:]}]" if chars.startswith("!") else f"[{chars}]")
-                at = end
+                chosen = _class(pattern[at + 1 : end])
+                if chosen is None:
+                    # a range such as [z-a]: the pattern is taken literally, as shells do
+                    return tuple((item.__eq__, False) for item in pattern)
+                tokens.append((chosen, False))
+                at = end + 1
             else:
-                parts.append({"*": "[^/]*", "?": "[^/]"}.get(char, re.escape(char)))
+                tokens.append((char.__eq__, False))
+                at += 1
+    return tuple(tokens)
+
+
+def _anything(char: str) -> bool:
+    return True
+
+
+def _class(chars: str) -> Callable[[str], bool] | None:
+    """The test that ``[chars]`` is; None where a range of it ends before it begins."""
+    wanted = not chars.startswith("!")
+    chars = chars if wanted else chars[1:]
+    ranges: list[tuple[str, str]] = []
+    at = 0
+    while at < len(chars):
+        if chars[at + 1 : at + 2] == "-" and at + 2 < len(chars):
+            ranges.append((chars[at], chars[at + 2]))
+            at += 3
+        else:
+            ranges.append((chars[at], chars[at]))
             at += 1
+    if any(first > last for first, last in ranges):
+        return None
+    return lambda char: any(first <= char <= last for first, last in ranges) is wanted and (wanted or char != "/")
+
+
+def expanded(pattern: str) -> list[str]:
+    """The paths that a pattern matches, sorted, as the ``glob`` of Python finds them.
+
+    Unlike there, ``**`` follows no links to folders: links that go round make a tree without end of them.
+    """
+    anchor, rest = os.path.splitdrive(pattern)
+    parts = rest.split("/") if os.sep == "/" else rest.replace(os.sep, "/").split("/")
+    if parts[0] == "":
+        anchor += os.sep
+    found = sorted(_expanded(anchor, tuple(part for part in parts if part), set()))
+    return found if parts[-1] else [path for path in found if os.path.isdir(path)]
+
+
+def _expanded(folder: str, parts: tuple[str, ...], seen: set[tuple[str, int]]) -> Iterator[str]:
+    if (folder, len(parts)) in seen:
+        return
+    seen.add((folder, len(parts)))
+    if not parts:
+        if os.path.lexists(folder):
+            yield folder
+        return
+    part, *others = parts
+    rest = tuple(others)
+    if part == _FOLDERS:
+        if rest or folder:
+            yield from _expanded(folder, rest, seen)
+        for entry in _entries(folder):
+            if entry.is_dir(follow_symlinks=False):
+                yield from _expanded(os.path.join(folder, entry.name), parts, seen)
+            elif not rest:
+                yield os.path.join(folder, entry.name)
+    elif has_magic(part):
+        for entry in _entries(folder, hidden=part.startswith(".")):
+            if fnmatchcase(os.path.normcase(entry.name), os.path.normcase(part)):
+                yield from _expanded(os.path.join(folder, entry.name), rest, seen)
+    else:
+        yield from _expanded(os.path.join(folder, part), rest, seen)
+
+
+def _entries(folder: str, hidden: bool = False) -> list[os.DirEntry[str]]:
     try:
-        return re.compile("".join(parts), re.DOTALL)
-    except re.error:
-        # a range such as [z-a]: taken literally, as shells do
-        return re.compile(re.escape(pattern))
+        with os.scandir(folder or os.curdir) as found:
+            return [entry for entry in found if hidden or not entry.name.startswith(".")]
+    except (OSError, ValueError):
+        return []

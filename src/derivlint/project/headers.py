@@ -7,9 +7,31 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from derivlint.project.cache import cached
+from derivlint.project.cache import Row, cached
 from derivlint.project.errors import InputError
 from derivlint.source import SourceError, SourceFile
+
+_TEXTS = {"*": str}
+#: A function: what it returns, its parameters, and what only some have.
+_MORE = {"template": [str], "static": bool, "variadic": bool, "deprecated": str}
+_FUNCTION = (Row(str, [str]), Row(str, [str], _MORE))
+_OVERLOADS = {"*": [_FUNCTION]}
+_CLASS = {
+    "template": [str],
+    "methods": _OVERLOADS,
+    "fields": _TEXTS,
+    "constructors": [_FUNCTION],
+    "bases": [str],
+}
+#: The form in which declarations are kept, that of ``Declarations.to_json``.
+DECLARATIONS = {
+    "functions": {"*": _OVERLOADS},
+    "variables": {"*": _TEXTS},
+    "classes": {"*": _CLASS},
+    "opaque": {"*": [str]},
+    "aliases": {"*": _TEXTS},
+    "using": {"*": [str]},
+}
 
 
 def read_headers(paths: Sequence[Path], use_cache: bool) -> list[Mapping[str, Any]]:
@@ -24,11 +46,20 @@ def read_headers(paths: Sequence[Path], use_cache: bool) -> list[Mapping[str, An
             source = SourceFile.read(path)
         except SourceError as error:
             raise InputError(str(error)) from error
-        found.append(cached("header", source.text.encode(), partial(_read, source), use_cache=use_cache))
+        found.append(
+            cached(
+                "header",
+                source.text.encode(),
+                partial(declarations_in, source),
+                shape=DECLARATIONS,
+                use_cache=use_cache,
+            )
+        )
     return found
 
 
-def _read(source: SourceFile) -> Mapping[str, Any]:
+def declarations_in(source: SourceFile) -> Mapping[str, Any]:
+    """The declarations of one header, as JSON; they are read anew."""
     # a grammar of declarations is loaded only for headers that are not in the cache
     from derivlint.cpp.header import read_declarations
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     # few runs have a baseline or ask git
     from derivlint.project.baselines import BaselineFile
     from derivlint.project.changes import Changes
+    from derivlint.project.findings import Findings
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ class Narrowing:
         found: tuple[Diagnostic, ...],
         silenced: frozenset[Diagnostic],
         settings: Settings,
-        ran: Collection[str],
+        findings: Findings,
         model: Model | None = None,
     ) -> Narrowed:
         """What is left of the findings of a file.
@@ -72,7 +73,7 @@ class Narrowing:
             found: the findings, sorted.
             silenced: those that comments are about.
             settings: what is shown at all; the rest does not become known.
-            ran: the rules that ran.
+            findings: what the rules judged.
             model: the file; only needed where changes alone are wanted.
 
         Raises:
@@ -83,7 +84,7 @@ class Narrowing:
             uncommented = tuple(item for item in found if item not in silenced)
         unknown = uncommented
         if self.baseline is not None:
-            unknown = self.baseline.unknown(uncommented, source, ran)
+            unknown = self.baseline.unknown(uncommented, source, findings.ran, findings.unjudged or ())
             if self.updates_baseline:
                 unwritten = set(self.baseline.want(uncommented, source, settings.shows))
                 unknown = tuple(item for item in unknown if item in unwritten)

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from derivlint.lint.wording import quoted_list
+from derivlint.operators.topics import CHECKOUT_FILES, INSTALLED_FILES
+from derivlint.project.cache import cached
 from derivlint.project.errors import InputError
 from derivlint.project.headers import merged, read_headers
 from derivlint.project.presets import PRESETS
 from derivlint.project.settings import Settings
-from derivlint.source import SourceError, SourceFile
+from derivlint.project.untrusted import require_inside
+from derivlint.source import SourceError, SourceFile, read_bytes
 from derivlint.source.records import dataclass
 
 if TYPE_CHECKING:
@@ -25,6 +30,8 @@ TAGS_NAME = "tags.yaml"
 NATIVE_FUNCTIONS = Path("aten/src/ATen/native/native_functions.yaml")
 FUNCTIONS_MANUAL = Path("torch/csrc/autograd/FunctionsManual.h")
 VERSION_FILE = "version.txt"
+#: What is longer is not a version.
+MAX_VERSION_BYTES = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +44,8 @@ class Operators:
         tags: the file of tags, if known.
         functions_manual: PyTorch's own header with the C++ functions that formulas may call, if known.
         headers: more such headers, given by the user.
+        generators: the files of the generators whose lists of operators count: those of a checkout, or of an installed
+            torch that is not a bundled release.
         bundled: whether the bundled index is taken.
         version: the version of the index or of the installed torch; None for the newest index, or where unknown.
     """
@@ -46,6 +55,7 @@ class Operators:
     tags: Path | None = None
     functions_manual: Path | None = None
     headers: tuple[Path, ...] = ()
+    generators: tuple[Path, ...] = ()
     bundled: bool = False
     version: str | None = None
 
@@ -54,6 +64,32 @@ class Operators:
         parts = [f"bundled operator index of PyTorch {self.version or 'newest'}"] if self.bundled else []
         parts += map(str, self.native_functions)
         return f"{', '.join(parts)} ({self.reason})"
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """Every file that is read, those of native functions first."""
+        more = (self.tags, self.functions_manual)
+        found = (*self.native_functions, *(path for path in more if path is not None))
+        return (*found, *self.headers, *self.generators)
+
+    def describe_facts(self) -> str:
+        """Which release's facts count for what PyTorch's generators know by name.
+
+        Raises:
+            InputError: a generator cannot be read.
+        """
+        from derivlint.operators import Book
+        from derivlint.operators.topics import DECOMPOSED, TOPICS
+
+        major, minor = Book(self.version).release
+        bundled = f"PyTorch {major}.{minor}"
+        lists = _generator_lists(self.generators, use_cache=True)
+        if lists is not None:
+            missing = [topic for topic in (*TOPICS, DECOMPOSED) if topic not in lists]
+            rest = f"; {bundled} for what cannot be read there: {', '.join(missing)}" if missing else ""
+            return f"the lists in {self.generators[0].parent}{rest}"
+        is_known = self.bundled or self.version is not None
+        return f"{bundled}{'' if is_known else ', since the release of the operators is unknown'}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +127,13 @@ def operators_for(folder: Path, settings: Settings) -> Operators:
         settings: the settings for that file.
 
     Raises:
-        InputError: an installed torch is asked for and there is none.
+        InputError: an installed torch is asked for and there is none, or the repository is not trusted and a file
+            leads out of it.
     """
-    return replace(_operators_for(folder, settings), headers=settings.headers)
+    found = replace(_operators_for(folder, settings), headers=settings.headers)
+    if settings.untrusted:
+        require_inside(found.files)
+    return found
 
 
 def _operators_for(folder: Path, settings: Settings) -> Operators:
@@ -114,6 +154,7 @@ def _operators_for(folder: Path, settings: Settings) -> Operators:
             (torch.native_functions, *files),
             settings.tags or torch.tags,
             torch.functions_manual,
+            generators=_generators_of(torch),
             version=torch.release,
         )
     if settings.torch is not None:
@@ -123,42 +164,47 @@ def _operators_for(folder: Path, settings: Settings) -> Operators:
         # the files of such a project tell what it has beside PyTorch's operators
         return Operators(f'the preset "{settings.preset}"', files, settings.tags, bundled=True)
     if files:
-        tags, header = _beside(files[0])
-        return Operators(f"named by {settings.operators_from}", files, settings.tags or tags, header)
+        return _of_checkout(f"named by {settings.operators_from}", files, settings)
     for parent in (folder, *folder.parents):
         native = parent / NATIVE_FUNCTIONS
-        if native.is_file():
-            tags, header = _beside(native)
-            version = _version_of(parent)
-            return Operators(
-                f"the PyTorch checkout {parent}", (native,), settings.tags or tags, header, version=version
-            )
+        if os.path.isfile(native):
+            return _of_checkout(f"the PyTorch checkout {parent}", (native,), settings)
     return Operators("no PyTorch checkout around the file", (), settings.tags, bundled=True)
 
 
 def _beside_by_preset(folder: Path, settings: Settings) -> tuple[Path, ...]:
     """The files of native functions that stand beside the derivatives files of such a project."""
     names = PRESETS[settings.preset].native_functions if settings.preset is not None else ()
-    return tuple(path for name in names if (path := folder / name).is_file())
+    return tuple(path for name in names if os.path.isfile(path := folder / name))
 
 
 def _version_of(checkout: Path) -> str | None:
     """The release that a checkout of PyTorch becomes, from its version.txt (``2.14.0a0``); None where it has none."""
     try:
-        text = (checkout / VERSION_FILE).read_text(encoding="utf-8")
-    except (OSError, ValueError):
+        text = read_bytes(checkout / VERSION_FILE, VERSION_FILE, MAX_VERSION_BYTES).decode("utf-8")
+    except (SourceError, ValueError):
         return None
     match = re.match(r"\d+(?:\.\d+)+", text.strip())
     return match[0] if match else None
 
 
-def _beside(native: Path) -> tuple[Path | None, Path | None]:
-    """The tags.yaml beside a native_functions.yaml, and the FunctionsManual.h of its checkout, as far as they exist."""
-    native = native.absolute()
+def _of_checkout(reason: str, files: tuple[Path, ...], settings: Settings) -> Operators:
+    """The files with what stands beside the first one, and in the checkout around it: header, generators, release."""
+    native = files[0].absolute()
     tags = native.with_name(TAGS_NAME)
-    in_checkout = native.parts[-len(NATIVE_FUNCTIONS.parts) :] == NATIVE_FUNCTIONS.parts
-    header = native.parents[len(NATIVE_FUNCTIONS.parts) - 1] / FUNCTIONS_MANUAL if in_checkout else None
-    return tags if tags.is_file() else None, header if header is not None and header.is_file() else None
+    known_tags = settings.tags or (tags if os.path.isfile(tags) else None)
+    if native.parts[-len(NATIVE_FUNCTIONS.parts) :] != NATIVE_FUNCTIONS.parts:
+        return Operators(reason, files, known_tags)
+    checkout = native.parents[len(NATIVE_FUNCTIONS.parts) - 1]
+    header = checkout / FUNCTIONS_MANUAL
+    return Operators(
+        reason,
+        files,
+        known_tags,
+        header if os.path.isfile(header) else None,
+        generators=tuple(path for name in CHECKOUT_FILES if os.path.isfile(path := checkout / name)),
+        version=_version_of(checkout),
+    )
 
 
 def load_operators(operators: Operators, use_cache: bool = True) -> LoadedOperators:
@@ -206,6 +252,7 @@ def load_operators(operators: Operators, use_cache: bool = True) -> LoadedOperat
         version=operators.version,
         declarations=release.declarations if release is not None else None,
         derivatives=release.derivatives if release is not None else None,
+        generator_lists=_generator_lists(operators.generators, use_cache),
         autograd_keys=natives.autograd_keys,
         known_tags=known_tags,
         origin=natives.origin if index is None else f"{index.origin} and {natives.origin}",
@@ -214,6 +261,39 @@ def load_operators(operators: Operators, use_cache: bool = True) -> LoadedOperat
     return LoadedOperators(
         _with_headers(natives, read_headers([manual], use_cache) if manual is not None else [], own), sources
     )
+
+
+def _generators_of(torch: InstalledTorch) -> tuple[Path, ...]:
+    """The files of an installed torch with lists of operators; of a bundled release they are known."""
+    from derivlint.operators.book import bundled_releases, release_number
+
+    if release_number(torch.release) in bundled_releases():
+        return ()
+    packages = torch.native_functions.parents[4]
+    return tuple(path for name in INSTALLED_FILES if (path := packages / name).is_file())
+
+
+def _generator_lists(files: Sequence[Path], use_cache: bool) -> Mapping[str, Sequence[str]] | None:
+    """The lists of operators in a checkout's own generators, as far as they are understood; None without generators.
+
+    Raises:
+        InputError: a file cannot be read.
+    """
+    if not files:
+        return None
+    try:
+        texts = {path.stem: SourceFile.read(path).text for path in files}
+    except SourceError as error:
+        raise InputError(str(error)) from error
+
+    def lists() -> Mapping[str, Sequence[str]]:
+        from derivlint.operators.extraction import extract
+
+        return extract(texts).lists
+
+    material = json.dumps(texts, sort_keys=True).encode()
+    found: Mapping[str, Sequence[str]] = cached("generators", material, lists, shape={"*": [str]}, use_cache=use_cache)
+    return found
 
 
 def _with_headers(
@@ -244,12 +324,12 @@ def problem_text(problem: NativeProblem) -> str:
 
 
 def _load_index(version: str | None) -> NativeFunctions:
-    from derivlint.schema import available_versions, load_index
+    from derivlint.operators.history import bundled_versions, load_release
 
     try:
-        return load_index(version)
+        return load_release(version)
     except LookupError as error:
-        known = quoted_list(available_versions())
+        known = quoted_list(bundled_versions())
         raise InputError(
             f'no bundled operator index of version "{version}"; there is {known}, or "{INSTALLED}"'
         ) from error

@@ -8,6 +8,7 @@ judged against, which rules run with which options, and derivlint itself. What o
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING
 
 import derivlint.rules
 from derivlint import __version__
-from derivlint.project.cache import cache_folder, sha256
+from derivlint.project.cache import cache_folder, read_entry, sha256
 from derivlint.project.findings import Findings
 from derivlint.project.operators import Operators
 from derivlint.project.settings import Settings
@@ -35,8 +36,8 @@ MAX_RESULTS = 256
 #: A result that is larger is not worth keeping: it has thousands of findings.
 MAX_BYTES = 8 * 1024 * 1024
 PREFIX = "findings-"
-#: What a writer that was killed leaves behind is swept away after this many seconds.
-ABANDONED = 3600.0
+#: The name of a result: nothing else is deleted, whose folder ever it is.
+_NAME = re.compile(re.escape(PREFIX) + "[0-9a-f]{64}")
 
 #: The settings that decide what is shown, or what is read, whose content counts instead.
 _BESIDE_THE_POINT = frozenset(
@@ -71,10 +72,12 @@ class Place:
     Attributes:
         file: the file with the result, which need not be there.
         sources: the files of native functions, into which diagnostics may point.
+        length: how many code points the file has.
     """
 
     file: Path
     sources: tuple[SourceFile, ...] = field(compare=False)
+    length: int = field(compare=False)
 
 
 def place_of(source: SourceFile, operators: Operators, settings: Settings) -> Place | None:
@@ -90,7 +93,7 @@ def place_of(source: SourceFile, operators: Operators, settings: Settings) -> Pl
         return None
     read = (*operators.native_functions, operators.tags, operators.functions_manual, *operators.headers)
     try:
-        texts = [SourceFile.read(path) if path is not None else None for path in read]
+        texts = [SourceFile.read(path) if path is not None else None for path in (*read, *operators.generators)]
     except SourceError:
         # reading them again tells why
         return None
@@ -98,14 +101,14 @@ def place_of(source: SourceFile, operators: Operators, settings: Settings) -> Pl
     for text in (source, *texts):
         _add(digest, "-" if text is None else f"{text.path}\0{text.undecodable}")
         _add(digest, "" if text is None else text.text)
-    counts = len(operators.native_functions), len(operators.headers)
+    counts = len(operators.native_functions), len(operators.headers), len(operators.generators)
     _add(digest, repr((counts, operators.bundled, operators.version)))
     for item in fields(settings):
         if item.name not in _BESIDE_THE_POINT:
             _add(digest, f"{item.name}={_stable(getattr(settings, item.name))}")
     _add(digest, program_digest())
     sources = tuple(text for text in texts[: len(operators.native_functions)] if text is not None)
-    return Place(folder / f"{PREFIX}{digest.hexdigest()}", sources)
+    return Place(folder / f"{PREFIX}{digest.hexdigest()}", sources, len(source.text))
 
 
 def _add(digest: _Hash, text: str) -> None:
@@ -131,11 +134,11 @@ def stored_findings(place: Place, path: str) -> Findings | None:
         place: where they are.
         path: the path of the file that they are about.
     """
-    try:
-        data = place.file.read_bytes()
-    except OSError:
+    data = read_entry(place.file, MAX_BYTES)
+    if data is None:
         return None
-    findings = decoded(data, path)
+    lengths: dict[str | None, int] = {source.path: len(source.text) for source in place.sources}
+    findings = decoded(data, path, lengths | {None: place.length, path: place.length})
     if findings is not None:
         # the results that were not asked for longest are the first to go
         with suppress(OSError):
@@ -157,31 +160,23 @@ def store_findings(place: Place, path: str, findings: Findings) -> None:
     if len(data) > MAX_BYTES:
         return
     try:
-        place.file.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(place.file, data, mode=0o600)
+        replace_file(place.file, data, mode=0o600, durable=False)
         _sweep(place.file.parent)
     except OSError:
         return
 
 
 def _sweep(folder: Path) -> None:
-    """Delete the results that were not asked for longest, where there are too many, and what killed runs left."""
+    """Delete the results that were not asked for longest, where there are too many."""
     results: list[tuple[float, str]] = []
-    left: list[tuple[float, str]] = []
     with os.scandir(folder) as found:
         for entry in found:
-            if entry.name.startswith((PREFIX, ".new-")):
-                try:
-                    stamp = entry.stat(follow_symlinks=False).st_mtime
-                except OSError:
-                    # another run has deleted it
-                    continue
-                (results if entry.name.startswith(PREFIX) else left).append((stamp, entry.path))
+            if _NAME.fullmatch(entry.name):
+                # another run may have deleted it
+                with suppress(OSError):
+                    results.append((entry.stat(follow_symlinks=False).st_mtime, entry.path))
     results.sort(reverse=True)
-    newest = max((stamp for stamp, _ in results), default=0.0)
-    old = [path for _, path in results[MAX_RESULTS:]]
-    old += [path for stamp, path in left if stamp < newest - ABANDONED]
-    for path in old:
+    for _, path in results[MAX_RESULTS:]:
         with suppress(OSError):
             os.unlink(path)
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
+import stat
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -32,6 +34,8 @@ from derivlint.emit.python_bindings import is_binding
 from derivlint.emit.release import release_of
 from derivlint.runtime.manifest import Manifest, read_manifest, torch_of
 from derivlint.runtime.python import PYTHON_LIBRARY, PythonHeaders, library_file, python_headers, undefined_in
+from derivlint.runtime.releases import mismatch_of_headers
+from derivlint.source import not_private, replace_file
 from derivlint.source.records import dataclass
 
 LIBRARY = "libtorch_cpu.so"
@@ -49,6 +53,9 @@ HASTE = ("--param=ggc-min-heapsize=1048576",)
 _LINK_FLAGS = ("-shared", "-Wl,-Bsymbolic-functions", "-Wl,-z,defs", "-Wl,-z,noexecstack")
 #: With bindings the linker only warns: what Python offers stands in the program that loads the library.
 _WARNS_OF_UNDEFINED = "-Wl,--warn-unresolved-symbols"
+
+#: The name of a file that a build makes: what is called otherwise is never removed.
+_BUILT = re.compile(r"(?P<stem>.+)-[0-9a-f]{20}\.(?:o|so|S)")
 
 
 class BuildError(Exception):
@@ -99,7 +106,7 @@ def build(
         optimize: the compiler's option for optimization.
         in_haste: whether the compiler may take more memory, up to a gigabyte, for less time.
         objects: object files that are linked with those of the folder (:func:`compile_sources`).
-        progress: is told what is being done.
+        progress: called with what is being done.
 
     Without the headers of Python, the classes of nodes are left out that Python would know: what they save cannot be
     read there, and all else is the same.
@@ -120,7 +127,7 @@ def compile_sources(
     Args:
         folder: where the sources and the manifest are.
         compiler: the name of the C++ compiler.
-        progress: is told what is being done.
+        progress: called with what is being done.
 
     Raises:
         ManifestError: there is no extension.
@@ -147,14 +154,32 @@ def _builder(
         toolchain = find_toolchain(compiler)
     except CompilerError as error:
         raise BuildError(str(error)) from error
+    other = mismatch_of_headers(folder, manifest.torch, toolchain.includes)
+    if other is not None:
+        raise BuildError(other)
     place = build_folder if build_folder is not None else folder / BUILD_FOLDER
     try:
-        place.mkdir(parents=True, exist_ok=True)
+        _make_private(place)
         yield _Builder(folder, place, manifest, toolchain, optimize, in_haste, progress)
     except OSError as error:
         raise BuildError(f'cannot build in "{place}": {error.strerror or error}') from error
     except (CompilerError, ElfError) as error:
         raise BuildError(str(error)) from error
+
+
+def _make_private(place: Path) -> None:
+    """Make the folder that is built in; what is built is loaded from there, so that nobody else may write to it.
+
+    Raises:
+        BuildError: others can.
+        OSError: it cannot be made.
+    """
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with suppress(FileExistsError):
+        place.mkdir(mode=0o700)
+    reason = not_private(place)
+    if reason is not None:
+        raise BuildError(f"nothing is built or loaded here: {reason}; choose another build_folder")
 
 
 class _Builder:
@@ -193,7 +218,7 @@ class _Builder:
         library = self._place / f"{self._manifest.target}-{_digest([str(path.name) for path in objects])}.so"
         stubs = library.with_suffix(".S")
         todo = _missing(own)
-        if not todo and library.is_file() and stubs.is_file():
+        if not todo and _is_own(library) and _is_own(stubs):
             return Built(library, (), _count(stubs), self._without_bindings)
         self.compile()
         self._write_stubs(objects, stubs)
@@ -256,7 +281,8 @@ class _Builder:
             raise BuildError(
                 f"{LIBRARY} offers no {names}; emit with --helpers and the FunctionsManual.cpp of its release"
             )
-        target.write_text(stubs_source(found.found, machine_of(torch_cpu), LIBRARY), encoding="utf-8")
+        text = stubs_source(found.found, machine_of(torch_cpu), LIBRARY)
+        replace_file(target, text.encode(), durable=False)
 
     def _link(self, objects: list[Path], stubs: Path, library: Path) -> None:
         self._progress(f"linking {library.name}")
@@ -288,14 +314,24 @@ class _Builder:
         """
         stems = {Path(name).stem for name in self._sources}
         stems |= {path.stem.rpartition("-")[0] for path in (*current, library)}
-        for path in self._place.glob("*-*"):
-            if path.suffix in (".o", ".so", ".S") and path not in current and path.stem.rpartition("-")[0] in stems:
+        for path in self._place.iterdir():
+            match = _BUILT.fullmatch(path.name)
+            if match is not None and match["stem"] in stems and path not in current and _is_own(path):
                 path.unlink(missing_ok=True)
 
 
 def _missing(objects: Mapping[str, Path]) -> tuple[str, ...]:
     """The sources whose object files are not there."""
-    return tuple(name for name, path in objects.items() if not path.is_file())
+    return tuple(name for name, path in objects.items() if not _is_own(path))
+
+
+def _is_own(path: Path) -> bool:
+    """Whether something is a file that this user made, and no link to another one."""
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return False
+    return stat.S_ISREG(status.st_mode) and (not hasattr(os, "geteuid") or status.st_uid == os.geteuid())
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,15 +350,20 @@ def syntax_errors(
     Args:
         folder: a folder with sources; it need be no extension.
         compiler: the name of the compiler.
-        progress: is told what is being done.
+        progress: called with what is being done.
 
     Raises:
         BuildError: there is no compiler, or no headers of PyTorch.
     """
     try:
         toolchain = find_toolchain(compiler)
+        other = mismatch_of_headers(folder, torch_of(folder), toolchain.includes)
+        if other is not None:
+            raise BuildError(other)
         headers = python_headers()
         found = sorted(str(path.relative_to(folder)) for path in folder.rglob("*.cpp"))
+        # a name must not be taken for an option of the compiler
+        found = [f"./{name}" if name.startswith("-") else name for name in found]
         names = [name for name in found if not (headers.missing and is_binding(name))]
         with _generated_folder(folder) as place, ThreadPoolExecutor(max_workers=JOBS) as pool:
             results = list(pool.map(partial(_read_only, toolchain, headers, folder, place, progress), names))

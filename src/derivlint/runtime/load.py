@@ -8,6 +8,7 @@ from pathlib import Path
 
 from derivlint.runtime.build import BuildError, build
 from derivlint.runtime.manifest import ManifestError, read_manifest
+from derivlint.runtime.releases import mismatch
 from derivlint.source.records import dataclass
 
 
@@ -56,7 +57,7 @@ def load(
         build_folder: where it is built; ``build`` in the folder by default.
         compiler: the name of the C++ compiler.
         optimize: the compiler's option for optimization.
-        progress: is told what is being done.
+        progress: called with what is being done.
 
     Raises:
         LoadError: torch is not installed, or the extension cannot be built or loaded.
@@ -69,6 +70,9 @@ def load(
         raise LoadError(f"no torch to load an extension into: {error}") from error
     try:
         manifest = read_manifest(Path(folder))
+        other = mismatch(Path(folder), manifest.torch, str(torch.__version__))
+        if other is not None:
+            raise LoadError(other)
         place = Path(build_folder) if build_folder is not None else None
         built = build(Path(folder), build_folder=place, compiler=compiler, optimize=optimize, progress=progress)
     except (ManifestError, BuildError) as error:

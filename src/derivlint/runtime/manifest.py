@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
+import stat
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
+from typing import Any
 
-from derivlint.emit.emission import FORMAT, Mode
+from derivlint.emit.emission import Mode
 from derivlint.emit.extension import target_name
-from derivlint.emit.files import MANIFEST
+from derivlint.emit.manifest import FORMAT, MANIFEST, MAX_BYTES, PENDING
 from derivlint.emit.python_bindings import is_binding
 from derivlint.source.records import dataclass
 
@@ -59,37 +63,68 @@ def read_manifest(folder: Path) -> Manifest:
     """
     path = folder / MANIFEST
     try:
-        content = json.loads(path.read_bytes())
+        content = _content(path)
     except OSError as error:
         reason = error.strerror or error
         raise ManifestError(f'no extension in "{folder}": cannot read "{MANIFEST}": {reason}') from error
-    except ValueError as error:
-        raise ManifestError(f'"{path}" is no JSON: {error}') from error
+    except (ValueError, RecursionError) as error:
+        raise ManifestError(f'"{path}" is not JSON: {error}') from error
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise ManifestError(f'"{path}" is not of format {FORMAT}; emit the extension again')
     if content.get("mode") != Mode.EXTENSION.value:
         raise ManifestError(f'"{folder}" was emitted for a build of PyTorch, not as an extension')
-    try:
-        files = tuple(str(name) for name in content["files"])
-        found = Manifest(
-            str(content["namespace"]),
-            files,
-            dict(content["operators"]),
-            dict(content.get("left_out", {})),
-            _version(content),
-        )
-    except (KeyError, TypeError, ValueError) as error:
-        raise ManifestError(f'"{path}" is damaged; emit the extension again') from error
+    if PENDING in content:
+        raise ManifestError(f'"{folder}" was not written to the end; emit the extension again')
+    files, namespace = content.get("files"), content.get("namespace")
+    operators, left_out = content.get("operators"), content.get("left_out", {})
+    if not (
+        isinstance(files, list)
+        # a name must not be taken for an option of the compiler
+        and all(isinstance(name, str) and name.isprintable() and not name.startswith("-") for name in files)
+        and isinstance(namespace, str)
+        and isinstance(operators, dict)
+        and _is_mapping(operators, optional=True)
+        and _is_mapping(left_out)
+    ):
+        raise ManifestError(f'"{path}" is damaged; emit the extension again')
     if any(PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts for name in files):
         raise ManifestError(f'"{path}" names files outside of the folder')
-    return found
+    return Manifest(namespace, tuple(files), operators, left_out, _version(content))
+
+
+def _content(path: Path) -> Any:
+    """What a manifest holds.
+
+    Raises:
+        OSError: there is none that can be read.
+        ValueError, RecursionError: it is not JSON.
+    """
+    status = os.stat(path)
+    if not stat.S_ISREG(status.st_mode):
+        # a pipe would keep us waiting
+        raise OSError(errno.EINVAL, "it is not a regular file")
+    if status.st_size > MAX_BYTES:
+        raise OSError(errno.EFBIG, "it is too large")
+    return json.loads(path.read_bytes())
+
+
+def _is_mapping(value: object, *, optional: bool = False) -> bool:
+    """Whether a value is a mapping of texts to texts.
+
+    Args:
+        value: the value.
+        optional: whether instead of a text there may be nothing.
+    """
+    return isinstance(value, dict) and all(
+        isinstance(item, str) or (optional and item is None) for item in value.values()
+    )
 
 
 def torch_of(folder: Path) -> str | None:
     """The version of PyTorch that the files in a folder were emitted for, in any mode; None where nobody knows."""
     try:
-        content = json.loads((folder / MANIFEST).read_bytes())
-    except (OSError, ValueError):
+        content = _content(folder / MANIFEST)
+    except (OSError, ValueError, RecursionError):
         return None
     return _version(content) if isinstance(content, dict) else None
 

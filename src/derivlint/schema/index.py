@@ -16,7 +16,7 @@ from derivlint.schema.dispatch import AUTOGRAD_KEYS
 from derivlint.schema.native_function import DEFAULT_NAMESPACE, FUNCTION, NO_TAGS, NativeFunction
 from derivlint.schema.natives import NativeFunctions
 
-FORMAT = 3
+FORMAT = 4
 
 _DATA = Path(__file__).parent / "data"
 _NAME = re.compile(r"index-([0-9]+(?:\.[0-9]+)*)\.json")
@@ -75,7 +75,18 @@ def build_index(
         "known_tags": None if natives.known_tags is None else sorted(natives.known_tags),
         "declarations": declarations,
         "derivatives": natives.derivatives,
+        "generator_lists": natives.generator_lists,
     }
+    return _rendered(head, profiles, rows)
+
+
+def render_index(content: Mapping[str, Any]) -> bytes:
+    """The bytes of an index that was read as JSON."""
+    head = {name: value for name, value in content.items() if name not in ("profiles", "functions")}
+    return _rendered(head, map(_json, content["profiles"]), map(_json, content["functions"]))
+
+
+def _rendered(head: Mapping[str, Any], profiles: Iterable[str], rows: Iterable[str]) -> bytes:
     parts = [f"{json.dumps(name)}:{_json(value)}" for name, value in head.items()]
     parts.append('"profiles":[\n' + ",\n".join(profiles) + "\n]")
     parts.append('"functions":[\n' + ",\n".join(rows) + "\n]")
@@ -98,13 +109,42 @@ def _facts(function: NativeFunction, defaults: dict[str, Any]) -> dict[str, Any]
 def read_index(data: bytes, origin: str) -> NativeFunctions:
     """The functions of an index.
 
+    Args:
+        data: the bytes of the index.
+        origin: what to call it.
+
     Raises:
-        IndexFormatError: the bytes are no index of this format.
+        IndexFormatError: the bytes are not an index of this format.
+    """
+    return natives_of(index_content(data), origin)
+
+
+def index_content(data: bytes) -> dict[str, Any]:
+    """An index as JSON, of which only the format is known to be right.
+
+    Raises:
+        IndexFormatError: the bytes are not an index of this format.
     """
     try:
         content = json.loads(data)
         if content["format"] != FORMAT:
             raise IndexFormatError(f"the operator index has format {content['format']}, expected {FORMAT}")
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise IndexFormatError("not an operator index") from error
+    return dict(content)
+
+
+def natives_of(content: Mapping[str, Any], origin: str) -> NativeFunctions:
+    """The functions of an index that has been read as JSON.
+
+    Args:
+        content: what :func:`build_index` writes.
+        origin: what to call it.
+
+    Raises:
+        IndexFormatError: it is something else.
+    """
+    try:
         profiles = [_decoded(profile) for profile in content["profiles"]]
         written = [
             NativeFunction(text, **profiles[profile], **(_decoded(own[0]) if own else {}))
@@ -117,6 +157,7 @@ def read_index(data: bytes, origin: str) -> NativeFunctions:
             autograd_keys=content["autograd_keys"],
             known_tags=content["known_tags"],
             derivatives=content["derivatives"],
+            generator_lists=content["generator_lists"],
             origin=origin,
         )
     except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:

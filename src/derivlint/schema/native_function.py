@@ -128,6 +128,17 @@ class NativeFunction:
         return self.func_text if is_canonical(self.func_text) else str(self.schema)
 
     @property
+    def cpp_name(self) -> str:
+        """The name in the C++ API, ``add_out``; follows torchgen/api/cpp.py, ``name``."""
+        name = self.name.name_without_overload
+        return f"{name}_out" if self.schema.is_out else name
+
+    @property
+    def cpp_name_with_overload(self) -> str:
+        """The name of its kernel, ``add_out_Tensor``; follows gen_trace_type.py, ``type_wrapper_name``."""
+        return f"{self.cpp_name}_{self.name.overload}" if self.name.overload else self.cpp_name
+
+    @property
     def generated(self) -> bool:
         """Whether PyTorch generates it from another function's entry."""
         return self.generated_from is not None

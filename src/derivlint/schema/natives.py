@@ -42,6 +42,8 @@ class NativeFunctions:
         known_tags: the tags of tags.yaml, None when not known.
         derivatives: for each operator with an entry in PyTorch's derivatives.yaml, by full name, the names that have a
             formula there; None when not known.
+        generator_lists: the lists of operators in the generators of the PyTorch that the operators are of, by topic,
+            as :mod:`derivlint.operators` reads them; None where those of its release count.
         origin: how the functions were obtained.
     """
 
@@ -55,6 +57,7 @@ class NativeFunctions:
         autograd_keys: Iterable[str] = (),
         known_tags: Iterable[str] | None = None,
         derivatives: Mapping[str, Sequence[str]] | None = None,
+        generator_lists: Mapping[str, Sequence[str]] | None = None,
         origin: str = "",
     ) -> None:
         self.written = tuple(written)
@@ -65,6 +68,7 @@ class NativeFunctions:
         self.autograd_keys = tuple(autograd_keys)
         self.known_tags = None if known_tags is None else frozenset(known_tags)
         self.derivatives = derivatives
+        self.generator_lists = generator_lists
         self.origin = origin
         self._families: dict[str, Family] = {}
 
@@ -87,6 +91,12 @@ class NativeFunctions:
         """The same functions with what PyTorch's derivatives.yaml has for them."""
         other = copy(self)
         other.derivatives = derivatives
+        return other
+
+    def with_generator_lists(self, lists: Mapping[str, Sequence[str]] | None) -> NativeFunctions:
+        """The same functions with the lists of operators in their own generators."""
+        other = copy(self)
+        other.generator_lists = lists
         return other
 
     @cached_property

@@ -1,7 +1,25 @@
 """Floor 1: source text, spans in it, and lines and columns derived from offsets. Knows nothing of YAML."""
 
-from derivlint.source.file import SourceError, SourceFile
+from derivlint.source.file import SourceError, SourceFile, read_bytes
+from derivlint.source.private import not_private
 from derivlint.source.span import Position, Span
-from derivlint.source.writing import replace_file
+from derivlint.source.visible import visible, visible_json, visible_line, visible_page, visible_xml
+from derivlint.source.writing import ChangedError, remove_leftovers, replace_file, write_file
 
-__all__ = ["Position", "SourceError", "SourceFile", "Span", "replace_file"]
+__all__ = [
+    "ChangedError",
+    "Position",
+    "SourceError",
+    "SourceFile",
+    "Span",
+    "not_private",
+    "read_bytes",
+    "remove_leftovers",
+    "replace_file",
+    "visible",
+    "visible_json",
+    "visible_line",
+    "visible_page",
+    "visible_xml",
+    "write_file",
+]

@@ -7,11 +7,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from derivlint.verify.differences import DOUBLE, SINGLE, UnjudgedError, inner, size_of
+from derivlint.verify.exhaustion import require_memory
 from derivlint.verify.failures import Tally
 from derivlint.verify.functions import Described
 from derivlint.verify.layouts import changed, dense, is_plain, moved
 from derivlint.verify.numeric import Called, Subject
-from derivlint.verify.points import is_inexact
+from derivlint.verify.points import REFUSALS, is_inexact
 
 #: A tensor among the arguments: the name of the argument, and the position in it where it is a list.
 Variable = tuple[str, int]
@@ -39,7 +40,6 @@ class CheckedPoint:
         directions: for each of them where to.
         cotangents: for each output a random tensor, None for one that no gradient flows through.
         precision: what the numbers of the point allow.
-        installed_gradients: those of the installed PyTorch, as far as they were asked for.
     """
 
     def __init__(
@@ -58,7 +58,6 @@ class CheckedPoint:
         self.called = called
         self.tally = tally
         self.before = before
-        self.installed_gradients: dict[Variable, Any] = {}
         self._random = random
         self.cotangents = [self.like(item) for item in called.outputs]
         present = [each for each in subject.variables(names) if subject.tensor(each).numel()]
@@ -111,7 +110,8 @@ class CheckedPoint:
         try:
             with torch.no_grad():
                 return self.subject.call(self.subject.with_tensors(self.moved(variables, step, directions))).outputs
-        except (RuntimeError, IndexError, ValueError, TypeError) as error:
+        except REFUSALS as error:
+            require_memory(error)
             raise UnjudgedError from error
 
     def is_differentiable(self, variables: Sequence[Variable], positions: Sequence[int]) -> bool:

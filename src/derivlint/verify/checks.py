@@ -7,6 +7,7 @@ from typing import Any
 
 from derivlint.verify.checked_point import CheckedPoint
 from derivlint.verify.differences import UnjudgedError
+from derivlint.verify.exhaustion import require_memory
 from derivlint.verify.failures import CRASH, OTHER_CONVENTION, Failure, Tally, first_line
 from derivlint.verify.first_order import check_adjoint, check_gradients, check_tangents
 from derivlint.verify.functions import BACKWARD, FORWARD, Described
@@ -14,7 +15,7 @@ from derivlint.verify.incoming import check_all_undefined, check_mask, check_str
 from derivlint.verify.installed import is_differentiated
 from derivlint.verify.layouts import numbers
 from derivlint.verify.numeric import Called, Subject
-from derivlint.verify.points import Point, generator, is_inexact
+from derivlint.verify.points import REFUSALS, Point, generator, is_inexact
 from derivlint.verify.second_order import check_second_backward, check_second_forward
 
 #: Points that the operator was made for.
@@ -61,6 +62,7 @@ class Checker:
             with torch.no_grad():
                 called = subject.call(subject.point.values)
         except Exception as error:
+            require_memory(error)
             self.invalid = f"{type(error).__name__}: {error}"
             return
         self.invalid = _reason_against(called)
@@ -94,7 +96,8 @@ class Checker:
             )
         except UnjudgedError:
             self.tally.unjudged += 1
-        except (RuntimeError, IndexError, ValueError, TypeError) as error:
+        except REFUSALS as error:
+            require_memory(error)
             # what formulas refuse need be no input of theirs
             is_meant = at.subject.point.label in _MEANT and not isinstance(error, NotImplementedError)
             if is_meant or is_differentiated(at, of):

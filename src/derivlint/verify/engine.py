@@ -7,23 +7,25 @@ import json
 import os
 import re
 import shutil
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path, PurePath
 
 from derivlint import __version__
 from derivlint.compiler.gxx import CompilerError, Toolchain, find_toolchain
-from derivlint.emit.emission import FORMAT, MANUAL, Helpers, Mode
-from derivlint.emit.files import MANIFEST
+from derivlint.emit.emission import MANUAL, Helpers, Mode
+from derivlint.emit.manifest import FORMAT, MANIFEST
 from derivlint.emit.template import load, yaml_name
 from derivlint.model import Model
-from derivlint.project.cache import cache_folder
-from derivlint.runtime import BuildError, ManifestError, build
-from derivlint.runtime.build import FIRST_INCLUDED, compile_sources, syntax_errors
+from derivlint.project.cache import fits, sealed, unsealed
+from derivlint.runtime import BuildError, ManifestError
+from derivlint.runtime.build import FIRST_INCLUDED, syntax_errors
 from derivlint.source import replace_file
 from derivlint.source.records import dataclass
+from derivlint.verify.building import built_library, is_exhausted
 from derivlint.verify.functions import FormulaFunction
-from derivlint.verify.headers import ATEN, FEW, few_headers
+from derivlint.verify.headers import ATEN, FEW, few_headers, has_operator_headers
+from derivlint.verify.keeping import is_own
 from derivlint.verify.unit import REGISTRATION, can_be_called, source_of
 from derivlint.verify.wrappers import LIBRARY
 
@@ -40,7 +42,15 @@ _NAME = re.compile(r"formula_(\d+)")
 
 
 class EngineError(Exception):
-    """Formulas cannot be compiled, for reasons that lie in none of them."""
+    """Formulas cannot be compiled, for reasons that lie in none of them.
+
+    Attributes:
+        is_missing: whether there is no compiler or no PyTorch.
+    """
+
+    def __init__(self, message: str, *, is_missing: bool = False) -> None:
+        super().__init__(message)
+        self.is_missing = is_missing
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +75,21 @@ class Compiled:
 def compiled(
     model: Model,
     functions: Sequence[FormulaFunction],
+    place: Path,
     *,
     helpers: Helpers | None = None,
     compiler: str | None = None,
     progress: Callable[[str], None] = lambda what: None,
 ) -> Compiled:
     """The library with functions of formulas; a formula that the compiler refuses does not keep the others from it.
+
+    Args:
+        model: the file.
+        functions: the formulas.
+        place: the folder to work in, which is this user's alone.
+        helpers: the user's own FunctionsManual.
+        compiler: the name of the C++ compiler.
+        progress: called with what is being done.
 
     Raises:
         EngineError: there is no compiler or no PyTorch, or what it refuses is no formula.
@@ -81,31 +100,35 @@ def compiled(
     fresh = False
     toolchain = _toolchain(compiler)
     # what the compiler refuses with few headers it may take with all: only then a formula is refused
-    few = ""
-    if helpers is None and len(left) <= FEW:
-        few = few_headers(source_of(model, left, few=True), toolchain.includes)
+    few = helpers is None and len(left) <= FEW and has_operator_headers(toolchain.includes)
     # every round but the last refuses some formulas, or that there are few headers
     while True:
-        sources = [source_of(model, part, few=bool(few)) for part in _parts(left)]
+        sources = [source_of(model, part, few=few) for part in _parts(left)]
         files = {f"verify_{index}.cpp": source for index, source in enumerate(sources)}
-        files |= _beside(few, helpers)
-        folder = _folder(files, toolchain)
+        if few:
+            files[f"{FIRST_INCLUDED}/{ATEN}"] = few_headers("\n".join(sources), toolchain.includes)
+        if helpers is not None:
+            files |= _files_of(helpers)
+        folder = _folder(place, files, toolchain)
         messages = _known_refusals(folder)
         if messages is None or not (messages or few):
             _write(folder, files, model)
             try:
-                common = compile_sources(_common(model, toolchain), compiler=compiler, progress=progress)
-                built = build(folder, compiler=compiler, in_haste=bool(few), objects=common, progress=progress)
-                _forget_old(folder.parent)
+                built = built_library(folder, _common(model, place, toolchain), compiler, few, progress)
+                _forget_old(place)
                 return Compiled(built.library, tuple(left), refused, uncallable, fresh or bool(built.compiled))
+            except OSError as error:
+                raise EngineError(f'cannot build in "{folder}": {error.strerror or error}') from error
             except (BuildError, ManifestError) as error:
+                if is_exhausted(getattr(error, "output", "")):
+                    raise EngineError(str(error)) from error
                 if not few:
                     messages = _refusals(_all_errors(error, folder, compiler, is_split=len(files) > 1), model, left)
                     if not messages:
                         raise EngineError(str(error)) from error
                 fresh = True
-                replace_file(folder / REFUSED, json.dumps(messages or {}).encode())
-        few = ""
+                _keep_refusals(folder, messages or {})
+        few = False
         refused |= messages or {}
         left = [each for each in left if each.described.number not in refused]
 
@@ -139,20 +162,22 @@ def _toolchain(compiler: str | None) -> Toolchain:
     try:
         return find_toolchain(compiler)
     except CompilerError as error:
-        raise EngineError(f"{error}; --no-compile needs none") from error
+        raise EngineError(f"{error}; --no-compile needs none", is_missing=True) from error
 
 
-def _folder(files: Mapping[str, str], toolchain: Toolchain) -> Path:
+def _folder(place: Path, files: Mapping[str, str], toolchain: Toolchain) -> Path:
     """Where the library is built, named by what it is made from."""
     torch_cpu = toolchain.includes[0].parent / "lib" / "libtorch_cpu.so"
     if not torch_cpu.is_file():
-        raise EngineError(f'no "{torch_cpu}": torch has no library to link with')
+        raise EngineError(f'no "{torch_cpu}": torch has no library to link with', is_missing=True)
     given = [part for item in sorted(files.items()) for part in item]
     parts = (__version__, *given, toolchain.compiler.version, str(torch_cpu), repr(torch_cpu.stat().st_mtime_ns))
     digest = hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]
-    folder = (cache_folder() or Path(tempfile.gettempdir()) / "derivlint") / "verify" / digest
+    folder = place / digest
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        if folder.exists() and not is_own(folder):
+            shutil.rmtree(folder)
+        folder.mkdir(exist_ok=True, mode=0o700)
         os.utime(folder)
     except OSError as error:
         raise EngineError(f'cannot build in "{folder}": {error.strerror}') from error
@@ -170,10 +195,10 @@ def _forget_old(place: Path) -> None:
         shutil.rmtree(each, ignore_errors=True)
 
 
-def _common(model: Model, toolchain: Toolchain) -> Path:
+def _common(model: Model, place: Path, toolchain: Toolchain) -> Path:
     """Where that is compiled which is the same for all formulas."""
     files = {"loader.cpp": load("loader.cpp") + "\n", REGISTRATION.name: REGISTRATION.read_text(encoding="utf-8")}
-    folder = _folder(files, toolchain)
+    folder = _folder(place, files, toolchain)
     _write(folder, files, model)
     return folder
 
@@ -181,15 +206,23 @@ def _common(model: Model, toolchain: Toolchain) -> Path:
 def _known_refusals(folder: Path) -> dict[int, str] | None:
     """What the compiler refused in an earlier run; None where it is not known to refuse anything."""
     try:
-        return {int(number): str(text) for number, text in json.loads((folder / REFUSED).read_bytes()).items()}
-    except (OSError, ValueError, AttributeError):
+        text = unsealed((folder / REFUSED).read_bytes())
+        messages = None if text is None else json.loads(text)
+        if not isinstance(messages, dict) or not fits(messages, {"*": str}):
+            return None
+        return {int(number): said for number, said in messages.items()}
+    except (OSError, ValueError):
         return None
 
 
-def _beside(few: str, helpers: Helpers | None) -> dict[str, str]:
-    """The files beside those with formulas: headers that stand before PyTorch's own, and the user's helpers."""
-    if helpers is None:
-        return {f"{FIRST_INCLUDED}/{ATEN}": few} if few else {}
+def _keep_refusals(folder: Path, messages: Mapping[int, str]) -> None:
+    """Keep what the compiler refuses for the next run, where that is possible."""
+    with suppress(OSError):
+        replace_file(folder / REFUSED, sealed(json.dumps(messages).encode()), mode=0o600)
+
+
+def _files_of(helpers: Helpers) -> dict[str, str]:
+    """The user's own helpers."""
     files = {f"{MANUAL}.cpp": helpers.source}
     if helpers.header is not None:
         files[f"{MANUAL}.h"] = helpers.header
@@ -207,9 +240,13 @@ def _write(folder: Path, files: Mapping[str, str], model: Model) -> None:
     }
     for name, text in {**files, MANIFEST: json.dumps(manifest)}.items():
         path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if not path.exists():
-            replace_file(path, text.encode("utf-8", "surrogatepass"))
+        data = text.encode("utf-8", "surrogatepass")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if not is_own(path) or path.read_bytes() != data:
+                replace_file(path, data, mode=0o600)
+        except OSError as error:
+            raise EngineError(f'cannot write "{path}": {error.strerror or error}') from error
 
 
 def _refusals(output: str, model: Model, functions: Sequence[FormulaFunction]) -> dict[int, str]:

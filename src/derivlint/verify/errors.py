@@ -2,6 +2,21 @@
 
 from __future__ import annotations
 
+from derivlint.verify.unchecked import Why
+
 
 class VerifyError(Exception):
-    """A run is not possible; the message is for the user."""
+    """A run is not possible: what it needs is missing. The message is for the user."""
+
+
+class StoppedError(Exception):
+    """A run cannot go on, for no fault of the user; what it has not checked is not checked.
+
+    Args:
+        why: the kind of reason.
+        message: the reason in words.
+    """
+
+    def __init__(self, why: Why, message: str) -> None:
+        super().__init__(message)
+        self.why = why

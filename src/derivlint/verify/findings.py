@@ -8,9 +8,19 @@ from derivlint.compiler.diagnostics import COMPILER_ERROR
 from derivlint.lint import Confidence, Diagnostic, Severity
 from derivlint.lint.wording import counted
 from derivlint.model import Model
-from derivlint.verify.failures import OTHER_CONVENTION, WRONG_VJP
+from derivlint.verify.failures import (
+    CRASH,
+    INCONSISTENT,
+    MASK_IGNORED,
+    OTHER_CONVENTION,
+    WRONG_JVP,
+    WRONG_SECOND,
+    WRONG_SHAPE,
+    WRONG_VJP,
+)
 from derivlint.verify.functions import BACKWARD, FormulaFunction
 from derivlint.verify.outcome import Outcome
+from derivlint.verify.unchecked import Why
 
 Place = tuple[str, str, str, str]
 
@@ -38,10 +48,13 @@ def places_and_diagnostics(model: Model, outcome: Outcome) -> list[tuple[Place, 
         message = _message(failure, function)
         found.append(_found(model, function, rule, message, _help(failure), severity))
     for death in outcome.deaths:
+        if death["why"] != Why.CRASHED.value:
+            # nothing that is known to be the formula's fault
+            continue
         of_operator = [each for each in functions.values() if each.described.operator == death["died"]]
         function = functions.get(death["function"], of_operator[0])
         said = f"checking this ended the process: {death['reason']}"
-        found.append(_found(model, function, "crash", said, None, Severity.ERROR))
+        found.append(_found(model, function, CRASH, said, None, Severity.ERROR))
     return sorted(found, key=lambda item: item[1])
 
 
@@ -70,14 +83,14 @@ def _message(failure: dict[str, Any], function: FormulaFunction) -> str:
     key = function.line.key_text
     rule, what, said = failure["rule"], failure["what"], failure["said"]
     expected, given = _number(failure["expected"]), _number(failure["found"])
-    if rule == "crash":
+    if rule == CRASH:
         return f"evaluating this raises an error: {said}"
     if said:
         text = f'the gradient of "{what}" is wrong: {said}'
-        return said if rule == "wrong-gradient-shape" else text
-    if rule == "wrong-vjp":
+        return said if rule == WRONG_SHAPE else text
+    if rule == WRONG_VJP:
         return f'the gradient of "{what}" along a direction is {given}, by finite differences {expected}'
-    if rule == "wrong-jvp":
+    if rule == WRONG_JVP:
         subject = f'the tangent of "{what}"' if what == key else f'the tangent with respect to "{what}"'
         return f"{subject} is {given} along a direction, by finite differences {expected}"
     if rule == OTHER_CONVENTION:
@@ -86,11 +99,11 @@ def _message(failure: dict[str, Any], function: FormulaFunction) -> str:
             f'the {kind} of "{what}" along a direction is {given}, in the installed PyTorch {expected}, '
             "where finite differences cannot tell"
         )
-    if rule == "inconsistent-vjp-jvp":
+    if rule == INCONSISTENT:
         return f"the forward formula gives {given} where the backward formulas give {expected}"
-    if rule == "wrong-second-derivative":
+    if rule == WRONG_SECOND:
         return f"the derivative of this along a direction is {given}, by finite differences of it {expected}"
-    if rule == "mask-ignored":
+    if rule == MASK_IGNORED:
         return f'the gradient of "{what}" has the norm {given} when no other is needed, else {expected}'
     return f'the gradient of "{what}" has the norm {given} with an undefined gradient, {expected} with zeros'
 

@@ -9,9 +9,10 @@ from typing import Any
 from derivlint.verify import installed
 from derivlint.verify.checked_point import CheckedPoint, MisshapenError, Variable
 from derivlint.verify.differences import UnjudgedError, inner, size_of
-from derivlint.verify.failures import INCONSISTENT, WRONG_JVP, WRONG_SHAPE, WRONG_VJP, Failure
+from derivlint.verify.exhaustion import require_memory
+from derivlint.verify.failures import INCONSISTENT, OTHER_CONVENTION, WRONG_JVP, WRONG_SHAPE, WRONG_VJP, Failure
 from derivlint.verify.functions import Described
-from derivlint.verify.points import is_inexact
+from derivlint.verify.points import REFUSALS, is_inexact
 
 
 def check_gradients(at: CheckedPoint, of: Described, gradients: Sequence[Any]) -> Iterator[Failure]:
@@ -35,22 +36,13 @@ def check_gradients(at: CheckedPoint, of: Described, gradients: Sequence[Any]) -
 
 def _check_gradient(at: CheckedPoint, of: Described, variable: Variable, gradient: Any) -> Iterator[Failure]:
     found = inner([gradient], [at.directions[variable]])
-    expected: float | None
-    try:
-        expected, is_right = at.precision.compared(
-            lambda step: inner(at.cotangents, at.outputs([variable], step)),
-            found,
-            abs(inner(at.cotangents, at.called.outputs)),
-        )
-    except UnjudgedError:
-        expected, is_right = None, False
-    if expected is None or (not is_right and not at.is_differentiable([variable], range(len(at.cotangents)))):
-        at.tally.unjudged += 1
+    judged = _judged(at, of, [variable], range(len(at.cotangents)), found)
+    if judged is None:
         problem = installed.gradient_problem(at, of, variable, gradient)
         if problem is not None:
             yield problem
         return
-    at.tally.count(of.number, expected, found)
+    expected, is_right = judged
     if not is_right:
         yield Failure(of.number, WRONG_VJP, variable[0], expected, found)
 
@@ -64,7 +56,8 @@ def check_tangents(at: CheckedPoint, of: Described) -> Iterator[Failure]:
         failure = _wrong_tangent(at, of, group)
         if failure is not None:
             yield failure
-            return
+            if failure.rule != OTHER_CONVENTION:
+                return
 
 
 def _wrong_tangent(at: CheckedPoint, of: Described, group: Sequence[Variable]) -> Failure | None:
@@ -79,25 +72,37 @@ def _wrong_tangent(at: CheckedPoint, of: Described, group: Sequence[Variable]) -
             return Failure(of.number, WRONG_SHAPE, of.key, said=said)
         if tangent.is_complex() and not output.is_complex():
             return Failure(of.number, WRONG_SHAPE, of.key, said="the tangent is complex, where the output is real")
-    chosen = [at.cotangents[position] for position in positions]
-
-    def along(step: float) -> float:
-        outputs = at.outputs(group, step)
-        return inner(chosen, [outputs[position] for position in positions])
-
     found = at.projected(of, tangents)
-    expected: float | None
-    try:
-        expected, is_right = at.precision.compared(along, found, abs(along(0.0)))
-    except UnjudgedError:
-        expected, is_right = None, False
-    if expected is None or (not is_right and not at.is_differentiable(group, positions)):
-        at.tally.unjudged += 1
+    judged = _judged(at, of, group, positions, found)
+    if judged is None:
         return installed.tangents_problem(at, of, found) if len(group) == len(at.variables) else None
-    at.tally.count(of.number, expected, found)
+    expected, is_right = judged
     if is_right:
         return None
     return Failure(of.number, WRONG_JVP, group[0][0] if len(group) == 1 else of.key, expected, found)
+
+
+def _judged(
+    at: CheckedPoint, of: Described, variables: Sequence[Variable], positions: Sequence[int], found: float
+) -> tuple[float, bool] | None:
+    """The derivative of some outputs along some inputs, and whether a formula gave it; None where nothing can tell."""
+    chosen = [at.cotangents[position] for position in positions]
+
+    def along(step: float) -> float:
+        outputs = at.outputs(variables, step)
+        return inner(chosen, [outputs[position] for position in positions])
+
+    scale = abs(inner(chosen, [at.called.outputs[position] for position in positions]))
+    try:
+        expected, is_right = at.precision.compared(along, found, scale)
+        is_judged = is_right or at.is_differentiable(variables, positions)
+    except UnjudgedError:
+        is_judged = False
+    if not is_judged:
+        at.tally.unjudged += 1
+        return None
+    at.tally.count(of.number, expected, found)
+    return expected, is_right
 
 
 def check_adjoint(at: CheckedPoint, backward: Sequence[Described], forward: Sequence[Described]) -> Iterator[Failure]:
@@ -119,8 +124,9 @@ def check_adjoint(at: CheckedPoint, backward: Sequence[Described], forward: Sequ
             tangents = at.tangents(of, at.variables)
             pushed += at.projected(of, tangents)
             scale += size_of(tangents) * size_of(at.cotangents)
-    except (RuntimeError, MisshapenError, IndexError, ValueError, TypeError):
+    except (MisshapenError, *REFUSALS) as error:
         # said by the check of that formula
+        require_memory(error)
         return
     pulled = sum(product for product, _ in pulls)
     scale += sum(size for _, size in pulls)

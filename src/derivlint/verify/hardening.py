@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
+from derivlint.verify.exhaustion import require_memory
 from derivlint.verify.functions import Described, Value
 from derivlint.verify.layouts import is_plain
 from derivlint.verify.points import Point, is_inexact, mapped
@@ -177,7 +178,8 @@ def _is_broadcast(shape: Any, to: Any) -> bool:
         return False
     try:
         torch.empty(shape, device="meta").expand(to)
-    except RuntimeError:
+    except RuntimeError as error:
+        require_memory(error)
         return False
     return True
 
@@ -254,7 +256,8 @@ def _equal(point: Point, noise: Change) -> Iterator[Point]:
             continue
         try:
             made = torch.where(noise(first).real > 0.5, other, first)
-        except RuntimeError:
+        except RuntimeError as error:
+            require_memory(error)
             # not of one shape
             continue
         if made.shape == first.shape:

@@ -46,7 +46,7 @@ _OTHERS = {
 
 def few_headers(source: str, includes: Iterable[Path]) -> str:
     """The text of the stand-in for a C++ file; empty where PyTorch ships no headers of single operators."""
-    operators = next((path / "ATen" / "ops" for path in includes if (path / "ATen" / "ops").is_dir()), None)
+    operators = _operators(includes)
     if operators is None:
         return ""
     words = {token.text for token in tokens(source) if token.type == "IDENT"}
@@ -55,3 +55,12 @@ def few_headers(source: str, includes: Iterable[Path]) -> str:
     named += sorted({header for word, header in _OTHERS.items() if word in words})
     besides = (f"#if __has_include(<{name}>)\n#include <{name}>\n#endif" for name in _BESIDES)
     return "\n".join(("#pragma once", *besides, *(f"#include <{name}>" for name in named), ""))
+
+
+def has_operator_headers(includes: Iterable[Path]) -> bool:
+    """Whether PyTorch ships a header for each operator."""
+    return _operators(includes) is not None
+
+
+def _operators(includes: Iterable[Path]) -> Path | None:
+    return next((path / "ATen" / "ops" for path in includes if (path / "ATen" / "ops").is_dir()), None)

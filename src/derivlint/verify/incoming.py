@@ -7,6 +7,7 @@ from typing import Any
 
 from derivlint.verify.checked_point import CheckedPoint, MisshapenError, Variable
 from derivlint.verify.differences import size_of
+from derivlint.verify.exhaustion import require_memory
 from derivlint.verify.failures import MASK_IGNORED, WRONG_UNDEFINED, WRONG_VJP, Failure, first_line
 from derivlint.verify.functions import Described
 from derivlint.verify.layouts import dense
@@ -40,6 +41,7 @@ def check_undefined(at: CheckedPoint, of: Described) -> Iterator[Failure]:
         try:
             found = at.gradients(of, [None if place == index else item for place, item in enumerate(at.cotangents)])
         except RuntimeError as error:
+            require_memory(error)
             yield Failure(of.number, WRONG_UNDEFINED, of.key, said=f"gradient {index} undefined: {first_line(error)}")
             continue
         for variable, one, other in zip(at.subject.targets(of), expected, found, strict=True):
@@ -63,6 +65,7 @@ def check_all_undefined(at: CheckedPoint, of: Described) -> Iterator[Failure]:
     try:
         found = at.gradients(of, [None for _ in at.cotangents])
     except RuntimeError as error:
+        require_memory(error)
         said = f"all incoming gradients undefined: {first_line(error)}"
         yield Failure(of.number, WRONG_UNDEFINED, of.key, said=said)
         return

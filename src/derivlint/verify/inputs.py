@@ -7,6 +7,7 @@ from itertools import islice
 from typing import Any
 
 from derivlint.verify.defined import is_defined
+from derivlint.verify.exhaustion import require_memory
 from derivlint.verify.functions import Described
 from derivlint.verify.hardening import broadcast_positions, is_raw
 from derivlint.verify.hardening import variants as variants_of
@@ -117,9 +118,11 @@ def is_differentiated(described: Described, point: Point) -> bool:
         with torch.enable_grad():
             call(described.operator, values)
     except RuntimeError as error:
+        require_memory(error)
         return _UNLISTED not in str(error)
-    except Exception:
+    except Exception as error:
         # of any other kind: found out where it is checked
+        require_memory(error)
         return True
     return True
 
@@ -134,8 +137,9 @@ def _outputs(described: Described, point: Point) -> list[Any] | None:
     try:
         with torch.no_grad():
             result = call(described.operator, values)
-    except Exception:
+    except Exception as error:
         # of any kind: what the operator refuses is no point
+        require_memory(error)
         return None
     items = list(result) if isinstance(result, (list, tuple)) else [result]
     found = [part for item in items if is_inexact(item) and item.numel() for part in numbers(item)]

@@ -12,22 +12,22 @@ from typing import Any
 
 from derivlint.verify.checked_point import CheckedPoint, Variable
 from derivlint.verify.differences import inner, size_of
+from derivlint.verify.exhaustion import require_memory
 from derivlint.verify.failures import OTHER_CONVENTION, Failure
 from derivlint.verify.functions import FORWARD, Described
 from derivlint.verify.layouts import numbers
 from derivlint.verify.numeric import Called
+from derivlint.verify.points import REFUSALS
 
 
 def gradient_problem(at: CheckedPoint, of: Described, variable: Variable, gradient: Any) -> Failure | None:
     """What is to be said of a gradient where differences cannot tell it."""
-    found = inner([gradient], [at.directions[variable]])
-    if variable not in at.installed_gradients:
-        at.installed_gradients[variable] = _gradient(at, of, variable)
-    known = at.installed_gradients[variable]
-    if known is None:
+    gradient_there = _gradient(at, of, variable)
+    if gradient_there is None:
         return None
-    scale = size_of([gradient]) * size_of([at.directions[variable]])
-    return _compared(at, of, variable[0], inner([known], [at.directions[variable]]), found, scale)
+    direction = [at.directions[variable]]
+    known, found = inner([gradient_there], direction), inner([gradient], direction)
+    return _compared(at, of, variable[0], known, found, size_of([gradient]) * size_of(direction))
 
 
 def tangents_problem(at: CheckedPoint, of: Described, found: float) -> Failure | None:
@@ -73,7 +73,8 @@ def _gradient(at: CheckedPoint, of: Described, variable: Variable) -> Any:
             return None
         outputs, cotangents = zip(*pairs, strict=True)
         (gradient,) = torch.autograd.grad(outputs, [leaves[variable]], cotangents, allow_unused=True)
-    except (RuntimeError, IndexError, ValueError, TypeError):
+    except REFUSALS as error:
+        require_memory(error)
         # not every operator has a derivative there, and not every one takes what its formula takes
         return None
     return torch.zeros_like(leaves[variable]) if gradient is None else gradient
@@ -93,7 +94,8 @@ def _tangents(at: CheckedPoint) -> list[Any] | None:
             if not _is_same(at, called):
                 return None
             return [None if item is None else unpack_dual(item).tangent for item in called.outputs]
-    except (RuntimeError, IndexError, ValueError, TypeError):
+    except REFUSALS as error:
+        require_memory(error)
         return None
 
 

@@ -53,6 +53,9 @@ class Interpreter:
         described = {each.number: each for each in functions}
         for content in formulas:
             formula = PythonFormula(**content)
+            if formula.number not in described:
+                # a run that was broken off has checked it
+                continue
             setattr(self, described[formula.number].name, _Function(formula, described[formula.number]))
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from derivlint.source.records import dataclass
 from derivlint.verify.domains import AUXILIARIES, INHABITANTS, MANIFOLDS
+from derivlint.verify.exhaustion import require_memory
 from derivlint.verify.functions import FORWARD, Described
 from derivlint.verify.layouts import is_plain
 from derivlint.verify.points import Point, is_inexact, overload_of
@@ -193,7 +194,8 @@ class Subject:
         assert of.kind == FORWARD
         try:
             return self._push_forward(of, called, tangents, known=True)
-        except RuntimeError:
+        except RuntimeError as error:
+            require_memory(error)
             # not every operator takes tensors that are known to be zero
             return self._push_forward(of, called, tangents, known=False)
 

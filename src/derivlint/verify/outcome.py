@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import field
 from typing import Any
 
 from derivlint.source.records import dataclass
 from derivlint.verify.functions import Collected, FormulaFunction
+from derivlint.verify.unchecked import Unchecked, Why
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +21,8 @@ class Checked:
         unjudged: those that could not be made: no smooth point, no finite numbers.
         functions: the numbers of the functions whose derivative was compared.
         nonzero: those of them whose derivative was not always zero.
-        reason: why there was no point, empty where there was one.
+        why: why it was not checked, None where it was.
+        reason: that in words.
     """
 
     points: int
@@ -28,6 +30,7 @@ class Checked:
     unjudged: int = 0
     functions: tuple[int, ...] = ()
     nonzero: tuple[int, ...] = ()
+    why: Why | None = None
     reason: str = ""
 
 
@@ -60,7 +63,7 @@ class Outcome:
                 self.failures.append(message)
             elif "died" in message:
                 self.deaths.append(message)
-                self.checked[message["died"]] = Checked(0, reason=f"the process ended: {message['reason']}")
+                self.checked[message["died"]] = Checked(0, why=Why(message["why"]), reason=message["reason"])
             elif "checked" in message:
                 self.checked[message["checked"]] = Checked(
                     message["points"],
@@ -68,5 +71,45 @@ class Outcome:
                     message["unjudged"],
                     tuple(message["functions"]),
                     tuple(message["nonzero"]),
+                    Why(message["why"]) if message["why"] else None,
                     message["reason"],
                 )
+
+    def give_up(self, why: Why, reason: str) -> None:
+        """No more is going to be checked: what was not checked until now is not checked."""
+        for operator in self._wanted():
+            self.checked.setdefault(operator, Checked(0, why=why, reason=reason))
+
+    def unchecked(self) -> list[Unchecked]:
+        """What was not checked: entries, and formulas of entries of which others were checked or can be checked."""
+        whole = [
+            Unchecked(name, "", state.why, state.reason)
+            for name, state in self.checked.items()
+            if state.why is not None
+        ]
+        silent = {each.operator for each in whole}
+        found = [
+            Unchecked(name, "", Why.FAILED, "the run ended without a word of it")
+            for name in self._wanted()
+            if name not in self.checked
+        ]
+        return whole + found + list(self._formulas(silent | {each.operator for each in found}))
+
+    def _wanted(self) -> list[str]:
+        """The operators of the functions that were to be checked, of all formulas where there are no functions yet."""
+        return list(dict.fromkeys(each.described.operator for each in self.functions))
+
+    def _formulas(self, silent: set[str]) -> Iterator[Unchecked]:
+        """The formulas that were not checked, but for those of entries of which nothing was."""
+        for line, reason in self.collected.left_out:
+            yield Unchecked(line.entry.operator or "", line.key_text, Why.NO_FUNCTION, reason)
+        found = {failure["failure"] for failure in self.failures}
+        for each in self.collected.functions:
+            of = each.described
+            if of.number in self.refused or of.operator in silent:
+                continue
+            reason = self.left_out.get(of.number, "")
+            if reason:
+                yield Unchecked(of.operator, of.key, Why.NOT_CALLABLE, reason)
+            elif of.number not in found and of.number not in self.checked[of.operator].functions:
+                yield Unchecked(of.operator, of.key, Why.NOT_COMPARED, "at no input it can be compared with anything")

@@ -10,6 +10,9 @@ from derivlint.source.records import dataclass
 from derivlint.verify.layouts import changed
 from derivlint.verify.samples import elements
 
+#: What operators and formulas raise for arguments that they refuse.
+REFUSALS = (RuntimeError, IndexError, ValueError, TypeError)
+
 
 @dataclass(slots=True, eq=False)
 class Point:

@@ -1,4 +1,4 @@
-"""Recording inputs in a process of its own: ``python -m derivlint.verify.record DTYPE FILE``, names on its input."""
+"""Recording inputs in a process of its own; the arguments are a type and a file, operators come on standard input."""
 
 from __future__ import annotations
 
@@ -10,8 +10,12 @@ from derivlint.verify.samples import record
 from derivlint.verify.stored import write_inputs
 
 
-def main() -> None:
-    """Record, tell how far it is on standard output, and write the file as a whole or not at all."""
+def main(lifeline: int) -> None:
+    """Record, say how far it is on standard output, and write the file as a whole or not at all.
+
+    Args:
+        lifeline: the pipe whose end ends this process, which starts no other.
+    """
     dtype, target = sys.argv[1], Path(sys.argv[2])
     out = os.dup(1)
     os.dup2(2, 1)
@@ -21,8 +25,7 @@ def main() -> None:
         os.write(out, f"{number} {count}\n".encode())
 
     found = record(dtype, wanted, tell)
+    if not found:
+        sys.exit("none of PyTorch's samples runs")
     write_inputs(target, found)
-
-
-if __name__ == "__main__":
-    main()
+    os.write(out, b"done\n")

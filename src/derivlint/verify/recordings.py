@@ -1,60 +1,95 @@
-"""The recorded inputs of all operators: recorded once for each PyTorch, and kept in the cache."""
+"""The recorded inputs of all operators: recorded once for each PyTorch, and kept where verification works."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from derivlint.compiler.children import PythonChild
 from derivlint.model import Model
-from derivlint.project.cache import cache_folder
-from derivlint.verify.errors import VerifyError
+from derivlint.verify.errors import StoppedError
+from derivlint.verify.keeping import is_own
+from derivlint.verify.process import IDLE, ended_early, lines_of
+from derivlint.verify.stored import DamagedError, StoredInputs
+from derivlint.verify.unchecked import Why
 
 #: Raised when recording or the form of the file changes.
-RECORDER = 2
+RECORDER = 3
+MODULE = "derivlint.verify.record"
 
 
-def folder() -> Path:
-    """Where verification keeps what it has made."""
-    return (cache_folder() or Path(tempfile.gettempdir()) / "derivlint") / "verify"
-
-
-def recording_path(dtype: str, version: str) -> Path:
+def recording_path(place: Path, dtype: str, version: str) -> Path:
     """Where the recorded inputs of a type of numbers are kept."""
-    return folder() / f"samples-{RECORDER}-{version}-{dtype}.bin"
+    return place / f"samples-{RECORDER}-{version}-{dtype}.bin"
 
 
-def recorded(model: Model, dtype: str, progress: Callable[[str], None]) -> Path:
-    """The file with the recorded inputs of a type of numbers, recorded where they are not.
+def recorded(model: Model, dtype: str, place: Path, progress: Callable[[str], None]) -> Path:
+    """The file with the recorded inputs of a type of numbers, recorded where they are not there or damaged.
+
+    Args:
+        model: the file whose operators are meant.
+        dtype: the type of numbers.
+        place: where verification works.
+        progress: called with how far it is.
 
     Raises:
-        VerifyError: nothing can be recorded.
+        StoppedError: nothing can be recorded.
     """
-    path = recording_path(dtype, str(model.natives.version))
-    if path.is_file():
+    path = recording_path(place, dtype, str(model.natives.version))
+    if _is_whole(path):
         return path
     names = "\n".join(sorted({entry.operator for entry in model.entries if entry.operator is not None}))
-    command = [sys.executable, "-m", "derivlint.verify.record", dtype, str(path)]
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path.unlink(missing_ok=True)
+        _record(dtype, path, names, progress)
     except OSError as error:
-        raise VerifyError(f'cannot write to "{path.parent}": {error.strerror or error}') from error
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    ) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        try:
-            process.stdin.write(names)
-            process.stdin.close()
-        except OSError:
-            # it has ended already, which is told below
-            pass
-        for line in process.stdout:
-            number, _, count = line.strip().partition(" ")
-            progress(f"recording inputs of PyTorch's samples, {dtype}: {number} of {count}")
-    if not path.is_file():
-        raise VerifyError(f"no inputs of type {dtype} can be recorded; the extra derivlint[verify] has what that needs")
+        raise _failed(dtype, Why.FAILED, error.strerror or str(error)) from error
+    except StoppedError as error:
+        raise _failed(dtype, error.why, str(error)) from error
+    if not _is_whole(path):
+        raise _failed(dtype, Why.FAILED, "what was recorded cannot be read")
     return path
+
+
+def _failed(dtype: str, why: Why, reason: str) -> StoppedError:
+    more = "; the extra derivlint[verify] has what recording needs" if "ModuleNotFoundError" in reason else ""
+    return StoppedError(why, f"no inputs of type {dtype} can be recorded: {reason}{more}")
+
+
+def _is_whole(path: Path) -> bool:
+    """Whether a file is there that only this user can have written, with all that was written into it."""
+    if not is_own(path) or not path.is_file():
+        return False
+    try:
+        StoredInputs(path).check()
+    except (OSError, DamagedError):
+        return False
+    return True
+
+
+def _record(dtype: str, path: Path, names: str, progress: Callable[[str], None]) -> None:
+    """Record in a process of its own.
+
+    Raises:
+        OSError: it cannot be started or heard.
+        StoppedError: it has not done its work.
+    """
+    child = PythonChild(MODULE, dtype, str(path))
+    try:
+        assert child.process.stdin is not None
+        try:
+            child.process.stdin.write(names.encode())
+            child.process.stdin.close()
+        except BrokenPipeError:
+            # it has ended already; why is found out below
+            pass
+        is_done = False
+        for line in lines_of(child, IDLE):
+            is_done = line == b"done"
+            number, _, count = line.decode(errors="replace").partition(" ")
+            if count:
+                progress(f"recording inputs of PyTorch's samples, {dtype}: {number} of {count}")
+        if not is_done:
+            raise ended_early(child)
+    finally:
+        child.end()

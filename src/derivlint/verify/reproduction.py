@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from derivlint.verify.failures import INCONSISTENT, MASK_IGNORED, OTHER_CONVENTION, WRONG_SECOND
@@ -13,6 +14,8 @@ from derivlint.verify.points import Point, is_inexact, overload_of
 #: Larger inputs are not written down.
 LARGEST = 64
 
+#: Stands in every script.
+_MARK = "Shown by PyTorch's own gradcheck at the input at which it was found."
 _HEAD = """\
 # {operator}, {key}: {rule}. Shown by PyTorch's own gradcheck at the input at which it was found.
 # This runs the formulas that the installed PyTorch was built with. It raises an error, with both numbers, where the
@@ -98,6 +101,16 @@ def _check(described: Described, rule: str) -> tuple[str, str, str]:
     if rule == INCONSISTENT:
         return "gradcheck", "f", ", check_forward_ad=True"
     return "gradcheck", "f", _ONLY_FORWARD if described.kind == FORWARD else ""
+
+
+def is_script(path: Path) -> bool:
+    """Whether a file is a script of an earlier run.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    with path.open("rb") as file:
+        return _MARK.encode() in file.read(4096)
 
 
 class _Script:

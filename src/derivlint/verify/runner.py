@@ -11,19 +11,22 @@ from pathlib import Path
 from typing import Any
 
 from derivlint import __version__
+from derivlint.compiler.children import ended_by_interrupt
 from derivlint.emit.emission import Helpers
 from derivlint.model import Model
 from derivlint.source.records import dataclass
 from derivlint.verify.engine import EngineError, compiled
-from derivlint.verify.errors import VerifyError
+from derivlint.verify.errors import StoppedError, VerifyError
 from derivlint.verify.functions import collect
 from derivlint.verify.journal import Journal
+from derivlint.verify.keeping import workplace
 from derivlint.verify.outcome import Outcome
-from derivlint.verify.process import Server
-from derivlint.verify.recordings import folder, recorded
+from derivlint.verify.process import IDLE, Server
+from derivlint.verify.recordings import recorded
+from derivlint.verify.unchecked import Why
 
-#: An operator whose checks take longer hangs, in seconds.
-TIMEOUT = 90.0
+#: The checks of an operator may use so many seconds of processor time.
+PROCESSOR = 90.0
 #: For as many operators the process that checks prepares its children.
 MANY = 40
 #: For so few operators as change at a time, each input is checked along several random directions.
@@ -91,20 +94,31 @@ def verify(
         model: the model.
         operators: only entries of these operators, None for all.
         options: what to do.
-        progress: is told how far it is.
+        progress: called with how far it is.
+
+    What cannot be checked is part of the outcome, also where that is everything.
 
     Raises:
-        VerifyError: it is not possible.
+        VerifyError: what the run needs is missing.
     """
     collected = collect(model, None if operators is None else set(operators))
-    outcome = Outcome(collected)
-    if not collected.functions:
-        return outcome
+    outcome = Outcome(collected, tuple(collected.functions))
+    if collected.functions:
+        try:
+            with ended_by_interrupt(), workplace() as place:
+                _verify(model, place, outcome, options, progress)
+        except StoppedError as error:
+            outcome.give_up(error.why, str(error))
+    return outcome
+
+
+def _verify(model: Model, place: Path, outcome: Outcome, options: Options, progress: Progress) -> None:
+    collected = outcome.collected
     count = len({each.described.operator for each in collected.functions})
     # PyTorch is imported, and inputs are recorded, while the compiler runs
     with Server(many=count >= MANY) as server, ThreadPoolExecutor(max_workers=1) as pool:
-        recording = pool.submit(lambda: {dtype: recorded(model, dtype, progress) for dtype in options.dtypes})
-        engine = _engine(model, outcome, options, progress)
+        recording = pool.submit(lambda: {dtype: recorded(model, dtype, place, progress) for dtype in options.dtypes})
+        engine = _engine(model, place, outcome, options, progress)
         samples = recording.result()
         if outcome.functions:
             effort = asdict(options.effort)
@@ -117,13 +131,13 @@ def verify(
                 "functions": [each.described.to_json() for each in outcome.functions],
                 "seed": options.seed,
                 "jobs": options.jobs,
-                "timeout": TIMEOUT,
+                "processor": PROCESSOR,
+                "idle": IDLE,
             }
-            _work(server, task, outcome, options.resume, progress)
-    return outcome
+            _work(server, task, place, outcome, options.resume, progress)
 
 
-def _engine(model: Model, outcome: Outcome, options: Options, progress: Progress) -> dict[str, Any]:
+def _engine(model: Model, place: Path, outcome: Outcome, options: Options, progress: Progress) -> dict[str, Any]:
     """What the process that checks calls formulas with; the outcome is told which formulas those are."""
     functions = outcome.collected.functions
     if not options.compiles:
@@ -133,19 +147,20 @@ def _engine(model: Model, outcome: Outcome, options: Options, progress: Progress
         outcome.functions, outcome.left_out = translated.functions, translated.refused
         return {"formulas": [each.to_json() for each in translated.formulas]}
     try:
-        made = compiled(model, functions, helpers=options.helpers, compiler=options.compiler, progress=progress)
+        made = compiled(model, functions, place, helpers=options.helpers, compiler=options.compiler, progress=progress)
     except EngineError as error:
-        raise VerifyError(str(error)) from error
+        if error.is_missing:
+            raise VerifyError(str(error)) from error
+        raise StoppedError(Why.FAILED, f"the formulas cannot be compiled: {error}") from error
     outcome.functions, outcome.refused, outcome.left_out = made.functions, made.refused, made.uncallable
-    return {"library": str(made.library)}
+    return {"library": str(made.library), "place": str(place)}
 
 
-def _work(server: Server, task: dict[str, Any], outcome: Outcome, resume: bool, progress: Progress) -> None:
+def _work(
+    server: Server, task: dict[str, Any], place: Path, outcome: Outcome, resume: bool, progress: Progress
+) -> None:
     """Have all operators checked that a run which was broken off has left."""
-    try:
-        journal = Journal(_journal_path(task), resume=resume)
-    except OSError as error:
-        raise VerifyError(f'cannot write to "{error.filename}": {error.strerror or error}') from error
+    journal = Journal(place / _journal_name(task), resume=resume)
     outcome.take(journal.messages)
     done = journal.operators()
     total = len({each["operator"] for each in task["functions"]})
@@ -161,8 +176,8 @@ def _work(server: Server, task: dict[str, Any], outcome: Outcome, resume: bool, 
     journal.finish()
 
 
-def _journal_path(task: dict[str, Any]) -> Path:
+def _journal_name(task: dict[str, Any]) -> str:
     """One file for each task."""
-    content = {key: value for key, value in task.items() if key not in ("jobs", "timeout")}
+    content = {key: value for key, value in task.items() if key not in ("jobs", "processor", "idle")}
     digest = hashlib.sha256(json.dumps([__version__, content], sort_keys=True).encode()).hexdigest()[:16]
-    return folder() / f"journal-{digest}.jsonl"
+    return f"journal-{digest}.jsonl"

@@ -153,6 +153,8 @@ def record(dtype_name: str, wanted: Iterable[str], progress: Callable[[int, int]
             try:
                 for sample in islice(_samples(info, dtype, differentiable), SAMPLES):
                     _run(info, sample, differentiable, Recorder)
+            except MemoryError:
+                raise
             except Exception:
                 # a sample that does not run here is none
                 continue
@@ -213,6 +215,8 @@ def _run(info: Any, sample: Any, differentiable: bool, recorder: Any) -> None:
             again = [item for item in gradients if item is not None and item.requires_grad]
             if again:
                 torch.autograd.grad(again, [*inputs, *seeds], list(map(torch.rand_like, again)), allow_unused=True)
+        except MemoryError:
+            raise
         except Exception:
             # recorded as far as it went
             pass
@@ -237,6 +241,8 @@ def _run_forward(info: Any, sample: Any) -> None:
         with forward_ad.dual_level():
             keywords = {key: dual(value) for key, value in sample.kwargs.items()}
             info.op(dual(sample.input), *map(dual, sample.args), **keywords)
+    except MemoryError:
+        raise
     except Exception:
         # not every sample has a forward mode
         pass
@@ -248,6 +254,8 @@ def _run_in_place(info: Any, sample: Any) -> None:
     try:
         with torch.no_grad():
             info.inplace_variant(sample.input.clone(), *sample.args, **sample.kwargs)
+    except MemoryError:
+        raise
     except Exception:
         # not every sample can be changed in place
         pass

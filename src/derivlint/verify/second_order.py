@@ -8,6 +8,7 @@ from typing import Any
 
 from derivlint.verify.checked_point import CheckedPoint, Moved
 from derivlint.verify.differences import inner
+from derivlint.verify.exhaustion import require_memory
 from derivlint.verify.failures import WRONG_SECOND, Failure
 from derivlint.verify.functions import Described
 
@@ -40,7 +41,8 @@ def check_second_backward(at: CheckedPoint, of: Described) -> Iterator[Failure]:
         if not isinstance(total, torch.Tensor) or not total.requires_grad:
             return
         derivatives = torch.autograd.grad(total, [*leaves.values(), *ends], allow_unused=True)
-    except RuntimeError:
+    except RuntimeError as error:
+        require_memory(error)
         # what a formula calls need not have a derivative
         at.tally.unjudged += 1
         return
@@ -79,7 +81,8 @@ def check_second_forward(at: CheckedPoint, of: Described) -> Iterator[Failure]:
         if not isinstance(total, torch.Tensor) or not total.requires_grad:
             return
         derivatives = torch.autograd.grad(total, list(leaves.values()), allow_unused=True)
-    except RuntimeError:
+    except RuntimeError as error:
+        require_memory(error)
         at.tally.unjudged += 1
         return
     found = inner(derivatives, [at.directions[each] for each in leaves])
@@ -105,7 +108,8 @@ def _judged(
         return
     try:
         expected, is_right = at.precision.compared(along, found, abs(total))
-    except RuntimeError:
+    except RuntimeError as error:
+        require_memory(error)
         # a step away the operator or what a formula calls may refuse its input
         at.tally.unjudged += 1
         return

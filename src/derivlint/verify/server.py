@@ -1,6 +1,6 @@
 """The process that checks: it loads PyTorch, the recorded inputs and the compiled functions, and forks for the checks.
 
-Run as ``python -m derivlint.verify.server``. It reads one JSON object from standard input and writes one JSON object a
+Started by :mod:`derivlint.verify.process`. It reads one JSON object from standard input and writes one JSON object a
 line to standard output. Formulas run in children, so that one that crashes or hangs costs its operator only.
 """
 
@@ -8,22 +8,33 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import select
 import signal
 import sys
 import time
 import warnings
 from collections import deque
+from math import ceil
 from pathlib import Path
 from typing import Any
 
+from derivlint.compiler.child import end_with_parent
+from derivlint.compiler.children import quoted
 from derivlint.source.records import dataclass
 from derivlint.verify.functions import Described
+from derivlint.verify.keeping import strangers_in
+from derivlint.verify.patience import Patience
 from derivlint.verify.stored import StoredInputs
+from derivlint.verify.unchecked import Why, why_it_ended
 from derivlint.verify.work import Work, check_operator, not_checked
 
 #: Operators that one child checks.
 CHUNK = 12
+#: Seconds between two signs of life, and between two looks at whether children hang.
+BEAT = 2.0
+#: So many bytes of what a child says on standard error are kept.
+SAID = 4096
 
 
 @dataclass(slots=True)
@@ -33,18 +44,40 @@ class Child:
     Attributes:
         pid: the process.
         pipe: where it writes.
+        errors: where its standard error goes.
         operators: what it has still to check, the current one first.
-        since: when it began with that.
+        patience: whether it gets anywhere.
         rest: the beginning of a line.
+        said: the end of what it said on standard error.
         function: the number of the function that it is about to call.
+        hangs: whether it was ended since it got nowhere.
+        is_silent: whether its standard error has ended.
     """
 
     pid: int
     pipe: int
+    errors: int
     operators: deque[str]
-    since: float
+    patience: Patience
     rest: bytes = b""
+    said: bytes = b""
     function: int = -1
+    hangs: bool = False
+    is_silent: bool = False
+
+    @property
+    def pipes(self) -> tuple[int, ...]:
+        """The pipes that may have something to read."""
+        return (self.pipe,) if self.is_silent else (self.pipe, self.errors)
+
+    def hear(self) -> None:
+        """Take what is there of its standard error."""
+        try:
+            data = os.read(self.errors, 1 << 16)
+        except BlockingIOError:
+            return
+        self.said = (self.said + data)[-SAID:]
+        self.is_silent = not data
 
 
 def say(message: dict[str, Any], to: int | None = None) -> None:
@@ -55,8 +88,12 @@ def say(message: dict[str, Any], to: int | None = None) -> None:
         data = data[os.write(target, data) :]
 
 
-def main() -> None:
-    """Load what is needed, read the task, and work on it."""
+def main(lifeline: int) -> None:
+    """Load what is needed, read the task, and work on it.
+
+    Args:
+        lifeline: the pipe whose end ends this process.
+    """
     warnings.simplefilter("ignore")
     # what libraries print must not be read as messages
     out = os.dup(1)
@@ -78,17 +115,22 @@ def main() -> None:
 
         namespace: Any = Interpreter(task["formulas"], described)
     else:
+        library = Path(task["library"])
+        stranger = strangers_in(library, Path(task["place"]))
+        if stranger is not None:
+            say({"fatal": f'"{stranger}" is not this user\'s alone; nothing is loaded from there'})
+            return
         load_library: Any = torch.ops.load_library
-        load_library(task["library"])
+        load_library(str(library))
         namespace = torch.ops.derivlint_verify
-        problem = _helpers_problem(task["library"])
+        problem = _helpers_problem(str(library))
         if problem:
             say({"fatal": problem})
             return
     functions: dict[str, list[Described]] = {}
     for each in described:
         functions.setdefault(each.operator, []).append(each)
-    run(functions, Work(namespace, inputs, task))
+    run(functions, Work(namespace, inputs, task), lifeline)
     say({"end": True})
 
 
@@ -101,46 +143,61 @@ def _helpers_problem(library: str) -> str:
     return answer.decode(errors="replace") if answer else ""
 
 
-def run(functions: dict[str, list[Described]], work: Work) -> None:
+def run(functions: dict[str, list[Described]], work: Work, lifeline: int) -> None:
     """Check all operators, in several children at a time."""
     waiting = deque(functions)
-    children: dict[int, Child] = {}
-    limit = float(work.task["timeout"])
+    children: list[Child] = []
+    beat = time.monotonic()
     while waiting or children:
         while waiting and len(children) < work.task["jobs"]:
             chunk = [waiting.popleft() for _ in range(min(CHUNK, len(waiting)))]
-            child = start([functions[each] for each in chunk], work)
-            children[child.pipe] = child
-        ready, _, _ = select.select(list(children), [], [], 0.5)
-        for pipe in ready:
-            data = os.read(pipe, 1 << 16)
-            child = children[pipe]
+            children.append(start([functions[each] for each in chunk], work, lifeline))
+        ready, _, _ = select.select([pipe for each in children for pipe in each.pipes], [], [], BEAT)
+        for child in list(children):
+            if child.errors in ready:
+                child.hear()
+            if child.pipe not in ready:
+                continue
+            data = os.read(child.pipe, 1 << 16)
             if data:
                 receive(child, data)
-                continue
-            del children[pipe]
-            os.close(pipe)
-            _, status = os.waitpid(child.pid, 0)
-            waiting.extendleft(reversed(buried(child, status)))
-        for child in children.values():
-            if time.monotonic() - child.since > limit:
-                child.since = time.monotonic()
-                os.kill(child.pid, signal.SIGKILL)
+            else:
+                children.remove(child)
+                waiting.extendleft(reversed(buried(child, work.task["processor"])))
+        if time.monotonic() - beat >= BEAT:
+            beat = time.monotonic()
+            say({"alive": True})
+            for child in children:
+                if child.patience.is_over():
+                    child.hangs = True
+                    os.kill(child.pid, signal.SIGKILL)
 
 
-def buried(child: Child, status: int) -> list[str]:
-    """The operators that a child left unchecked; the one at which it died is told."""
+def buried(child: Child, limit: float) -> list[str]:
+    """The operators that a child left unchecked; the one at which it ended is reported.
+
+    Args:
+        child: the child, whose pipe has ended.
+        limit: the seconds of processor time that it had for each operator.
+    """
+    os.close(child.pipe)
+    _, ending = os.waitpid(child.pid, 0)
+    status = os.waitstatus_to_exitcode(ending)
+    child.hear()
+    os.close(child.errors)
     if not child.operators:
         return []
     current = child.operators.popleft()
-    number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
-    reason = signal.Signals(number).name if number else f"exit status {status >> 8}"
-    say({"died": current, "function": child.function, "reason": "no end in time" if number == 9 else reason})
+    why, reason = why_it_ended(status, quoted(child.said), limit)
+    if child.hangs:
+        why, reason = Why.HUNG, "it waits for something, and uses no processor time"
+    say({"died": current, "function": child.function, "why": why.value, "reason": reason})
     return list(child.operators)
 
 
 def receive(child: Child, data: bytes) -> None:
     """Take what a child wrote: it is passed on, but for what is only for the case of a crash."""
+    child.patience.renew()
     *lines, child.rest = (child.rest + data).split(b"\n")
     for line in lines:
         message = json.loads(line)
@@ -149,33 +206,53 @@ def receive(child: Child, data: bytes) -> None:
             continue
         if "checked" in message:
             child.operators.popleft()
-            child.since = time.monotonic()
             child.function = -1
         say(message)
 
 
-def start(chunk: list[list[Described]], work: Work) -> Child:
+def start(chunk: list[list[Described]], work: Work, lifeline: int) -> Child:
     """Fork a child that checks some operators."""
     reading, writing = os.pipe()
+    hearing, complaining = os.pipe()
+    parent = os.getpid()
     pid = os.fork()
     if pid:
         os.close(writing)
-        return Child(pid, reading, deque(each[0].operator for each in chunk), time.monotonic())
+        os.close(complaining)
+        os.set_blocking(hearing, False)
+        operators = deque(each[0].operator for each in chunk)
+        return Child(pid, reading, hearing, operators, Patience(pid, work.task["idle"]))
     status = 1
     try:
+        end_with_parent(lifeline, parent)
         os.close(reading)
-        # a crash is told by the parent
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+        os.close(hearing)
+        os.dup2(complaining, 1)
+        os.dup2(complaining, 2)
         for functions in chunk:
-            try:
-                check_operator(functions, work, lambda message: say(message, writing))
-            except Exception as error:
-                reason = f"the checks do not know what to do: {type(error).__name__}: {error}"[:300]
-                say(not_checked(functions[0].operator, reason), writing)
+            limit_processor_time(work.task["processor"])
+            check_or_say_why_not(functions, work, writing)
         status = 0
+    except BaseException as error:
+        os.write(2, f"{type(error).__name__}: {error}\n".encode(errors="backslashreplace"))
     finally:
         os._exit(status)
 
 
-if __name__ == "__main__":
-    main()
+def check_or_say_why_not(functions: list[Described], work: Work, to: int) -> None:
+    """Check an operator; where the checks themselves fail, that is said of it."""
+    try:
+        check_operator(functions, work, lambda message: say(message, to))
+    except MemoryError as error:
+        said = f": {error}" if str(error) else ""
+        say(not_checked(functions[0].operator, Why.OUT_OF_MEMORY, f"memory ran out{said}"[:300]), to)
+    except Exception as error:
+        reason = f"the checks themselves fail: {type(error).__name__}: {error}"[:300]
+        say(not_checked(functions[0].operator, Why.FAILED, reason), to)
+
+
+def limit_processor_time(seconds: float) -> None:
+    """Let this process have so many more seconds of processor time; then a signal ends it."""
+    _, most = resource.getrlimit(resource.RLIMIT_CPU)
+    wanted = ceil(time.process_time() + seconds)
+    resource.setrlimit(resource.RLIMIT_CPU, (wanted if most == resource.RLIM_INFINITY else min(wanted, most), most))

@@ -1,14 +1,18 @@
 """Recorded inputs in a file from which those of one operator are read alone.
 
-The file begins with the length of an index and the index: where the inputs of each operator stand. Children that were
-forked read from the same open file without disturbing each other.
+The file holds data only. It begins with a line that says what it is, the digest and the length of an index, and the
+index, in JSON: where the inputs of each operator stand, and their digest. Those are again JSON, with the bytes of the
+tensors after it. Children that were forked read from the same open file without disturbing each other.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
-import pickle
+import struct
 from collections.abc import Iterator, Mapping
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +21,22 @@ from derivlint.source import replace_file
 #: Argument lists by the name of an operator, ``add.Tensor``.
 Inputs = Mapping[str, list[list[Any]]]
 
-_HEAD = 8
-#: How a tensor is written: what it is, its type, its shape and the bytes of its elements.
-_TENSOR = "tensor"
-#: How a memory format is written, which cannot be written itself.
-_FORMAT = "memory_format"
+_MAGIC = b"derivlint recorded inputs 3\n"
+#: The digest of the index, and its length.
+_HEAD = struct.Struct("<32sQ")
+#: The length of the JSON of an operator.
+_LENGTH = struct.Struct("<Q")
+#: Nothing that was recorded takes more, and nothing larger is read: bytes of an operator's inputs, and of an index.
+_LARGEST = 1 << 26
+#: Lists of arguments hold lists of tensors, and nothing deeper.
+_DEEPEST = 6
+_DTYPES = ("float64", "float32", "complex128", "complex64", "int64", "int32", "int16", "int8", "uint8", "bool")
+#: Values that are known by their name in ``torch``.
+_NAMED = ("dtype", "layout", "memory_format")
+
+
+class DamagedError(Exception):
+    """A file is not what was written."""
 
 
 def write_inputs(path: Path, found: Inputs) -> None:
@@ -30,37 +45,60 @@ def write_inputs(path: Path, found: Inputs) -> None:
     Raises:
         OSError: it cannot be written.
     """
-    index: dict[str, tuple[int, int]] = {}
-    parts = []
+    index: dict[str, list[Any]] = {}
+    parts: list[bytes] = []
     offset = 0
     for name, lists in found.items():
-        data = pickle.dumps([_packed(values) for values in lists], protocol=5)
-        index[name] = (offset, len(data))
+        data = _block(lists)
+        index[name] = [offset, len(data), hashlib.sha256(data).hexdigest()]
         offset += len(data)
         parts.append(data)
-    head = pickle.dumps(index, protocol=5)
-    replace_file(path, b"".join((len(head).to_bytes(_HEAD, "little"), head, *parts)))
+    listed = json.dumps(index).encode()
+    head = _HEAD.pack(hashlib.sha256(listed).digest(), len(listed))
+    replace_file(path, b"".join((_MAGIC, head, listed, *parts)), mode=0o600)
 
 
 class StoredInputs(Inputs):
     """The inputs in a file, read when they are asked for.
 
     Args:
-        path: a file of :func:`write_inputs`; nobody else writes it.
+        path: a file of :func:`write_inputs`.
 
     Raises:
         OSError: it cannot be read.
+        DamagedError: it was not written by that function, or was cut off.
     """
 
     def __init__(self, path: Path) -> None:
-        self._file = os.open(path, os.O_RDONLY)
-        length = int.from_bytes(os.pread(self._file, _HEAD, 0), "little")
-        self._index: dict[str, tuple[int, int]] = pickle.loads(os.pread(self._file, length, _HEAD))
-        self._start = _HEAD + length
+        self._file = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        beginning = os.pread(self._file, len(_MAGIC) + _HEAD.size, 0)
+        if len(beginning) != len(_MAGIC) + _HEAD.size or not beginning.startswith(_MAGIC):
+            raise DamagedError(f'"{path}" does not hold recorded inputs')
+        digest, length = _HEAD.unpack(beginning[len(_MAGIC) :])
+        data = self._read(len(beginning), length)
+        if hashlib.sha256(data).digest() != digest:
+            raise DamagedError(f'the index of "{path}" is damaged')
+        self._index = _index_of(data)
+        self._start = len(beginning) + length
+        end = max((offset + size for offset, size, _ in self._index.values()), default=0)
+        if os.fstat(self._file).st_size != self._start + end:
+            raise DamagedError(f'"{path}" was cut off')
 
     def __getitem__(self, name: str) -> list[list[Any]]:
-        offset, length = self._index[name]
-        return [_unpacked(values) for values in pickle.loads(os.pread(self._file, length, self._start + offset))]
+        data = self._data(name)
+        lists = _lists(data)
+        if not all(isinstance(values, list) for values in lists):
+            raise DamagedError("a list of arguments is something else")
+        return lists
+
+    def check(self) -> None:
+        """Compare all of it with its digests.
+
+        Raises:
+            DamagedError: it is damaged.
+        """
+        for name in self._index:
+            self._data(name)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._index)
@@ -72,8 +110,52 @@ class StoredInputs(Inputs):
         if hasattr(self, "_file"):
             os.close(self._file)
 
+    def _data(self, name: str) -> bytes:
+        offset, length, digest = self._index[name]
+        data = self._read(self._start + offset, length)
+        if hashlib.sha256(data).hexdigest() != digest:
+            raise DamagedError(f"the recorded inputs of {name} are damaged")
+        return data
 
-def _packed(value: Any) -> Any:
+    def _read(self, offset: int, length: int) -> bytes:
+        if length > _LARGEST:
+            raise DamagedError(f"{length} bytes are more than was recorded")
+        data = os.pread(self._file, length, offset)
+        if len(data) != length:
+            raise DamagedError("the file was cut off")
+        return data
+
+
+def _index_of(data: bytes) -> dict[str, tuple[int, int, str]]:
+    found = _parsed(data)
+    if not isinstance(found, dict):
+        raise DamagedError("the index is not an object")
+    index: dict[str, tuple[int, int, str]] = {}
+    for name, place in found.items():
+        match place:
+            case [int(offset), int(length), str(digest)] if offset >= 0 and length >= 0:
+                index[name] = offset, length, digest
+            case _:
+                raise DamagedError(f"the index does not say where {name} is")
+    return index
+
+
+def _parsed(data: bytes) -> Any:
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise DamagedError("what should be JSON is not") from error
+
+
+def _block(lists: list[list[Any]]) -> bytes:
+    """The inputs of an operator: the length of the JSON, the JSON, and the bytes of its tensors."""
+    raw = bytearray()
+    text = json.dumps([_packed(values, raw) for values in lists]).encode()
+    return _LENGTH.pack(len(text)) + text + raw
+
+
+def _packed(value: Any, raw: bytearray) -> Any:
+    """A value in JSON; what JSON has not is an object with one key. Bytes of tensors are appended to ``raw``."""
     import torch
 
     if isinstance(value, torch.Tensor):
@@ -82,24 +164,80 @@ def _packed(value: Any) -> Any:
         strides = value.stride()
         order = sorted(range(value.dim()), key=lambda axis: (-strides[axis], axis))
         flat.view([value.shape[axis] for axis in order]).copy_(value.permute(order))
-        data = flat.view(torch.uint8).numpy().tobytes() if value.numel() else b""
-        return (_TENSOR, value.dtype, tuple(value.shape), order, data)
-    if isinstance(value, torch.memory_format):
-        return (_FORMAT, str(value).removeprefix("torch."))
-    return [_packed(item) for item in value] if isinstance(value, list) else value
+        start = len(raw)
+        if value.numel():
+            raw += flat.view(torch.uint8).numpy().tobytes()
+        return {"tensor": [_name(value.dtype), list(value.shape), order, start]}
+    if isinstance(value, list):
+        return [_packed(item, raw) for item in value]
+    if isinstance(value, complex):
+        return {"complex": [value.real, value.imag]}
+    if isinstance(value, torch.device):
+        return {"device": str(value)}
+    for kind in _NAMED:
+        if isinstance(value, getattr(torch, kind)):
+            return {kind: _name(value)}
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    raise TypeError(f"{type(value).__name__} cannot be kept")
 
 
-def _unpacked(value: Any) -> Any:
+def _name(value: Any) -> str:
+    return str(value).removeprefix("torch.")
+
+
+def _lists(data: bytes) -> list[list[Any]]:
+    if len(data) < _LENGTH.size:
+        raise DamagedError("inputs without a length")
+    (length,) = _LENGTH.unpack_from(data)
+    text, raw = data[_LENGTH.size : _LENGTH.size + length], data[_LENGTH.size + length :]
+    value = _unpacked(_parsed(text), raw, 0)
+    if not isinstance(value, list):
+        raise DamagedError("the inputs are not a list")
+    return value
+
+
+def _unpacked(value: Any, raw: bytes, depth: int) -> Any:
     import torch
 
-    if isinstance(value, list):
-        return [_unpacked(item) for item in value]
-    if not isinstance(value, tuple):
-        return value
-    if value[0] == _FORMAT:
-        return getattr(torch, value[1])
-    _, dtype, shape, order, data = value
-    made = torch.empty([shape[axis] for axis in order], dtype=dtype)
-    if data:
-        made = torch.frombuffer(bytearray(data), dtype=dtype).view(made.shape)
+    if depth > _DEEPEST:
+        raise DamagedError("lists too deep")
+    match value:
+        case None | bool() | int() | float() | str():
+            return value
+        case list():
+            return [_unpacked(item, raw, depth + 1) for item in value]
+        case {"tensor": [str(dtype), list(shape), list(order), int(start)]}:
+            return _tensor(dtype, shape, order, start, raw)
+        case {"complex": [int() | float() as real, int() | float() as imaginary]}:
+            return complex(real, imaginary)
+        case {"device": str(name)}:
+            try:
+                return torch.device(name)
+            except RuntimeError as error:
+                raise DamagedError("a device that does not exist") from error
+        case {"dtype": str(name)} | {"layout": str(name)} | {"memory_format": str(name)}:
+            (kind,) = value
+            found = getattr(torch, name, None)
+            if isinstance(found, getattr(torch, kind)):
+                return found
+    raise DamagedError("a value of an unknown kind")
+
+
+def _tensor(dtype: str, shape: list[Any], order: list[Any], start: int, raw: bytes) -> Any:
+    import torch
+
+    if dtype not in _DTYPES or not all(type(size) is int and 0 <= size <= _LARGEST for size in shape):
+        raise DamagedError("a tensor of an unknown type or shape")
+    if not all(type(axis) is int for axis in order) or sorted(order) != list(range(len(shape))):
+        raise DamagedError("a tensor whose axes are in no order")
+    kind = getattr(torch, dtype)
+    count = prod(shape)
+    size = count * kind.itemsize
+    if start < 0 or start + size > len(raw):
+        raise DamagedError("a tensor without its numbers")
+    made = torch.empty([shape[axis] for axis in order], dtype=kind) if not count else None
+    if made is None:
+        numbers = torch.frombuffer(bytearray(raw[start : start + size]), dtype=kind)
+        made = numbers.view([shape[axis] for axis in order])
     return made.permute([order.index(axis) for axis in range(len(shape))])

@@ -14,6 +14,7 @@ from derivlint.verify.inputs import points_for
 from derivlint.verify.layouts import is_plain
 from derivlint.verify.points import Point, overload_of
 from derivlint.verify.reproduction import reproduction
+from derivlint.verify.unchecked import Why
 
 Say = Callable[[dict[str, Any]], None]
 
@@ -46,7 +47,7 @@ class _Found:
     points: set[tuple[str, int]] = field(default_factory=set)
 
 
-def not_checked(operator: str, reason: str) -> dict[str, Any]:
+def not_checked(operator: str, why: Why, reason: str) -> dict[str, Any]:
     """The message that an operator could not be checked."""
     return {
         "checked": operator,
@@ -55,6 +56,7 @@ def not_checked(operator: str, reason: str) -> dict[str, Any]:
         "unjudged": 0,
         "functions": [],
         "nonzero": [],
+        "why": why.value,
         "reason": reason,
     }
 
@@ -76,7 +78,7 @@ def check_operator(functions: Sequence[Described], work: Work, say: Say) -> None
     """Check the formulas of an operator, and say what is wrong with them, each kind once."""
     first = functions[0]
     if not _exists(first):
-        say(not_checked(first.operator, "another schema is installed"))
+        say(not_checked(first.operator, Why.OTHER_SCHEMA, "another schema is installed"))
         return
     task = work.task
     found: dict[tuple[int, str], _Found] = {}
@@ -114,6 +116,7 @@ def check_operator(functions: Sequence[Described], work: Work, say: Say) -> None
             "unjudged": unjudged,
             "functions": sorted(judged),
             "nonzero": sorted(nonzero),
+            "why": "" if points else Why.NO_INPUTS.value,
             "reason": "" if points else reason,
         }
     )

@@ -20,7 +20,7 @@ MAX_DEPTH: Final = 64
 #: native_functions.yaml has 27,000 nodes; this many take two seconds and 500 MB.
 MAX_NODES: Final = 1_000_000
 #: What all aliases of a file may stand for together: walks over the nodes visit a shared node each time.
-MAX_ALIASED_NODES: Final = 100_000
+MAX_ALIASED_NODES: Final = 20_000
 
 _STYLES: Final[dict[str | None, ScalarStyle]] = {
     None: "plain",

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from derivlint.emit.helpers.elf import ElfError
 from derivlint.emit.helpers.stubs import machine_of, stubs_source, unresolved
+from derivlint.source import visible_line
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -22,10 +23,10 @@ def main(arguments: list[str] | None = None) -> int:
         found = unresolved(given.objects, libraries, given.library)
         text = stubs_source(found.found, machine_of(given.library), given.library.name)
     except ElfError as error:
-        print(f"derivlint: {error}", file=sys.stderr)
+        print(visible_line(f"derivlint: {error}"), file=sys.stderr)
         return 1
     if found.missing:
-        print(f"derivlint: no function {', '.join(found.missing)} in {given.library}", file=sys.stderr)
+        print(visible_line(f"derivlint: no function {', '.join(found.missing)} in {given.library}"), file=sys.stderr)
         return 1
     given.out.write_text(text, encoding="utf-8")
     return 0

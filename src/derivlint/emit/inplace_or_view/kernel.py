@@ -15,6 +15,7 @@ from derivlint.emit.view_funcs.view_func import has_view_func
 from derivlint.model.differentiable import Differentiability
 from derivlint.model.model import Model
 from derivlint.model.read import DEFAULT
+from derivlint.operators import Book
 from derivlint.schema import NativeFunction
 from derivlint.source.records import dataclass
 
@@ -51,15 +52,16 @@ def inplace_or_view_kernels(model: Model, operators: Collection[str] | None = No
         model: a model without errors; a function that PyTorch's generator would refuse has no kernel.
         operators: the names of operators, as :func:`derivlint.emit.kernels.kernels` takes them; None for all.
     """
-    functions = sorted(generated_functions(model, operators, _has_kernel), key=by_name)
+    found = generated_functions(model, operators, lambda function: _has_kernel(function, model.book))
+    functions = sorted(found, key=by_name)
     return tuple(made for function in functions if (made := _kernel(model, function)) is not None)
 
 
-def _has_kernel(function: NativeFunction) -> bool:
+def _has_kernel(function: NativeFunction, book: Book) -> bool:
     if modifies_arguments(function):
         # what is not returned cannot be given a history, so that nothing is tracked
         return bool(function.schema.returns)
-    return has_view_func(function)
+    return has_view_func(function, book)
 
 
 def _kernel(model: Model, function: NativeFunction) -> InplaceOrViewKernel | None:
@@ -95,7 +97,7 @@ def _subject(model: Model, function: NativeFunction) -> Subject:
     # a kernel is for all dispatch keys, and what it does follows from the formulas for none of them
     if DEFAULT in match.infos:
         return Subject(model, Differentiability(match, DEFAULT), has_entry=True)
-    return Subject(model, without_entry(function), has_entry=False)
+    return Subject(model, without_entry(function, model.book), has_entry=False)
 
 
 def redispatch(subject: Subject) -> str:

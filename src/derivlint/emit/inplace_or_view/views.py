@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from derivlint.emit.inplace_or_view.lists import WITH_METADATA_CHANGE
 from derivlint.emit.kernels.subject import Subject
 from derivlint.emit.template import fill, load
 from derivlint.emit.view_funcs.functions import SELF, VIEW_INDEX, class_name, makes_several_views
@@ -69,7 +68,7 @@ def _replay(subject: Subject, several: bool) -> str:
         inverse=_inverse_name(subject),
         inverse_arguments=", ".join([SELF, _WRITTEN, "InverseReturnMode::AlwaysView", *index, *names]),
     )
-    is_always = subject.api_name in WITH_METADATA_CHANGE
+    is_always = subject.api_name in subject.model.book.names("view-of-other-metadata")
     template = "inplace_or_view_replay_always.cpp" if is_always else "inplace_or_view_replay.cpp"
     return fill(load(template), functions=functions)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from derivlint.emit.kernels.lines import from_yaml
-from derivlint.emit.kernels.lists import refuses_complex
 from derivlint.emit.kernels.saving import save_inputs, save_outputs
 from derivlint.emit.kernels.subject import Subject
 from derivlint.emit.kernels.tangents import (
@@ -15,7 +14,7 @@ from derivlint.emit.kernels.tangents import (
     propagate,
 )
 from derivlint.emit.kernels.templates import filled
-from derivlint.emit.release import INTRUSIVE, number_of
+from derivlint.emit.release import INTRUSIVE
 from derivlint.emit.template import indented
 from derivlint.model.differentiable import DifferentiableValue
 from derivlint.schema import SchemaKind
@@ -192,7 +191,7 @@ def _fire_creation_hooks(subject: Subject) -> str:
 
 def _refuse_complex(subject: Subject) -> list[str]:
     base = subject.function.name.base
-    accepts = not refuses_complex(base, number_of(subject.model.natives.version))
+    accepts = subject.model.book.is_complex_differentiable(subject.function)
     if accepts or subject.function.schema.kind in (SchemaKind.inplace, SchemaKind.out):
         return []
     written = {

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from derivlint.emit.kernels.body import body
-from derivlint.emit.kernels.lists import RESET_GRAD_ACCUMULATOR, WITHOUT_GENERIC_KERNEL
-from derivlint.emit.kernels.subject import AUTOGRAD, Subject, kernel_base_name, without_entry
+from derivlint.emit.kernels.subject import AUTOGRAD, Subject, without_entry
 from derivlint.emit.kernels.templates import filled
 from derivlint.emit.release import Release, release_of
 from derivlint.emit.selection import is_selected
 from derivlint.emit.template import listing, yaml_name
-from derivlint.model.differentiable import Differentiability, cpp_name, has_generated_kernel
+from derivlint.model.differentiable import Differentiability, has_generated_kernel
 from derivlint.model.model import Model
-from derivlint.model.torch_lists import DONT_REQUIRE_DERIVATIVE
 from derivlint.schema import NativeFunction
 from derivlint.source.records import dataclass
 
@@ -88,14 +86,8 @@ def _kernels_of(model: Model, function: NativeFunction) -> Iterator[Kernel]:
 
 
 def _without_entry(model: Model, function: NativeFunction) -> Kernel:
-    differentiability = without_entry(function)
-    keeps_own_kernel = (
-        function.name.name_without_overload in RESET_GRAD_ACCUMULATOR
-        or function.name.base in DONT_REQUIRE_DERIVATIVE
-        or not differentiability.outputs
-        or not WITHOUT_GENERIC_KERNEL.isdisjoint((cpp_name(function), kernel_base_name(function)))
-    )
-    if keeps_own_kernel:
+    differentiability = without_entry(function, model.book)
+    if not differentiability.outputs or model.book.keeps_own_kernel(function):
         return _kernel(Subject(model, differentiability, has_entry=False))
     registration = f'm.impl("{function.name}", {GENERIC_KERNEL});'
     return Kernel(

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from derivlint.cpp import return_names, return_type
-from derivlint.emit.kernels.lists import RESET_GRAD_ACCUMULATOR
 from derivlint.emit.release import release_of
 from derivlint.emit.template import yaml_name
 from derivlint.model.derivative import DifferentiabilityInfo, InfoSource
 from derivlint.model.differentiable import (
     Differentiability,
     DifferentiableValue,
-    cpp_name,
-    is_called_like_view,
     is_tensor_list,
 )
 from derivlint.model.evaluation import formals
@@ -19,6 +16,7 @@ from derivlint.model.match import FunctionMatch
 from derivlint.model.model import Model
 from derivlint.model.read import DEFAULT
 from derivlint.model.words import substitute
+from derivlint.operators import Book
 from derivlint.schema import Argument, ListType, NativeFunction, Return, SchemaKind
 from derivlint.source.lazy import cached_property
 
@@ -27,7 +25,7 @@ AUTOGRAD = "Autograd"
 NODES = "nodes"
 
 
-def without_entry(function: NativeFunction) -> Differentiability:
+def without_entry(function: NativeFunction, book: Book) -> Differentiability:
     """The differentiability of a function without entry: all its tensors are differentiable, none has a formula."""
     info = DifferentiabilityInfo(
         name=function.name.base,
@@ -46,13 +44,7 @@ def without_entry(function: NativeFunction) -> Differentiability:
         output_differentiability_conditions=None,
         source=InfoSource("none"),
     )
-    return Differentiability(FunctionMatch(function, {DEFAULT: info}, None, {DEFAULT: ()}), DEFAULT)
-
-
-def kernel_base_name(function: NativeFunction) -> str:
-    """The C++ name of a function with its overload; follows gen_trace_type.py, ``type_wrapper_name``."""
-    overload = function.name.overload
-    return f"{cpp_name(function)}_{overload}" if overload else cpp_name(function)
+    return Differentiability(FunctionMatch(function, {DEFAULT: info}, None, {DEFAULT: ()}, book), DEFAULT)
 
 
 def modifies_arguments(function: NativeFunction) -> bool:
@@ -91,7 +83,7 @@ class Subject:
         self.forwards = differentiability.forwards
         self.inputs = differentiability.inputs
         self.outputs = differentiability.outputs or ()
-        self.api_name = cpp_name(self.function)
+        self.api_name = self.function.cpp_name
 
     # ---- names and types
 
@@ -105,7 +97,7 @@ class Subject:
     def name(self) -> str:
         """The name of the kernel's function; no formula can mean it."""
         key = self.differentiability.key
-        return f"{kernel_base_name(self.function)}{'' if key == DEFAULT else f'_{key}'}_kernel"
+        return f"{self.function.cpp_name_with_overload}{'' if key == DEFAULT else f'_{key}'}_kernel"
 
     @cached_property
     def formals(self) -> dict[str, str]:
@@ -156,12 +148,12 @@ class Subject:
     @property
     def makes_view(self) -> bool:
         """Whether the function is called like a view."""
-        return is_called_like_view(self.function)
+        return self.model.book.is_called_like_view(self.function)
 
     @property
     def resets_grad_accumulator(self) -> bool:
         """Whether gradients of ``self`` cannot be accumulated as before."""
-        return self.function.name.name_without_overload in RESET_GRAD_ACCUMULATOR
+        return self.model.book.resets_accumulator(self.function)
 
     @property
     def differentiates_decomposition(self) -> bool:

@@ -13,18 +13,20 @@ IN_TREE = "torch::autograd::generated"
 HEADER = "nodes.h"
 
 
-def nodes_header(classes: Sequence[NodeClass], namespace: str) -> str:
+def nodes_header(classes: Sequence[NodeClass], namespace: str, *, guard: str = "") -> str:
     """The header that declares node classes.
 
     Args:
         classes: the classes.
         namespace: their namespace; in PyTorch's own they are exported.
+        guard: what keeps it from being compiled with the headers of another release.
     """
     exporting = "node_export_in_tree.h" if namespace == IN_TREE else "node_export_extension.h"
     return fill(
         _release(classes).template("nodes.h") + "\n",
         file=_file(classes),
         namespace=namespace,
+        guard=guard,
         exporting=load(exporting),
         classes="\n\n".join(each.header for each in classes),
     )

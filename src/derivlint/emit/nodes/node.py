@@ -6,19 +6,19 @@ made for the API of torch/csrc/autograd/node.h and torch/csrc/dynamo/compiled_au
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from derivlint.emit.nodes.formulas import formula_statements, gradient_names
 from derivlint.emit.nodes.members import OWNING, Member, MemberKind, members
 from derivlint.emit.release import Release, release_of
 from derivlint.emit.template import fill, load, yaml_name
 from derivlint.model import DifferentiabilityInfo, Model
-from derivlint.model.differentiable import cpp_name
-from derivlint.model.torch_lists import VIEWS
 from derivlint.source.records import dataclass
 
 TRACEABLE = "TraceableFunction"
 UNTRACEABLE = "Node"
+#: What the names of the classes of foreach functions begin with.
+FOREACH = "Foreach"
 #: Longer arguments of a call stand on lines of their own.
 LONGEST_ARGUMENTS = 60
 
@@ -50,20 +50,27 @@ class NodeClass:
     release: Release
 
 
-def node_classes(model: Model) -> tuple[NodeClass, ...]:
-    """The classes of all nodes of a model: those of entries, of ``_copy`` twins of views, then of foreach functions.
+def node_classes(model: Model, names: Collection[str] | None = None) -> tuple[NodeClass, ...]:
+    """The classes of the nodes of a model: those of entries, of ``_copy`` twins of views, then of foreach functions.
+
+    Args:
+        model: a model without errors.
+        names: the names of the classes to make; None for all.
 
     Raises:
         UnsupportedRelease: the operators are those of a release that code cannot be emitted for.
     """
-    return tuple(made for info in _infos(model) if (made := node_class(model, info)) is not None)
+    wanted = (info for info in _infos(model, names) if names is None or info.op in names)
+    return tuple(made for info in wanted if (made := node_class(model, info)) is not None)
 
 
-def _infos(model: Model) -> Iterator[DifferentiabilityInfo]:
+def _infos(model: Model, names: Collection[str] | None) -> Iterator[DifferentiabilityInfo]:
     yield from model.infos
+    if names is not None and not any(name.startswith(FOREACH) for name in names):
+        return
     # torchgen meets foreach functions by their C++ names
     foreach = [function for function in model.natives.functions if function.name.is_foreach]
-    for function in sorted(foreach, key=cpp_name):
+    for function in sorted(foreach, key=lambda each: each.cpp_name):
         for info in model.match(function).infos.values():
             if info.source.kind == "foreach":
                 yield info
@@ -84,7 +91,7 @@ def node_class(model: Model, info: DifferentiabilityInfo) -> NodeClass | None:
     name = str(info.func.name)
     key = "" if info.key == "Default" else f", {info.key}"
     origin = f"{file}:{line}: {name}{key}"
-    base = UNTRACEABLE if info.name in VIEWS else TRACEABLE
+    base = UNTRACEABLE if info.name in model.book.names("untraceable") else TRACEABLE
     release = release_of(model.natives.version)
     own = members(info, release)
     return NodeClass(

@@ -72,6 +72,8 @@ from derivlint.source.records import dataclass
 __all__ = ["PythonExpression", "Typing", "Untranslatable", "python_name", "translate"]
 
 SYMINT = "_symint"
+#: The largest integer that C++ has a type for.
+LARGEST = 2**64 - 1
 INTEGRAL = frozenset({"int", "int64_t", "SymInt", "size_t", "unsigned long", "long", "uint64_t"})
 
 
@@ -172,13 +174,25 @@ class _Translator:
         self.used_helpers.add(name)
         return f"F.{name}"
 
+    def number(self, node: Number) -> str:
+        text = number(node)
+        try:
+            value = ast.literal_eval(text)
+        except (ValueError, SyntaxError):
+            # octal and hexadecimal fractions, suffixes that users define, and digits without end
+            value = None
+        if value is None or (isinstance(value, int) and value > LARGEST):
+            shown = node.text if len(node.text) <= 40 else f"{node.text[:20]}..."
+            raise _CannotTranslateError(f'there is no Python for the number "{shown}"', node)
+        return text
+
     def visit(self, node: Expr) -> _Text:
         if isinstance(node, Parenthesized):
             return self.visit(node.inner)
         if isinstance(node, Name):
             return self.name(node)
         if isinstance(node, Number):
-            return number(node), Precedence.ATOM
+            return self.number(node), Precedence.ATOM
         if isinstance(node, String):
             return string(node), Precedence.ATOM
         if isinstance(node, Call):

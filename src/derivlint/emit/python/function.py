@@ -31,6 +31,8 @@ class FunctionWriter:
         self.named = plan.function.schema.arguments.flat_kwarg_only if register else ()
         self.flat = [item for item in self.arguments if item.name in plan.flattened]
         self.plain = [item for item in self.arguments if item.name not in plan.flattened and item not in self.named]
+        #: arguments that are not among the inputs where they are not given
+        self.omissible = {item.name for item in self.plain if register and item.default is not None}
         #: lists of which the number of tensors has to be told
         self.counted = self.flat[:-1]
         self.position = {item.name: index + len(self.counted) for index, item in enumerate(self.plain)}
@@ -183,7 +185,11 @@ class FunctionWriter:
     def needs(self, argument: str) -> str:
         """The question whether an argument needs its gradient."""
         if argument in self.position:
-            return f"ctx.needs_input_grad[{self.position[argument]}]"
+            position = self.position[argument]
+            if argument in self.omissible:
+                # torch.library drops what is equal to its default from the end of the inputs
+                return f"any(ctx.needs_input_grad[{position}:{position + 1}])"
+            return f"ctx.needs_input_grad[{position}]"
         first = self.first_of_lists
         if not self.counted:
             return f"any(ctx.needs_input_grad[{first}:])"

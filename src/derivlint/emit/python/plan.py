@@ -6,6 +6,7 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from derivlint.emit.python.expression import PythonExpression, Typing, Untranslatable, translate
+from derivlint.emit.selection import unread
 from derivlint.formula import parse_formula
 from derivlint.meaning.differentiability import Answer
 from derivlint.meaning.differentiability_coverage import Aspect, coverage_of
@@ -284,7 +285,7 @@ def _translated(
 ) -> PythonExpression:
     tree = typed.tree if typed is not None and typed.text == text else parse_formula(text).tree
     if tree is None:
-        raise _NoFunctionError(f"the formula in line {line} cannot be parsed")
+        raise _NoFunctionError(unread(parse_formula(text), line))
     typing = Typing(typed.values, typed.callees) if typed is not None and tree is typed.tree else None
     value = translate(tree, model.natives, helpers, typing)
     if isinstance(value, Untranslatable):

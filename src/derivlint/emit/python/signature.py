@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import ast
 
-from derivlint.emit.python.spelling import python_name
+from derivlint.emit.python.spelling import RESERVED, python_name
 from derivlint.schema import Argument, FunctionSchema, ListType, NativeFunction, OptionalType, Type
 
 #: What is built into Python and called by generated code.
 CALLED_BUILTINS = frozenset(
     ("any", "bool", "complex", "float", "int", "isinstance", "iter", "len", "list", "map", "next", "range", "tuple")
 )
+#: What else modules import or define and generated code needs.
+_IMPORTED = frozenset(("Any", "Number", "Sequence", "annotations", "once_differentiable"))
 #: Python's types for the base types of schemas.
 TYPES = {
     "Tensor": "Tensor",
@@ -102,7 +104,7 @@ def function_name(function: NativeFunction) -> str:
     """
     name = function.name
     text = f"{name.name_without_overload}_{name.overload}" if name.overload else name.name_without_overload
-    return f"{text}_" if text in CALLED_BUILTINS else python_name(text)
+    return f"{text}_" if text in CALLED_BUILTINS or text in _IMPORTED else python_name(text)
 
 
 def class_name(function: NativeFunction) -> str:
@@ -112,4 +114,5 @@ def class_name(function: NativeFunction) -> str:
     words = [*name.name_without_overload.strip("_").split("_"), *name.overload.split("_")]
     camel = "".join(word[:1].upper() + word[1:] for word in words if word)
     lead = "_" if name.name_without_overload.startswith("_") else ""
-    return f"{lead}{camel}{'_' if inplace else ''}"
+    text = f"{lead}{camel}{'_' if inplace else ''}"
+    return f"{text}_" if text in _IMPORTED or text in RESERVED else text

@@ -17,9 +17,9 @@ from derivlint.emit.view_funcs.functions import (
     generated_functions,
     makes_several_views,
 )
-from derivlint.model.differentiable import cpp_name, is_view
 from derivlint.model.evaluation import formals
 from derivlint.model.model import Model
+from derivlint.operators import Book
 from derivlint.schema import Argument, NativeFunction
 from derivlint.source.records import dataclass
 
@@ -102,13 +102,13 @@ def view_funcs(model: Model, operators: Collection[str] | None = None) -> tuple[
         model: a model without errors.
         operators: the names of operators, as :func:`derivlint.emit.kernels.kernels` takes them; None for all.
     """
-    functions = generated_functions(model, operators, has_view_func)
-    return tuple(view_func(function) for function in sorted(functions, key=cpp_name))
+    functions = generated_functions(model, operators, lambda function: has_view_func(function, model.book))
+    return tuple(view_func(function) for function in sorted(functions, key=lambda each: each.cpp_name))
 
 
-def has_view_func(function: NativeFunction) -> bool:
+def has_view_func(function: NativeFunction, book: Book) -> bool:
     """Whether views of the function can be recreated: it makes views of ``self``."""
-    if not is_view(function):
+    if not book.is_view(function):
         return False
     arguments = function.schema.arguments.flat_all
     return bool(arguments) and arguments[0].name == SELF and str(arguments[0].type) == "Tensor"

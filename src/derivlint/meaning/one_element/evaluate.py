@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from derivlint.cpp.inference import number_value
 from derivlint.formula import (
     Binary,
     BraceList,
@@ -21,6 +22,7 @@ from derivlint.formula import (
     Parenthesized,
     String,
     Unary,
+    whole_number,
 )
 from derivlint.meaning.callee import Argument, CallFacts, call_facts
 from derivlint.meaning.one_element import activations as _activations
@@ -66,9 +68,6 @@ FILLED_BY = (_activations, _arithmetic, _elementary, _helpers, _linear_algebra, 
 #: Namespaces whose functions the table has.
 NAMESPACES = frozenset({"at", "torch", "std", "c10"})
 
-#: Longer numbers are not read; Python refuses to, beyond some thousand digits.
-LONGEST = 40
-
 #: What evaluating raises for numbers outside their domains, and for lists and tokens where a number is expected.
 FAILURES = (ArithmeticError, AttributeError, TypeError, ValueError, LookupError)
 
@@ -102,10 +101,16 @@ def _constant(value: Value) -> Evaluator:
 class _Compiler:
     def __init__(self, formula: TypedFormula) -> None:
         self._formula = formula
+        # the object of a method is looked at by several readings of the call; doing its work again in each
+        # would double it with every call of a chain
+        self._compiled: dict[Expr, Evaluator] = {}
 
     def expression(self, node: Expr) -> Evaluator:
-        rule = _RULES.get(type(node))
-        return _unknown if rule is None else rule(self, node)
+        found = self._compiled.get(node)
+        if found is None:
+            rule = _RULES.get(type(node))
+            found = self._compiled[node] = _unknown if rule is None else rule(self, node)
+        return found
 
     # ---- leaves
 
@@ -128,14 +133,8 @@ class _Compiler:
         return variable
 
     def _number(self, node: Number) -> Evaluator:
-        text = node.text.replace("'", "").lower()
-        if len(text) > LONGEST:
-            return _unknown
-        if text.startswith("0x"):
-            return _constant(int(text.rstrip("ul"), 16))
-        text = text.rstrip("ulf")
-        is_integer = text.isdecimal() and not node.text.lower().endswith("f")
-        return _constant(int(text) if is_integer else float(text))
+        constant = number_value(node.text).constant
+        return _unknown if constant is None or isinstance(constant, str) else _constant(constant)
 
     def _string(self, node: String) -> Evaluator:
         return _constant(node.text.strip('"'))
@@ -241,8 +240,8 @@ class _Compiler:
         if name == "get" and isinstance(call.node.callee, Name):
             template = call.node.callee.parts[-1].template_args or ()
             index = template[0] if len(template) == 1 else None
-            if isinstance(index, Number) and index.text.isdecimal() and len(index.text) < LONGEST:
-                position = int(index.text)
+            position = whole_number(index.text) if isinstance(index, Number) else None
+            if position is not None:
                 return lambda environment: first(environment)[position]
             return _unknown
         if name in ("wrap_opt_if", "Tensor", "optional"):

@@ -2,50 +2,75 @@
 
 from __future__ import annotations
 
+from dataclasses import field
+
 from derivlint.meaning.linearity import is_for_tests
-from derivlint.meaning.meaning import Meaning, meaning_of
+from derivlint.meaning.meaning import meaning_of
 from derivlint.meaning.one_element.adjoint import contradictions
 from derivlint.meaning.one_element.compare import Disagreement, wrong_formulas
 from derivlint.meaning.one_element.explained import is_explained
 from derivlint.meaning.one_element.ties import WrongShares, wrong_shares
 from derivlint.meaning.one_element.truth import truth_of
-from derivlint.model import DispatchBody, Model
+from derivlint.model import DispatchBody, Entry, Model
+from derivlint.source.records import dataclass
+
+
+@dataclass(slots=True)
+class _Judged:
+    """What is wrong with the formulas of one entry."""
+
+    wrong: list[Disagreement] = field(default_factory=list)
+    contradictions: list[Disagreement] = field(default_factory=list)
+    shares: list[WrongShares] = field(default_factory=list)
 
 
 class Judgement:
-    """What is wrong with the formulas of a model.
-
-    Attributes:
-        wrong: the formulas that contradict the operator.
-        contradictions: the forward formulas that contradict backward ones.
-        shares: the formulas whose shares do not add up where arguments are equal.
-    """
+    """What is wrong with the formulas of a model; each entry is judged once, when it is asked for."""
 
     def __init__(self, model: Model) -> None:
-        meaning = meaning_of(model)
-        self.wrong: list[Disagreement] = []
-        self.contradictions: list[Disagreement] = []
-        self.shares: list[WrongShares] = []
-        for entry in model.entries:
-            if entry.function is None or is_for_tests(entry):
-                continue
-            for body in entry.bodies:
-                self._judge(meaning, body)
+        self._model = model
+        self._judged: dict[int, _Judged] = {}
 
-    def _judge(self, meaning: Meaning, body: DispatchBody) -> None:
-        differentiability = meaning.model.canonical_differentiability(body)
+    @property
+    def wrong(self) -> list[Disagreement]:
+        """The formulas that contradict the operator."""
+        return [item for entry in self._model.entries for item in self._of(entry).wrong]
+
+    @property
+    def contradictions(self) -> list[Disagreement]:
+        """The forward formulas that contradict backward ones."""
+        return [item for entry in self._model.entries for item in self._of(entry).contradictions]
+
+    @property
+    def shares(self) -> list[WrongShares]:
+        """The formulas whose shares do not add up where arguments are equal."""
+        return [item for entry in self._model.entries for item in self._of(entry).shares]
+
+    def _of(self, entry: Entry) -> _Judged:
+        found = self._judged.get(entry.index)
+        if found is None:
+            found = _Judged()
+            if entry.function is not None and not is_for_tests(entry):
+                for body in entry.bodies:
+                    self._judge(body, found)
+            self._judged[entry.index] = found
+        return found
+
+    def _judge(self, body: DispatchBody, judged: _Judged) -> None:
+        meaning = meaning_of(self._model)
+        differentiability = self._model.canonical_differentiability(body)
         if differentiability is None:
             return
         truth = truth_of(differentiability.function)
         if truth is None:
             found = contradictions(meaning, body, differentiability)
-            self.contradictions += [item for item in found if not is_explained(meaning, body, item)]
+            judged.contradictions += [item for item in found if not is_explained(meaning, body, item)]
             return
         differing = list(wrong_formulas(meaning, body, differentiability, truth))
-        self.wrong += [item for item in differing if not is_explained(meaning, body, item)]
+        judged.wrong += [item for item in differing if not is_explained(meaning, body, item)]
         wrong = {item.formula for item in differing}
         shares = wrong_shares(meaning, body, differentiability)
-        self.shares += [item for item in shares if wrong.isdisjoint(item.formulas)]
+        judged.shares += [item for item in shares if wrong.isdisjoint(item.formulas)]
 
 
 def judgement_of(model: Model) -> Judgement:

@@ -6,6 +6,7 @@ from numbers such as 1 at which different formulas agree.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection
 from enum import Enum
 from functools import cache
@@ -166,7 +167,7 @@ def _integer(argument: Argument, point: int) -> int:
     if argument.name == "p":
         return 1 + point % 2
     default = _number(argument.default)
-    if default is not None:
+    if default is not None and math.isfinite(default):
         return int(default)
     return 0 if argument.name in ZEROS else 1
 

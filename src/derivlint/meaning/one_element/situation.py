@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from derivlint.cpp import return_names
+from derivlint.cpp import Binding, return_names
 from derivlint.meaning.one_element.evaluate import Evaluator
 from derivlint.meaning.one_element.values import UnknownValueError, Value, is_finite
 from derivlint.meaning.typed import TypedFormula
@@ -12,6 +12,7 @@ from derivlint.model import Differentiability
 from derivlint.model.evaluation import INDEX
 from derivlint.model.forward import PRIMAL, TANGENT
 from derivlint.model.gradients import GRAD, GRAD_INPUT_MASK, GRADS, NAMED_PREFIX
+from derivlint.schema import NativeFunction
 from derivlint.source.records import dataclass
 
 #: The name of the output of an in-place function in formulas.
@@ -84,9 +85,7 @@ def world_of(differentiability: Differentiability) -> World:
     info = differentiability.info
     function = differentiability.function
     inputs = tuple(
-        binding.name
-        for binding in info.args_with_derivatives
-        if (function.name.is_foreach or not binding.is_tensor_list) and binding.name != GRAD
+        binding.name for binding in info.args_with_derivatives if _is_input(binding, function) and binding.name != GRAD
     )
     outputs = (RESULT,) if differentiability.is_inplace else return_names(function)
     differentiable = tuple(value.name for value in differentiability.outputs or ())
@@ -97,6 +96,14 @@ def world_of(differentiability: Differentiability) -> World:
         listed = (item for item in function.schema.arguments.flat_non_out if item.type.is_list_like is not None)
         lists = (*(argument.name for argument in listed), *outputs)
     return World(inputs, outputs, differentiable, differentiability.is_inplace, len(info.args_with_derivatives), lists)
+
+
+def _is_input(binding: Binding, function: NativeFunction) -> bool:
+    """Whether a number stands for an argument: a single tensor, or the element of a list of a foreach function."""
+    argument = binding.argument
+    if argument is None or not argument.type.is_tensor_like:
+        return False
+    return function.name.is_foreach or argument.type.is_list_like is None
 
 
 def components(evaluator: Evaluator, environment: Values, count: int) -> tuple[Value, ...]:

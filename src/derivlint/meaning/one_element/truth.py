@@ -68,12 +68,18 @@ class Truth:
     def _differences(self, arguments: Values, name: str, direction: Value, step: float) -> tuple[Value, ...]:
         values = self._bound(arguments)
         here = arguments[name]
+        if not is_finite(here):
+            raise UnknownValueError
         moved = [parameter for parameter, source in self._pairs if source == name]
         values.update(dict.fromkeys(moved, here + direction * step))
         above = self._called(values)
         values.update(dict.fromkeys(moved, here - direction * step))
         below = self._called(values)
-        differences = tuple([(one - other) / (2 * step) for one, other in zip(above, below, strict=True)])
+        try:
+            differences = tuple([(one - other) / (2 * step) for one, other in zip(above, below, strict=True)])
+        except FAILURES as failure:
+            # not a number on one side: a mask, an absent value
+            raise UnknownValueError from failure
         for difference in differences:
             if not is_finite(difference):
                 raise UnknownValueError

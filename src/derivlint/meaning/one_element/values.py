@@ -36,6 +36,8 @@ BOOL = Token("bool")
 INTEGER = Token("integer")
 #: A layout, a device, a memory format, a generator: nothing that changes a value.
 OPAQUE = Token("opaque")
+#: The largest whole number; Python's have no end, those of C++ do.
+LARGEST = 2**63
 #: The sizes of a tensor with one element.
 SIZES = (1,)
 
@@ -87,6 +89,8 @@ def real_only(value: Value) -> float:
 def is_finite(value: Value) -> bool:
     """Whether a value is a finite number."""
     kind = type(value)
-    if kind is float or kind is int or kind is bool:
+    if kind is float or kind is bool:
         return math.isfinite(value)
+    if kind is int:
+        return bool(-LARGEST <= value <= LARGEST)
     return kind is complex and cmath.isfinite(value)

@@ -16,6 +16,11 @@ from derivlint.source.file import BOM
 from derivlint.source.lazy import cached_property
 from derivlint.source.records import dataclass
 
+#: How many mistakes, and how many warnings, a configuration may have until the rest is not looked at.
+MAX_MISTAKES = 50
+#: How many dots a line may have: the parser takes a time that grows with the square of the parts of a key.
+MAX_DOTS = 1000
+
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
@@ -56,6 +61,8 @@ def load_toml(text: str) -> dict[str, Any]:
         ValueError: it is no TOML.
         RecursionError: it is nested too deep.
     """
+    if any(line.count(".") > MAX_DOTS for line in text.split("\n")):
+        raise RecursionError
     toml = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
     parsed: dict[str, Any] = toml.loads(text)
     return parsed
@@ -180,12 +187,20 @@ class Value:
             yield Value(self.document, (*self.way, key), data)
 
     def wrong(self, message: str, *, key: bool = False) -> None:
-        """Note a mistake in the value, or in its key."""
-        self.document.notes.mistakes.append(self._note(message, key=key))
+        """Note a mistake in the value, or in its key.
+
+        Raises:
+            ConfigurationError: there are so many that no more are looked for.
+        """
+        mistakes = self.document.notes.mistakes
+        mistakes.append(self._note(message, key=key))
+        if len(mistakes) >= MAX_MISTAKES:
+            raise ConfigurationError([*mistakes, Mistake("", 0, 0, f"more than {MAX_MISTAKES} mistakes are not shown")])
 
     def warn(self, message: str, *, key: bool = False) -> None:
         """Note a warning about the value, or about its key."""
-        self.document.notes.warnings.append(self._note(message, key=key))
+        if len(self.document.notes.warnings) < MAX_MISTAKES:
+            self.document.notes.warnings.append(self._note(message, key=key))
 
     def _note(self, message: str, *, key: bool) -> Mistake:
         line, column = self.document.place(self.way, key=key)

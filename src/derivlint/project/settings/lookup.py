@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from derivlint.project.settings.reading import (
 )
 from derivlint.project.settings.selection import resolve
 from derivlint.project.settings.settings import Settings
+from derivlint.project.untrusted import asked_for
 
 
 class SettingsOfFiles:
@@ -25,24 +28,30 @@ class SettingsOfFiles:
 
     The command line comes before ``--config KEY=VALUE``, which comes before the configuration nearest to the file, or
     before the one file that ``--config PATH`` names.
+
+    Attributes:
+        untrusted: whether the repository is not trusted.
     """
 
-    def __init__(self, no_config: bool, config: Sequence[str] = (), **given: Any) -> None:
+    def __init__(self, no_config: bool, config: Sequence[str] = (), *, untrusted: bool = False, **given: Any) -> None:
         """Take what the command line says.
 
         Args:
             no_config: whether no file is read.
             config: what ``--config`` gives: the name of a file, or ``KEY=VALUE``.
+            untrusted: whether the repository is not trusted, so that of the configurations that are found in it only
+                what makes a check stricter counts; the environment may say so as well.
             given: the values of options by field; None and empty ones were not given.
 
         Raises:
             InputError: two files are named, or one although none is to be read.
         """
-        files = [item for item in config if "=" not in item or Path(item).is_file()]
+        files = [item for item in config if "=" not in item or os.path.isfile(item)]
         if len(files) > 1:
             raise InputError(f"{OPTION} names {len(files)} files; there can be one")
         if files and no_config:
             raise InputError(f"{OPTION} names a file, and --isolated forbids to read one")
+        self.untrusted = untrusted or asked_for()
         self._no_config = no_config
         self._notes = Notes()
         self._given = {name: self._resolved(name, value) for name, value in given.items()}
@@ -72,7 +81,7 @@ class SettingsOfFiles:
             notes = Notes()
             document = configuration_in(folder, notes)
             if document is not None:
-                found = read_settings(document), notes
+                found = read_settings(document, untrusted=self.untrusted), notes
             elif notes.mistakes or folder.parent == folder:
                 found = Settings(), notes
             else:
@@ -100,6 +109,8 @@ class SettingsOfFiles:
             raise ConfigurationError(mistakes)
         for values, origins in self._pairs:
             settings = settings.with_layer(values, origins, OPTION)
+        if self.untrusted:
+            settings = replace(settings, untrusted=True)
         return settings.overridden(**self._given)
 
     def of_folders(self, folders: Iterable[Path]) -> list[Settings]:

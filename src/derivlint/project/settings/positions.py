@@ -8,6 +8,8 @@ from typing import Any
 from derivlint.source import Span
 from derivlint.source.records import dataclass
 
+#: Deeper places are those of the value around them: no setting is so deep, and ways to all would grow with the square.
+MAX_DEPTH = 200
 #: The way to a value from the top of the document: keys of tables, indexes of arrays.
 Way = tuple["str | int", ...]
 
@@ -39,6 +41,10 @@ def places(text: str, loads: Callable[[str], dict[str, Any]]) -> dict[Way, Place
     scanner = _Scanner(text, loads)
     scanner.document()
     return scanner.found
+
+
+def _deeper(way: Way, part: str | int) -> Way:
+    return (*way, part) if len(way) < MAX_DEPTH else way
 
 
 class _Scanner:
@@ -88,13 +94,13 @@ class _Scanner:
         whole = Span(keys[0][1].start, keys[-1][1].end)
         way: Way = ()
         for number, (key, span) in enumerate(keys, 1):
-            way = (*way, key)
+            way = _deeper(way, key)
             self.found.setdefault(way, Place(span, whole))
             if repeated and number == len(keys):
                 self.lengths[way] = self.lengths.get(way, 0) + 1
             if way in self.lengths:
                 # a header goes on in the last table of an array
-                way = (*way, self.lengths[way] - 1)
+                way = _deeper(way, self.lengths[way] - 1)
                 self.found.setdefault(way, Place(None, whole))
         return way
 
@@ -104,10 +110,10 @@ class _Scanner:
         whole = Span(keys[0][1].start, keys[-1][1].end)
         way = table
         for key, span in keys[:-1]:
-            way = (*way, key)
+            way = _deeper(way, key)
             self.found.setdefault(way, Place(span, whole))
         self.at += 1  # "="
-        self.value((*way, keys[-1][0]), keys[-1][1])
+        self.value(_deeper(way, keys[-1][0]), keys[-1][1])
 
     def keys(self) -> list[tuple[str, Span]]:
         """The parts of a dotted key."""
@@ -138,7 +144,7 @@ class _Scanner:
         if first in ('"', "'"):
             self.string()
         elif first == "[":
-            self.elements("]", lambda index: self.value((*way, index), None))
+            self.elements("]", lambda index: self.value(_deeper(way, index), None))
         elif first == "{":
             self.elements("}", lambda _: self.pair(way))
         else:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from derivlint.lint.wording import did_you_mean, quoted, quoted_list
 from derivlint.project.settings.document import Document, Mistake, Notes, Value, load_toml
+from derivlint.project.settings.honoured import honoured
 from derivlint.project.settings.keys import KEYS
 from derivlint.project.settings.settings import Settings
+from derivlint.source import SourceError, read_bytes
 
+#: Larger files are refused.
+MAX_BYTES = 256 * 1024
 PYPROJECT = "pyproject.toml"
 OWN_FILE = "derivlint.toml"
 #: The table of derivlint in a file that configures other tools as well.
@@ -24,10 +30,10 @@ def configuration_in(folder: Path, notes: Notes) -> Document | None:
     That is ``derivlint.toml``, or a ``pyproject.toml`` with a table for derivlint.
     """
     own = folder / OWN_FILE
-    if own.exists():
+    if os.path.exists(own):
         return read_document(own, notes)
     pyproject = folder / PYPROJECT
-    if not pyproject.is_file():
+    if not os.path.isfile(pyproject):
         return None
     # most projects configure other tools only; parsing their files to learn that would be a waste
     document = read_document(pyproject, notes, if_it_mentions=b"derivlint")
@@ -38,10 +44,9 @@ def read_document(path: Path, notes: Notes, if_it_mentions: bytes = b"") -> Docu
     """Read a file; None where that cannot be, which is noted, or where it does not mention what it must."""
     name = shown(path)
     try:
-        data = path.read_bytes()
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        notes.mistakes.append(Mistake("", 0, 0, f"cannot read {quoted(name)}: {reason}"))
+        data = read_bytes(path, name, MAX_BYTES)
+    except SourceError as error:
+        notes.mistakes.append(Mistake("", 0, 0, str(error)))
         return None
     if if_it_mentions not in data:
         return None
@@ -115,12 +120,21 @@ def read_table(table: Value) -> tuple[dict[str, Any], dict[str, Value]]:
     return values, origins
 
 
-def read_settings(document: Document) -> Settings:
-    """The settings of a configuration file; mistakes are noted in the document's notes."""
+def read_settings(document: Document, *, untrusted: bool = False) -> Settings:
+    """The settings of a configuration file; mistakes are noted in the document's notes.
+
+    Args:
+        document: the file.
+        untrusted: whether only what makes a check stricter counts.
+    """
     table = table_of(document)
     values, origins = read_table(table) if table is not None else ({}, {})
     if document.notes.mistakes:
         return Settings()
     origin = document.path
     settings = Settings(origin=origin, operators_from=str(origin))
+    if untrusted:
+        values, left_out = honoured(values, origins, document.folder)
+        origins = {field: origins[field] for field in values}
+        settings = replace(settings, not_honoured=tuple(left_out))
     return settings.with_layer(values, origins, str(origin))

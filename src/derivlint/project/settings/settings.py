@@ -58,6 +58,8 @@ class Settings:
         min_severity: the lowest severity shown.
         min_confidence: the lowest confidence shown.
         fail_level: the lowest severity that makes the command fail.
+        untrusted: whether the repository is not trusted.
+        not_honoured: the settings of the repository that do not count for that reason, each with its place.
     """
 
     origin: Path | None = None
@@ -88,6 +90,8 @@ class Settings:
     min_severity: Severity = Severity.INFO
     min_confidence: Confidence = Confidence.HIGH
     fail_level: Severity = Severity.WARNING
+    untrusted: bool = False
+    not_honoured: tuple[str, ...] = ()
 
     def overridden(self, **given: Any) -> Settings:
         """The settings with those of the command line that were given, which come before all others."""

@@ -1,0 +1,128 @@
+"""Runs the tests that need no PyTorch with every other Python of this machine, and with the oldest dependencies.
+
+``python .ci/pythons.py [NAME...]`` runs in the environment that ``.ci/run`` makes, which has ``packaging``. Each run
+has an environment of its own below that one. The exit status is 1 where a run failed. A Python that this machine lacks,
+or that cannot make an environment, is reported and does not count.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from packaging.requirements import Requirement
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+ROOT = Path(__file__).resolve().parent.parent
+#: The minor versions of Python 3 that derivlint supports.
+MINORS = range(10, 15)
+
+
+def candidates(minor: int, path: str, pyenv: Path) -> Iterator[Path]:
+    """Where a Python 3 of this minor version may be: on the path, and among those of pyenv, newest first."""
+    for folder in path.split(os.pathsep):
+        if (found := shutil.which(f"python3.{minor}", path=folder)) is not None:
+            yield Path(found)
+    versions = [each for each in pyenv.glob(f"versions/3.{minor}.*/bin/python") if each.parents[1].name[-1].isdigit()]
+    yield from sorted(versions, key=lambda each: int(each.parents[1].name.rpartition(".")[2]), reverse=True)
+
+
+def environment(candidate: Path, minor: int, folder: Path) -> str:
+    """Make a virtual environment with a Python.
+
+    Returns:
+        Why it cannot be made; empty when it was.
+    """
+    # the shims of pyenv have the names of versions that are not chosen, and fail
+    probe = "import sys, venv, ensurepip; sys.exit(sys.version_info[:2] != (3, int(sys.argv[1])))"
+    for arguments in (("-c", probe, str(minor)), ("-m", "venv", "--clear", str(folder))):
+        try:
+            command = [str(candidate), *arguments]
+            done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+        except OSError as error:
+            return str(error.strerror)
+        if done.returncode:
+            return (done.stderr or done.stdout).strip().partition("\n")[0] or f"exit status {done.returncode}"
+    return ""
+
+
+def lowest(pyproject: str) -> list[str]:
+    """The lowest versions that a ``pyproject.toml`` declares, of what derivlint and its language server need.
+
+    Raises:
+        ValueError: A requirement has no lowest version.
+    """
+    project = tomllib.loads(pyproject)["project"]
+    pins = []
+    for text in (*project["dependencies"], *project["optional-dependencies"]["lsp"]):
+        requirement = Requirement(text)
+        versions = [each.version for each in requirement.specifier if each.operator in (">=", "==", "~=")]
+        if len(versions) != 1:
+            raise ValueError(f'"{text}" does not declare one lowest version')
+        marker = f"; {requirement.marker}" if requirement.marker is not None else ""
+        pins.append(f"{requirement.name}=={versions[0]}{marker}")
+    return pins
+
+
+def tested(name: str, folder: Path, pins: list[str]) -> bool:
+    """Install derivlint into an environment and run the tests that need no PyTorch."""
+    start = time.monotonic()
+    constraints = folder / "constraints.txt"
+    constraints.write_text("".join(f"{pin}\n" for pin in pins), encoding="utf-8")
+    python = folder / "bin" / "python"
+    pip = (python, "-m", "pip", "--disable-pip-version-check", "install", "--quiet")
+    print(f"pythons: {name}", flush=True)
+    done = subprocess.run([*pip, "-c", constraints, "-e", ".[test]"], cwd=ROOT, check=False)
+    if not done.returncode:
+        done = subprocess.run([python, "-m", "pytest", "--light", "-p", "no:cacheprovider"], cwd=ROOT, check=False)
+    outcome = f"failed with {done.returncode}" if done.returncode else "passed"
+    print(f"pythons: {name} {outcome} in {time.monotonic() - start:.0f} s", flush=True)
+    return not done.returncode
+
+
+def main() -> int:
+    """Run all of it, or what is named, such as ``3.12`` or ``lowest``.
+
+    The oldest dependencies run with the oldest Python, for which alone some are made.
+    """
+    names = sys.argv[1:]
+    base = Path(sys.prefix) / "pythons"
+    pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
+    oldest = Path(sys.executable), sys.version_info.minor
+    results = []
+    for minor in MINORS:
+        if minor == sys.version_info.minor:
+            continue
+        reasons = []
+        for candidate in candidates(minor, os.environ.get("PATH", ""), pyenv):
+            reason = environment(candidate, minor, base / f"3.{minor}")
+            if not reason:
+                if not names or f"3.{minor}" in names:
+                    results.append(tested(f"Python 3.{minor}", base / f"3.{minor}", []))
+                oldest = min(oldest, (candidate, minor), key=lambda each: each[1])
+                break
+            reasons.append(f"{candidate}: {reason}")
+        else:
+            print(f"pythons: Python 3.{minor} left out: {'; '.join(reasons) or 'not found'}", flush=True)
+    if names and "lowest" not in names:
+        return 0 if all(results) else 1
+    reason = environment(*oldest, base / "lowest")
+    if reason:
+        print(f"pythons: no environment for the lowest versions: {reason}", flush=True)
+        return 1
+    pins = lowest((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    results.append(tested(f"Python 3.{oldest[1]} with {', '.join(pins)}", base / "lowest", pins))
+    return 0 if all(results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""The targets: each reads one kind of input the way derivlint does."""

@@ -1,0 +1,92 @@
+"""The formula is too long or nested too deep to be checked.
+
+## What it detects
+
+Formulas of more than 5,000 tokens, and those that nest more than 200 levels deep. Each call, bracket, operator and
+access to a member is a level: a chain of 100 calls, `self.sin().sin()...`, has 200.
+
+## Why it is bad
+
+The longest formula of PyTorch has some 300 tokens and nests 15 levels deep. What goes beyond the limits is an accident
+or made to keep a checker busy. The formula is not analysed: no other rule judges its types or its meaning.
+
+## Example
+
+    - name: abs(Tensor self) -> Tensor
+      self: grad * self.sgn()
+        .neg().neg().neg().neg().neg().neg().neg().neg().neg().neg().neg().neg().neg().neg().neg().neg().neg().neg()
+        .neg().neg().neg().neg().neg().neg().neg().neg().neg().neg().neg().neg().neg().neg().neg().neg().neg().neg()
+        .neg().neg().neg().neg().neg().neg().neg().neg().neg().neg().neg().neg().neg().neg().neg().neg().neg().neg()
+        .neg().neg().neg().neg().neg().neg().neg().neg().neg().neg().neg().neg().neg().neg().neg().neg().neg().neg()
+        .neg().neg().neg().neg().neg().neg().neg().neg().neg().neg().neg().neg().neg().neg().neg().neg().neg().neg()
+        .neg().neg().neg().neg().neg().neg().neg().neg().neg().neg().neg().neg().neg().neg().neg().neg().neg().neg()
+
+## Instead
+
+Move the computation to a function in FunctionsManual.cpp, and call that:
+
+    - name: abs(Tensor self) -> Tensor
+      self: grad * self.sgn()
+
+## Sources
+
+derivlint's own limits. PyTorch's generator copies a formula of any length; compilers have limits of their own, such as
+256 levels of brackets in clang (`-fbracket-depth`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.model import Entry
+
+META = RuleMeta(severity=Severity.ERROR)
+
+VALID = (
+    f"""\
+- name: abs(Tensor self) -> Tensor
+  self: grad * {"(" * 150}self.sgn(){")" * 150}
+""",
+    f"""\
+- name: abs(Tensor self) -> Tensor
+  self: 'grad * at::cat({{{"self, " * 2000}self}}, 0)'
+""",
+)
+
+INVALID = (
+    Invalid(
+        f"""\
+- name: abs(Tensor self) -> Tensor
+  self: grad * {"(" * 250}self.sgn(){")" * 250}
+""",
+        at="2:9-526",
+        message="the formula is nested more than 200 levels deep",
+        help="it is not analysed; move the computation to a C++ function, and call that",
+    ),
+    Invalid(
+        f"""\
+- name: abs(Tensor self) -> Tensor
+  self: 'grad * at::cat({{{"self, " * 2600}self}}, 0)'
+""",
+        at="2:9-15636",
+        message="the formula has 5,212 tokens, more than 5,000",
+        help="it is not analysed; move the computation to a C++ function, and call that",
+    ),
+)
+
+#: The kinds of problems that a formula has which is not analysed.
+KINDS = frozenset({"too-deep", "too-large"})
+
+
+def check(entry: Entry) -> Iterator[Finding]:
+    """Report the expressions of one entry that are not analysed."""
+    for expression in entry.expressions:
+        for problem in expression.formula.problems:
+            if problem.kind in KINDS:
+                yield Finding(
+                    expression.scalar.span,
+                    problem.message,
+                    help="it is not analysed; move the computation to a C++ function, and call that",
+                    at=expression.line,
+                )

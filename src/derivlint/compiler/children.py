@@ -1,0 +1,236 @@
+"""Starting processes of our own: isolated from the current folder, ended with us, heard when they complain."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import site
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from pathlib import Path
+
+import derivlint
+
+#: The folder that processes run in: it is there, and nothing of the user's is in it.
+NEUTRAL = os.path.abspath(os.sep)
+#: So many bytes of what a process says on standard error are kept, the last ones.
+KEPT = 8192
+#: A quotation of it is not longer than this.
+QUOTED = 400
+#: So many lines of it are quoted.
+LINES = 3
+_lock = threading.Lock()
+_ends: list[Callable[[], None]] = []
+_interrupted = False
+
+_BEGINNING = Path(__file__).with_name("child.py")
+_GUARD = Path(__file__).with_name("guard.py")
+
+
+class PythonChild:
+    """A Python process that runs ``main`` of one of our modules (:mod:`derivlint.compiler.child`).
+
+    Standard input and output are pipes.
+
+    It sees the packages that this process sees, and nothing of the folder that this process was started in or of
+    ``PYTHONPATH`` where that names it. It is in a process group of its own and ends with this process.
+
+    Args:
+        module: the name of the module.
+        arguments: its arguments.
+
+    Raises:
+        OSError: it cannot be started.
+    """
+
+    def __init__(self, module: str, *arguments: str) -> None:
+        self._tail = bytearray()
+        self._end = ExitStack()
+        reading, lifeline = os.pipe()
+        self._end.callback(os.close, lifeline)
+        try:
+            self.process = subprocess.Popen(
+                _command(module, arguments, reading),
+                cwd=NEUTRAL,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                pass_fds=(reading,),
+                # Ctrl-C is for us alone; we end the whole group
+                start_new_session=True,
+            )
+            self._end.enter_context(_running(self._kill))
+        except BaseException:
+            self._end.close()
+            raise
+        finally:
+            os.close(reading)
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._listener.start()
+
+    def _listen(self) -> None:
+        assert self.process.stderr is not None
+        with contextlib.suppress(OSError, ValueError):
+            while data := os.read(self.process.stderr.fileno(), 1 << 16):
+                self._tail += data
+                del self._tail[:-KEPT]
+
+    def said(self) -> str:
+        """What it said on standard error last, in one line that can be shown; empty where it said nothing.
+
+        Complete only after it has ended.
+        """
+        self._listener.join(timeout=1.0)
+        return quoted(bytes(self._tail))
+
+    def end(self) -> int:
+        """End it with all that it started, where it has not ended; its status, negative for a signal."""
+        self._end.close()
+        status = self.process.wait()
+        self._listener.join(timeout=1.0)
+        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
+            if pipe is not None:
+                with contextlib.suppress(OSError):
+                    pipe.close()
+        return status
+
+    def _kill(self) -> None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            # the group may live on when its leader is gone
+            os.killpg(self.process.pid, signal.SIGKILL)
+
+
+def _command(module: str, arguments: Sequence[str], lifeline: int) -> list[str]:
+    given = {
+        "module": module,
+        "lifeline": lifeline,
+        "parent": os.getpid(),
+        # an empty entry, and one that is not absolute, depend on the current folder
+        "path": [path for path in sys.path if os.path.isabs(path)],
+        "left": _current_folder(),
+        "user_site": site.getusersitepackages() if site.ENABLE_USER_SITE else "",
+        "file": os.path.abspath(derivlint.__file__),
+        "folders": [os.path.abspath(path) for path in derivlint.__path__],
+    }
+    options = ["-I", *(["-B"] if sys.dont_write_bytecode else [])]
+    if sys.pycache_prefix is not None:
+        options += ["-X", f"pycache_prefix={os.path.abspath(sys.pycache_prefix)}"]
+    return [sys.executable, *options, str(_BEGINNING.absolute()), json.dumps(given), *arguments]
+
+
+def _current_folder() -> str:
+    try:
+        return os.path.realpath(os.getcwd())
+    except OSError:
+        # it was deleted
+        return ""
+
+
+@contextmanager
+def guarded(command: Sequence[str]) -> Iterator[tuple[list[str], tuple[int, ...]]]:
+    """A command that ends with this process, and the descriptors that it has to inherit.
+
+    It has to be started as the leader of a process group. Where there are no process groups it is the command itself.
+
+    Args:
+        command: the command, with an absolute path.
+    """
+    if not hasattr(os, "fork"):
+        yield list(command), ()
+        return
+    reading, lifeline = os.pipe()
+    try:
+        with _running(partial(os.close, lifeline)):
+            yield [sys.executable, "-I", "-S", "-B", str(_GUARD.absolute()), str(reading), *command], (reading,)
+    finally:
+        os.close(reading)
+
+
+@contextmanager
+def _running(end: Callable[[], None]) -> Iterator[None]:
+    """Have something ended once: with the block, or by an interrupt before that."""
+    with _lock:
+        if _interrupted:
+            end()
+            raise InterruptedError("interrupted")
+        _ends.append(end)
+    try:
+        yield
+    finally:
+        with _lock:
+            is_left = end in _ends
+            if is_left:
+                _ends.remove(end)
+        if is_left:
+            end()
+
+
+@contextmanager
+def ended_by_interrupt() -> Iterator[None]:
+    """While the block runs, Ctrl-C ends all processes that were started, also those that other threads wait for.
+
+    Those threads would have to be waited for. An interrupt that is ignored, as in background jobs, stays ignored.
+    """
+    global _interrupted
+    is_ours = (
+        threading.current_thread() is threading.main_thread()
+        and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    )
+    if not is_ours:
+        yield
+        return
+    signal.signal(signal.SIGINT, _interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        _interrupted = False
+
+
+def _interrupt(number: int, frame: object) -> None:
+    global _interrupted
+    _interrupted = True
+    # without the lock, which the interrupted code may hold
+    for end in list(_ends):
+        with contextlib.suppress(ValueError):
+            _ends.remove(end)
+            end()
+    raise KeyboardInterrupt
+
+
+def quoted(data: bytes) -> str:
+    """What a process said, in one line: the last lines, without control characters, and not too long.
+
+    Of a traceback it is the error, which may have further lines.
+    """
+    lines = [line.rstrip() for line in data.decode(errors="replace").splitlines() if line.strip()]
+    tracebacks = [place for place, line in enumerate(lines) if line.startswith("Traceback ")]
+    after = lines[tracebacks[-1] + 1 :] if tracebacks else []
+    error = next((place for place, line in enumerate(after) if not line[0].isspace()), None)
+    chosen = lines[-LINES:] if error is None else after[error : error + LINES]
+    text = "; ".join(map(str.strip, chosen))
+    shown = "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
+    return shown if len(shown) <= QUOTED else f"{shown[:QUOTED]}..."
+
+
+def ended(status: int) -> str:
+    """How a process ended: with which status, or by which signal.
+
+    Args:
+        status: as of :class:`subprocess.Popen`, negative for a signal.
+    """
+    return f"exit status {status}" if status >= 0 else signal_name(-status)
+
+
+def signal_name(number: int) -> str:
+    """The name of a signal; real-time signals have numbers only."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

@@ -1,0 +1,91 @@
+"""What :mod:`torch.library` takes: which operators it can define, and give a gradient.
+
+Follows ``torch.library.register_autograd``, ``torch/_library/autograd.py`` and the parser of schemas
+(torch/csrc/jit/frontend), which differs from that of torchgen; a test asks the installed ones.
+"""
+
+from __future__ import annotations
+
+import re
+
+from derivlint.emit.selection import ATEN
+from derivlint.schema import Argument, BaseType, FunctionSchema, NativeFunction, Return, Type
+
+#: The first release with ``torch.library.register_autograd``.
+SINCE = (2, 4)
+#: Base types that only torchgen knows.
+_OF_TORCHGEN = frozenset({"Dimname", "DimVector", "GraphModule"})
+#: What the parser of schemas takes for words of its own.
+_KEYWORDS = frozenset(
+    (
+        *("False", "None", "NoneType", "True", "and", "as", "assert", "break", "class", "continue", "def", "del"),
+        *("elif", "else", "for", "global", "if", "import", "in", "is", "not", "or", "pass", "raise", "return"),
+        *("while", "with"),
+    )
+)
+_RESERVED_NAMESPACES = frozenset({"prim", "_"})
+_NUMBER = re.compile(r"-?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?j?", re.IGNORECASE | re.ASCII)
+
+
+def refusal(function: NativeFunction) -> str | None:
+    """Why an operator cannot be registered; None where it can be."""
+    return _of_name(function) or _of_schema(function.schema)
+
+
+def _of_name(function: NativeFunction) -> str | None:
+    if function.namespace == ATEN:
+        return 'it is in the namespace "aten", where PyTorch has its own operators'
+    if function.namespace in _RESERVED_NAMESPACES:
+        return f'torch.library reserves the namespace "{function.namespace}"'
+    name = function.name
+    overload = name.overload
+    if overload == "default" or overload.startswith("__"):
+        return f'torch.library does not take "{overload}" as the name of an overload'
+    items: list[Argument | Return] = [*function.schema.arguments.flat_all, *function.schema.returns]
+    for word in (name.name_without_overload, overload, *(item.name or "" for item in items)):
+        if word in _KEYWORDS:
+            return f'torch.library does not take "{word}" as a name: it is a word of its schemas'
+    return None
+
+
+def _of_schema(schema: FunctionSchema) -> str | None:
+    arguments = schema.arguments
+    items: list[Argument | Return] = [*arguments.flat_all, *schema.returns]
+    if schema.modifies_arguments:
+        return "it writes to an argument"
+    if any(item.annotation is not None for item in items):
+        return "it returns a view of an argument"
+    if not schema.returns:
+        return "it returns nothing"
+    for item in items:
+        if _is_unknown(item.type):
+            return f'torch.library does not know the type "{item.type}"'
+        if item.type.is_tensor_like and item.type.is_list_like is not None:
+            # the gradients of a list are another list there, with another form where tensors may be missing
+            return "it takes a list of tensors" if isinstance(item, Argument) else "it returns a list of tensors"
+    if any(each.type.is_tensor_like for each in arguments.flat_kwarg_only):
+        return "it has keyword-only arguments that are tensors"
+    return _of_defaults(schema)
+
+
+def _of_defaults(schema: FunctionSchema) -> str | None:
+    has_default = False
+    for item in schema.arguments.flat_positional:
+        if item.default is None and has_default:
+            return f'"{item.name}" has no default, and an argument before it has one'
+        has_default |= item.default is not None
+    for item in schema.arguments.flat_all:
+        kind = str(item.type).removesuffix("?")
+        is_number = item.default in (None, "None") or _NUMBER.fullmatch(item.default or "") is not None
+        if kind == "float" and not is_number:
+            return f'torch.library does not take the default "{item.default}" of "{item.name}"'
+    return None
+
+
+def _is_unknown(kind: Type) -> bool:
+    """Whether a schema with a type cannot be parsed; classes are there only where a library has brought them."""
+    base = kind.base
+    if not isinstance(base, BaseType) or not base.known or base.name in _OF_TORCHGEN:
+        return True
+    outer = kind.is_list_like
+    return outer is not None and outer.elem.is_list_like is not None

@@ -1,0 +1,77 @@
+"""One emitted file without a manifest: its last line has a digest of all others, which shows that it is ours."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from pathlib import Path
+
+from derivlint.emit.files import FilesError
+from derivlint.emit.manifest import digest_of
+from derivlint.source import write_file
+
+_MARK = "# Written by derivlint. SHA-256 of the lines above: "
+_LAST = re.compile(rb"^" + re.escape(_MARK).encode() + rb"([0-9a-f]{64})\n\Z", re.MULTILINE)
+
+
+def stamped(text: str) -> bytes:
+    """A text as it is written, with its digest."""
+    text = f"{text}\n\n"
+    return f"{text}{_MARK}{digest_of(text.encode())}\n".encode()
+
+
+def is_ours(data: bytes) -> bool:
+    """Whether the contents of a file are what derivlint wrote, and nobody has changed them."""
+    match = _LAST.search(data)
+    return match is not None and digest_of(data[: match.start()]) == match[1].decode()
+
+
+def refusal(path: Path, data: bytes) -> str | None:
+    """Why a file is not written: something else is there; None where it is."""
+    current = _current(path)
+    if current is None or current == data or is_ours(current):
+        return None
+    reason = "has changed since derivlint wrote it" if _LAST.search(current) else "was not written by derivlint"
+    return f'"{path}" {reason}: choose another file, or remove it'
+
+
+def is_stale(path: Path, data: bytes) -> bool:
+    """Whether a file is missing or holds something else.
+
+    Raises:
+        FilesError: it cannot be read.
+    """
+    return _current(path) != data
+
+
+def write_single(path: Path, data: bytes) -> None:
+    """Write a file, unless it is right already; the folder that it is in is made.
+
+    Raises:
+        FilesError: it cannot be written, or derivlint did not write what is there.
+    """
+    reason = refusal(path, data)
+    if reason is not None:
+        raise FilesError(reason)
+    current = _current(path)
+    if current == data:
+        return
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_file(path, data, expected=current)
+    except OSError as error:
+        raise FilesError(f'cannot write "{path}": {error.strerror or error}') from error
+
+
+def _current(path: Path) -> bytes | None:
+    """What is in a file, None where there is none."""
+    try:
+        # a pipe would keep us waiting
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise FilesError(f'cannot write "{path}": it is not a regular file')
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise FilesError(f'cannot write "{path}": {error.strerror or error}') from error

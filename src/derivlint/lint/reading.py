@@ -1,0 +1,113 @@
+"""What rules read of a formula, and how far a formula could be read: a rule that read nothing has judged nothing.
+
+Where a schema is unknown, a formula does not parse, or the type of a part of it is not known, rules are silent. That
+is not the same as finding nothing wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import IntEnum
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from derivlint.meaning import TypedFormula
+    from derivlint.model import Entry, Model
+
+
+class Reading(IntEnum):
+    """How deep something looks, each level on top of the one before."""
+
+    #: what the entry is could not be found out
+    NOTHING = 0
+    #: keys, names and syntax trees, of an entry whose operator is known
+    FORM = 1
+    #: the C++ types of all expressions
+    TYPES = 2
+    #: how expressions depend on gradients and tangents
+    MEANING = 3
+    #: the values of formulas and of the operator
+    VALUES = 4
+
+
+#: What a rule's module imports says what it reads.
+_PACKAGES = (
+    ("derivlint.meaning.one_element", Reading.VALUES),
+    ("derivlint.meaning", Reading.MEANING),
+    ("derivlint.lint.degree_wording", Reading.MEANING),
+    ("derivlint.lint.passing_wording", Reading.MEANING),
+    ("derivlint.lint.value_wording", Reading.VALUES),
+    ("derivlint.lint.type_wording", Reading.TYPES),
+    ("derivlint.model.typing", Reading.TYPES),
+    ("derivlint.cpp", Reading.TYPES),
+)
+
+
+def reading_of(names: Mapping[str, object]) -> Reading:
+    """What the functions of a module read.
+
+    Args:
+        names: what the module holds: what it defines and what it imports.
+    """
+    found = Reading.FORM
+    for value in names.values():
+        module = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
+        for package, reading in _PACKAGES:
+            if isinstance(module, str) and (module == package or module.startswith(f"{package}.")):
+                found = max(found, reading)
+                break
+    return found
+
+
+def read_of(model: Model, entry: Entry) -> Reading:
+    """How far the formulas of an entry can be read.
+
+    Args:
+        model: the file, whose YAML is sound.
+        entry: one of its entries.
+    """
+    from derivlint.model.entry import Role
+
+    if entry.function is None or entry.problems or entry.index in model.schema_problems:
+        return Reading.NOTHING
+    for line in entry.lines:
+        if line.role is Role.UNRESOLVED or line.text is None:
+            return Reading.NOTHING
+        if line.is_expression and line.formula.tree is None:
+            return Reading.NOTHING
+    return _read(model, entry)
+
+
+def _read(model: Model, entry: Entry) -> Reading:
+    from derivlint.meaning import meaning_of
+    from derivlint.meaning.degree import Degree
+    from derivlint.meaning.one_element.evaluate import compile_formula
+    from derivlint.meaning.one_element.truth import truth_of
+    from derivlint.model.entry import Role
+
+    meaning = meaning_of(model)
+    formulas = meaning.formulas(entry)
+    typed = {id(formula.line) for formula in formulas}
+    expected = [line for line in entry.lines if line.role is not Role.NON_DIFFERENTIABLE]
+    # the C++ of older releases is not known
+    if not model.natives.has_symbolic_sizes or any(id(line) not in typed for line in expected):
+        return Reading.FORM
+    if not all(map(_is_typed, formulas)):
+        return Reading.FORM
+    interpretations = meaning.interpretations(entry)
+    if any(fact.degree is Degree.UNKNOWN for item in interpretations for fact in item.facts.values()):
+        return Reading.TYPES
+    assert entry.function is not None
+    if truth_of(entry.function.canonical) is None:
+        return Reading.MEANING
+    if any(formula.line.auto is None and compile_formula(formula) is None for formula in formulas):
+        return Reading.MEANING
+    return Reading.VALUES
+
+
+def _is_typed(formula: TypedFormula) -> bool:
+    """Whether the type of every expression in a formula is known."""
+    from derivlint.cpp.value import UNKNOWN_VALUE
+
+    return all(value.type != UNKNOWN_VALUE.type for value in formula.values.values())

@@ -1,0 +1,110 @@
+"""A server and one editor: messages are handled until the editor ends that, or ends."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any, BinaryIO
+
+from derivlint.lsp.server import DerivlintServer
+from derivlint.lsp.wire import MAX_LINE, MalformedError, WireError, read_message, standard_input
+
+
+def talk_over_streams(server: DerivlintServer, stdin: BinaryIO, stdout: BinaryIO) -> int:
+    """Talk over two streams, such as standard input and output; the exit status."""
+
+    async def talk() -> None:
+        await serve(server, standard_input(stdin, asyncio.get_running_loop()))
+
+    server.protocol.set_writer(Outgoing(stdout))
+    return _run(server, talk())
+
+
+class Outgoing:
+    """Where messages to an editor are written; any failure means that nobody reads them."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+
+    def write(self, data: bytes) -> None:
+        """Write one message.
+
+        Raises:
+            ConnectionError: it cannot be written. pygls would report any other error in one more message.
+        """
+        try:
+            self._stream.write(data)
+            self._stream.flush()
+        except (OSError, ValueError) as error:
+            raise BrokenPipeError(str(error)) from error
+
+    def close(self) -> None:
+        """Close the stream."""
+        self._stream.close()
+
+
+def talk_over_port(server: DerivlintServer, host: str, port: int) -> int:
+    """Wait for one editor at a port and talk to it; the exit status.
+
+    Raises:
+        OSError: the port cannot be had.
+    """
+
+    async def talk() -> None:
+        over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+        async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            if server.protocol.writer is not None:
+                # there is an editor
+                writer.close()
+                return
+            server.protocol.set_writer(writer)
+            await serve(server, reader)
+            writer.close()
+            over.set_result(None)
+
+        async with await asyncio.start_server(connected, host, port, limit=MAX_LINE):
+            await over
+
+    return _run(server, talk())
+
+
+def _run(server: DerivlintServer, talk: Coroutine[Any, Any, None]) -> int:
+    try:
+        asyncio.run(talk)
+    except SystemExit as leave:
+        return leave.code if isinstance(leave.code, int) else 1
+    except ConnectionError:
+        # nobody is there to read
+        return 1
+    finally:
+        if server.is_started:
+            server.session.shutdown()
+    # an editor that only closes the connection did not say that it is done
+    return 0 if server.protocol.has_shut_down else 1
+
+
+async def serve(server: DerivlintServer, reader: asyncio.StreamReader) -> None:
+    """Handle messages as long as there are any.
+
+    Raises:
+        SystemExit: one of them is ``exit``; the code is that of the process.
+        ConnectionError: nobody reads the answers.
+    """
+    while True:
+        try:
+            message = await read_message(reader)
+        except EOFError:
+            return
+        except WireError as error:
+            server.log(str(error))
+            return
+        except MalformedError as error:
+            server.protocol.refuse_malformed(str(error))
+            continue
+        try:
+            server.protocol.receive(message)
+        except ConnectionError:
+            raise
+        except Exception as error:
+            server.log(f"{type(error).__name__}: {error}", error)

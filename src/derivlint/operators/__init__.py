@@ -1,0 +1,19 @@
+"""The operator book: what is known of operators and helpers by their names, with the releases that it holds for.
+
+    topics        what the generators' lists say
+    literals      collections that Python modules define, from their text
+    extraction    the lists of operators in PyTorch's generators
+    records       files with one line for each operator: its facts, and since and until when they hold
+    book          the facts at the release of given operators: ``book_of(natives)``
+    history       the indexes of all releases in one file: ``load_release(version)``
+    bundling      what is shipped, made of the indexes of releases
+    sources       an installed PyTorch, a wheel or a checkout, as the files that facts come from
+    detection     which release a file of derivatives belongs to
+
+``data/generators.txt`` and ``data/entries.txt`` are extracted from the releases 2.1 to 2.15 by ``derivlint index
+bundle``; ``data/by_hand.txt`` is written. A checkout's own generators count for that checkout.
+"""
+
+from derivlint.operators.book import Book, book_of, holds_for
+
+__all__ = ["Book", "book_of", "holds_for"]

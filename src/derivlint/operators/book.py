@@ -1,0 +1,193 @@
+"""What is known of operators by their names, at the release that they belong to.
+
+The facts of released PyTorch are bundled as records (:mod:`derivlint.operators.records`); a checkout's own generators
+count for that checkout (:attr:`derivlint.schema.NativeFunctions.generator_lists`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+from derivlint.operators.records import Release, read_records, releases_in
+from derivlint.operators.topics import DECOMPOSED, ENTRY
+from derivlint.source.lazy import cached_property
+
+if TYPE_CHECKING:
+    from derivlint.schema import NativeFunction, NativeFunctions
+
+#: The files of records: of the generators' lists, of derivatives.yaml, and what is written by hand.
+GENERATORS = "generators.txt"
+ENTRIES = "entries.txt"
+BY_HAND = "by_hand.txt"
+#: What counts where nothing is known of the release: the one whose operators are bundled as the default.
+DEFAULT_RELEASE: Release = (2, 13)
+
+_DATA = Path(__file__).parent / "data"
+_VERSION = re.compile(r"v?(\d+)\.(\d+)(?!\d)")
+
+
+@cache
+def _text(name: str) -> str:
+    return (_DATA / name).read_text(encoding="ascii")
+
+
+@cache
+def bundled_releases() -> tuple[Release, ...]:
+    """The releases whose facts are bundled, oldest first."""
+    return releases_in(_text(GENERATORS)[:2000])
+
+
+@cache
+def release_number(version: str | None) -> Release | None:
+    """The major and minor number of a version of PyTorch, ``2.13.0+cpu``; None for what is not one."""
+    match = _VERSION.match(version or "")
+    return None if match is None else (int(match[1]), int(match[2]))
+
+
+@cache
+def _records(name: str, release: Release) -> Mapping[str, frozenset[str]]:
+    return read_records(_text(name), release)
+
+
+def entries_at(release: Release) -> frozenset[str]:
+    """The full names of the operators that derivatives.yaml of a bundled release has entries for."""
+    return _records(ENTRIES, release)[ENTRY]
+
+
+class Book:
+    """What is known of operators at one release.
+
+    Attributes:
+        release: the bundled release whose facts count: the operators' own, or the nearest to it.
+        holds: whether the facts are taken for those of the operators: they are of the same release, of the default
+            where no release is known, of the newest for operators that are newer still, or of their own generators.
+            Those of the oldest are not taken for those of an older release, whose lists were shorter.
+    """
+
+    def __init__(self, version: str | None, own: Mapping[str, Sequence[str]] | None = None) -> None:
+        """A book for one version.
+
+        Args:
+            version: the version of PyTorch, None where it is not known. What is not a version is taken for the newest.
+            own: lists that a checkout's generators have, by topic; they count instead of the bundled ones.
+        """
+        releases = bundled_releases()
+        number = DEFAULT_RELEASE if version is None else release_number(version) or releases[-1]
+        self.release = next((each for each in reversed(releases) if each <= number), releases[0])
+        self.holds = own is not None or number >= releases[0]
+        self._own = {topic: frozenset(names) for topic, names in (own or {}).items()}
+
+    def names(self, topic: str) -> frozenset[str]:
+        """The names that have a fact of the generators: a topic of :mod:`derivlint.operators.topics`."""
+        found = self._own.get(topic)
+        return _records(GENERATORS, self.release)[topic] if found is None else found
+
+    @cached_property
+    def complex(self) -> frozenset[str]:
+        """Base names of operators whose gradients PyTorch has implemented and tested for complex numbers.
+
+        The generated kernel of any other operator refuses complex outputs that require a gradient. Some names stand
+        there with the underscore of an in-place function, which no base name has.
+        """
+        return self.names("complex")
+
+    def is_complex_differentiable(self, function: NativeFunction) -> bool:
+        """Whether the generated kernel lets complex outputs require a gradient; follows ``get_base_name``."""
+        return function.name.base in self.complex
+
+    def takes_complex(self, function: NativeFunction) -> bool:
+        """Whether a function is differentiated for complex inputs, whatever its outputs are."""
+        return self.is_complex_differentiable(function) or function.name.base in self.by_hand("real-valued")
+
+    @cached_property
+    def _without_derivative(self) -> frozenset[str]:
+        return self.names("no-derivative")
+
+    def is_declared_undifferentiable(self, function: NativeFunction) -> bool:
+        """Whether PyTorch lists the function as one whose outputs never require a gradient."""
+        return not self._without_derivative.isdisjoint((function.name.base, function.cpp_name))
+
+    @cached_property
+    def _manual(self) -> frozenset[str]:
+        return self.names("manual-autograd")
+
+    def has_manual_kernel(self, function: NativeFunction) -> bool:
+        """Whether PyTorch writes the autograd kernel of a function by hand."""
+        return function.cpp_name in self._manual
+
+    @cached_property
+    def _views(self) -> frozenset[str]:
+        return self.names("view") | self.names("may-return-view")
+
+    def is_called_like_view(self, function: NativeFunction) -> bool:
+        """Whether a function has the base name of a view; in-place functions have it, too."""
+        return function.name.base in self._views
+
+    def is_view(self, function: NativeFunction) -> bool:
+        """Whether the generated kernel makes the function's output a view; follows ``get_view_info``."""
+        return self.is_called_like_view(function) and not function.name.inplace and not function.schema.is_out
+
+    @cached_property
+    def _without_generic_kernel(self) -> frozenset[str]:
+        return self.names("other-impl-or-storage") | self.names("shared-impl") | self.names("shared-storage")
+
+    def keeps_own_kernel(self, function: NativeFunction) -> bool:
+        """Whether PyTorch generates a kernel for a function without entry that the generic one cannot replace.
+
+        Checks are left out there that the generic one makes, or what accumulates a gradient becomes invalid.
+        """
+        names = (function.cpp_name, function.cpp_name_with_overload)
+        return (
+            self.resets_accumulator(function)
+            or function.name.base in self._without_derivative
+            or not self._without_generic_kernel.isdisjoint(names)
+        )
+
+    def resets_accumulator(self, function: NativeFunction) -> bool:
+        """Whether a function puts other storage into ``self``, which invalidates what accumulates its gradient."""
+        return function.name.name_without_overload in self.names("resets-accumulator")
+
+    def is_decomposed_for_tangents(self, function: NativeFunction) -> bool:
+        """Whether PyTorch decomposes a function without forward formula when it is called with a tangent.
+
+        Follows torch/_decomp/decompositions_for_jvp.py; ``try_jit_decomposition`` in gen_variable_type.py.
+        """
+        return str(function.name) in self.names(DECOMPOSED)
+
+    def has_entry(self, function: NativeFunction) -> bool:
+        """Whether PyTorch's derivatives.yaml has an entry for this very function."""
+        return str(function.name) in entries_at(self.release)
+
+    @staticmethod
+    def by_hand(topic: str) -> frozenset[str]:
+        """The names that have a fact written by hand; the topics stand at the top of that file."""
+        return _records(BY_HAND, DEFAULT_RELEASE)[topic]
+
+
+_of_version = cache(Book)
+_known: WeakKeyDictionary[NativeFunctions, Book] = WeakKeyDictionary()
+
+
+def book_of(natives: NativeFunctions) -> Book:
+    """What is known of the operators of a PyTorch, the same object each time."""
+    if natives.generator_lists is None:
+        return _of_version(natives.version)
+    book = _known.get(natives)
+    if book is None:
+        book = _known[natives] = Book(natives.version, natives.generator_lists)
+    return book
+
+
+def holds_for(natives: NativeFunctions) -> bool:
+    """Whether the facts are those of the operators' release; where it is not known, as far as the operators show it.
+
+    A release that lacks several operators which came with PyTorch 1.12 to 2.1 has shorter lists of its own.
+    """
+    if natives.version is not None:
+        return book_of(natives).holds
+    return sum(not natives.with_base(name) for name in Book.by_hand("came-by-2.1")) < 2

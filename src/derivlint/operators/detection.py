@@ -1,0 +1,65 @@
+"""Which release of PyTorch a file of derivatives belongs to, where nothing around it says so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from derivlint.operators.book import DEFAULT_RELEASE, entries_at, release_number
+from derivlint.operators.history import bundled_versions, versions_with_schemas
+from derivlint.source.records import dataclass
+
+#: A file with as many entries is PyTorch's own as a whole, which has more than 650.
+WHOLE = 500
+
+
+@dataclass(frozen=True, slots=True)
+class DetectedRelease:
+    """The release that a file fits best.
+
+    Attributes:
+        version: the bundled release.
+        known: how many schemas of the file's entries that release has.
+        total: how many entries the file has.
+        default: how many of them the default release has.
+    """
+
+    version: str
+    known: int
+    total: int
+    default: int
+
+    @property
+    def is_other(self) -> bool:
+        """Whether the file fits another release better than the default one."""
+        return self.known > self.default
+
+    def __str__(self) -> str:
+        return f"PyTorch {self.version} ({self.known} of {self.total} schemas)"
+
+
+def detected_release(schemas: Iterable[str]) -> DetectedRelease | None:
+    """The bundled release that a file of derivatives fits best; None where no release has any of its schemas.
+
+    That is the release with the most of its schemas. Among releases with as many of them, it is for PyTorch's own file
+    as a whole the one whose entries differ least, and else the default one or the newest.
+
+    Args:
+        schemas: the names of the file's entries as written, which are schemas.
+    """
+    written = list(dict.fromkeys(schema.strip() for schema in schemas))
+    counts = versions_with_schemas(written)
+    most = max(counts.values(), default=0)
+    if not most:
+        return None
+    names = {schema.partition("(")[0] for schema in written}
+    versions = bundled_versions()
+    default = next(version for version in versions if release_number(version) == DEFAULT_RELEASE)
+
+    def rank(version: str) -> tuple[int, bool, int]:
+        release = release_number(version)
+        assert release is not None
+        other = len(entries_at(release) ^ names) if len(written) >= WHOLE else 0
+        return other, version != default, -versions.index(version)
+
+    best = min((version for version, count in counts.items() if count == most), key=rank)
+    return DetectedRelease(best, most, len(written), counts[default])

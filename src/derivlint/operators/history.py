@@ -1,0 +1,185 @@
+"""The indexes of several releases in one file that is little larger than one of them.
+
+What most releases share stands once, with the first release that has it and the first one that no longer has it.
+Functions keep their order: the rows of all releases are woven together, so that those of one release, taken out, are
+the rows of its index. All other facts of an index are kept by their path in its JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
+from functools import cache
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from derivlint.schema import NativeFunctions
+from derivlint.schema.index import FORMAT as INDEX_FORMAT
+from derivlint.schema.index import IndexFormatError, available_versions, load_index, natives_of
+
+FORMAT = 1
+HISTORY = "history.json.zlib"
+
+_DATA = Path(__file__).parent / "data"
+#: What an index has beside its facts; the lists of generators are records of their own.
+_APART = frozenset({"format", "version", "functions", "profiles", "generator_lists"})
+
+#: A row of the weave: the position of the first release with it, of the first one without it or None, and the row.
+_Row = tuple[int, int | None, Any]
+
+
+def build_history(indexes: Sequence[Mapping[str, Any]]) -> bytes:
+    """The file of several releases; equal indexes give equal text under the compression.
+
+    Args:
+        indexes: the indexes as JSON, oldest first.
+    """
+    profiles: dict[str, int] = {}
+    weave: list[tuple[int, int | None, str]] = []
+    for position, index in enumerate(indexes):
+        numbers = [profiles.setdefault(_json(profile), len(profiles)) for profile in index["profiles"]]
+        rows = [_json([text, numbers[profile], *own]) for text, profile, *own in index["functions"]]
+        weave = _woven(weave, rows, position)
+    facts: list[_Row] = list(_facts(indexes))
+    parts = [
+        f'"format":{FORMAT}',
+        f'"releases":{_json([index["version"] for index in indexes])}',
+        '"profiles":[\n' + ",\n".join(profiles) + "\n]",
+        '"functions":[\n' + ",\n".join(f"[{since},{_json(until)},{row}]" for since, until, row in weave) + "\n]",
+        '"facts":[\n' + ",\n".join(_json(fact) for fact in facts) + "\n]",
+    ]
+    return zlib.compress(("{" + ",\n".join(parts) + "}\n").encode("ascii"), 9)
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, separators=(",", ":"), sort_keys=True)
+
+
+def _woven(
+    weave: Sequence[tuple[int, int | None, str]], rows: Sequence[str], position: int
+) -> list[tuple[int, int | None, str]]:
+    """The weave with one more release."""
+    alive = [index for index, (_, until, _) in enumerate(weave) if until is None]
+    before = [weave[index][2] for index in alive]
+    found: list[tuple[int, int | None, str]] = []
+    taken = 0
+    for kind, first, last, begin, end in SequenceMatcher(None, before, rows, autojunk=False).get_opcodes():
+        place = alive[last - 1] + 1 if last else 0
+        gone = frozenset() if kind == "equal" else frozenset(alive[first:last])
+        for index in range(taken, place):
+            since, until, row = weave[index]
+            ends = index in gone
+            found.append((since, position if ends else until, row))
+        taken = max(taken, place)
+        if kind in ("insert", "replace"):
+            found += [(position, None, row) for row in rows[begin:end]]
+    return [*found, *weave[taken:]]
+
+
+def _facts(indexes: Sequence[Mapping[str, Any]]) -> Iterator[_Row]:
+    """Every fact with the releases that have it."""
+    values: dict[tuple[str, ...], list[tuple[int, str]]] = {}
+    for position, index in enumerate(indexes):
+        for path, value in _leaves({name: value for name, value in index.items() if name not in _APART}, ()):
+            values.setdefault(path, []).append((position, _json(value)))
+    for path, known in sorted(values.items()):
+        for (_, text), run in groupby(enumerate(known), lambda item: (item[1][0] - item[0], item[1][1])):
+            positions = [position for _, (position, _) in run]
+            until = positions[-1] + 1
+            yield positions[0], until if until < len(indexes) else None, [list(path), json.loads(text)]
+
+
+def _leaves(value: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    if isinstance(value, dict) and value:
+        for name, inner in value.items():
+            yield from _leaves(inner, (*path, name))
+    else:
+        yield path, value
+
+
+def read_history(data: bytes, version: str) -> dict[str, Any]:
+    """The index of one release, as JSON.
+
+    Args:
+        data: the bytes of the file.
+        version: a release that the file has.
+
+    Raises:
+        IndexFormatError: the bytes are something else.
+    """
+    try:
+        content = json.loads(zlib.decompress(data))
+        if content["format"] != FORMAT:
+            raise IndexFormatError(f"the file of releases has format {content['format']}, expected {FORMAT}")
+        number = content["releases"].index(version)
+        index: dict[str, Any] = {
+            "format": INDEX_FORMAT,
+            "version": version,
+            "profiles": content["profiles"],
+            "functions": [row for since, until, row in content["functions"] if _is_in(number, since, until)],
+            "generator_lists": None,
+        }
+        for since, until, (path, value) in content["facts"]:
+            if _is_in(number, since, until):
+                _put(index, path, value)
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError, zlib.error) as error:
+        raise IndexFormatError("not a file of releases") from error
+    return index
+
+
+def _is_in(number: int, since: int, until: int | None) -> bool:
+    return since <= number and (until is None or number < until)
+
+
+def _put(index: dict[str, Any], path: Sequence[str], value: Any) -> None:
+    place = index
+    for name in path[:-1]:
+        place = place.setdefault(name, {})
+    place[path[-1]] = value
+
+
+@cache
+def _history() -> bytes:
+    return (_DATA / HISTORY).read_bytes()
+
+
+@cache
+def bundled_versions() -> tuple[str, ...]:
+    """The PyTorch releases whose operators are bundled, oldest first."""
+    return tuple(json.loads(zlib.decompress(_history()))["releases"])
+
+
+def versions_with_schemas(schemas: Collection[str]) -> dict[str, int]:
+    """How many of the schemas the operators of each bundled release have, as they stand in native_functions.yaml."""
+    wanted = frozenset(schemas)
+    counts = dict.fromkeys(bundled_versions(), 0)
+    versions = bundled_versions()
+    for since, until, (text, *_) in json.loads(zlib.decompress(_history()))["functions"]:
+        if text in wanted:
+            for version in versions[since:until]:
+                counts[version] += 1
+    return counts
+
+
+def load_release(version: str | None = None) -> NativeFunctions:
+    """The operators of a release of PyTorch, by default of the one that is bundled as an index of its own.
+
+    Args:
+        version: a bundled release, or its major and minor number: ``2.6`` for ``2.6.0``.
+
+    Raises:
+        LookupError: no such release is bundled; the message names those that are.
+    """
+    if version is None or version in available_versions():
+        # by itself, an index is read in a third of the time
+        return load_index(version)
+    found = next((each for each in bundled_versions() if version in (each, each.rpartition(".")[0])), None)
+    if found is None:
+        known = ", ".join(bundled_versions())
+        raise LookupError(f'no operator index of PyTorch "{version}" is bundled, only of {known}')
+    if found in available_versions():
+        return load_index(found)
+    return natives_of(read_history(_history(), found), f"the bundled operator index of PyTorch {found}")

@@ -1,0 +1,297 @@
+"""Collections that Python modules define, worked out from their text; no module is imported and nothing runs.
+
+PyTorch's generators keep what they know of operators in sets, lists and dictionaries at the top of modules. Those are
+written with displays, unions and loops of a few shapes, which are understood here. Any other shape makes the name that
+it defines, or changes, unknown: a list that is half understood would be a wrong one.
+"""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import NamedTuple
+
+#: The longest text that is read, in characters; gen_variable_type.py has 90,000.
+LONGEST = 4_000_000
+#: The most elements that a collection may have; the longest list of PyTorch's generators has 260.
+MOST_ELEMENTS = 20_000
+#: The most elements that are copied from one collection to another in all modules together.
+MOST_COPIES = 500_000
+#: How deep expressions may be nested, and names defined by other names.
+DEEPEST = 50
+
+#: What a name can stand for: text, or a collection of such values; the keys alone of a dictionary.
+Literal = str | tuple["Literal", ...]
+
+_COPYING = frozenset({"set", "frozenset", "list", "tuple", "sorted", "dict", "OrderedSet"})
+_ADDING = frozenset({"update", "extend", "union"})
+_ADDING_ONE = frozenset({"add", "append"})
+
+
+class UnknownShapeError(Exception):
+    """Text that defines a collection in a way that is not understood."""
+
+    def __init__(self, reason: str, line: int) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.line = line
+
+
+class _Step(NamedTuple):
+    """A statement that gives a name a value or adds to it: the elements, and whether there may be some before."""
+
+    value: ast.expr
+    adds: bool
+    element: bool
+    line: int
+
+
+class Module:
+    """The collections of one module.
+
+    Attributes:
+        name: the last part of the module's name, ``gen_variable_type``.
+        imported: for a name that comes from another module, that module's last part and the name there.
+        tree: the syntax tree.
+    """
+
+    def __init__(self, name: str, text: str) -> None:
+        """Read a module.
+
+        Args:
+            name: the last part of its name.
+            text: its text, which may be anything.
+
+        Raises:
+            UnknownShapeError: the text is not Python, or too long.
+        """
+        self.name = name
+        self.imported: dict[str, tuple[str, str]] = {}
+        self.tree = _parsed(text)
+        self._steps: dict[str, list[_Step]] = {}
+        self._broken: dict[str, UnknownShapeError] = {}
+        for statement in self.tree.body:
+            self._read(statement)
+
+    def _read(self, statement: ast.stmt) -> None:
+        if isinstance(statement, ast.ImportFrom) and statement.module is not None:
+            module = statement.module.rpartition(".")[2]
+            for alias in statement.names:
+                self.imported[alias.asname or alias.name] = (module, alias.name)
+        elif isinstance(statement, ast.Assign):
+            for target in statement.targets:
+                self._assign(target, statement.value, statement.lineno)
+        elif isinstance(statement, ast.AnnAssign):
+            if statement.value is not None:
+                self._assign(statement.target, statement.value, statement.lineno)
+        elif isinstance(statement, ast.AugAssign) and isinstance(statement.op, (ast.BitOr, ast.Add)):
+            self._add(statement.target, statement.value, statement.lineno)
+        elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+            self._call(statement.value)
+        elif isinstance(statement, ast.For):
+            self._loop(statement)
+        elif not isinstance(statement, (ast.FunctionDef, ast.ClassDef, ast.Import, ast.Expr)):
+            self._spoil(statement)
+
+    def _assign(self, target: ast.expr, value: ast.expr, line: int) -> None:
+        if isinstance(target, ast.Name):
+            self._broken.pop(target.id, None)
+            self._steps[target.id] = [_Step(value, adds=False, element=False, line=line)]
+        elif isinstance(target, ast.Subscript):
+            self._add(target.value, target.slice, line, element=True)
+        else:
+            self._spoil(target)
+
+    def _add(self, target: ast.expr, value: ast.expr, line: int, *, element: bool = False) -> None:
+        if isinstance(target, ast.Name):
+            self._steps.setdefault(target.id, []).append(_Step(value, adds=True, element=element, line=line))
+        else:
+            self._spoil(target)
+
+    def _call(self, call: ast.Call) -> None:
+        function = call.func
+        if not isinstance(function, ast.Attribute) or not isinstance(function.value, ast.Name):
+            # a call of a function cannot rebind a name, and those of generators change no list
+            return
+        if function.attr in _ADDING | _ADDING_ONE and not call.keywords:
+            for argument in call.args:
+                self._add(function.value, argument, call.lineno, element=function.attr in _ADDING_ONE)
+        elif function.value.id in self._steps:
+            self._spoil(call)
+
+    def _loop(self, loop: ast.For) -> None:
+        """Read ``for key in NAMES: TABLE[key] = ...``, which adds the names to the table."""
+        (first, *more) = loop.body
+        target = first.targets[0] if isinstance(first, ast.Assign) and len(first.targets) == 1 else None
+        is_plain = (
+            not more
+            and not loop.orelse
+            and isinstance(loop.target, ast.Name)
+            and isinstance(target, ast.Subscript)
+            and isinstance(target.slice, ast.Name)
+            and target.slice.id == loop.target.id
+        )
+        if is_plain and isinstance(target, ast.Subscript):
+            self._add(target.value, loop.iter, loop.lineno)
+        else:
+            self._spoil(loop)
+
+    def _spoil(self, node: ast.stmt | ast.expr) -> None:
+        """Make every name unknown that a statement mentions, since it may change it."""
+        for name in ast.walk(node):
+            if isinstance(name, ast.Name):
+                self._broken[name.id] = UnknownShapeError(_described(node), node.lineno)
+
+    def steps(self, name: str) -> list[_Step]:
+        """What defines a name.
+
+        Raises:
+            UnknownShapeError: nothing does, or something that is not understood.
+        """
+        if name in self._broken:
+            raise self._broken[name]
+        steps = self._steps.get(name)
+        if not steps or steps[0].adds:
+            raise UnknownShapeError(f'"{name}" is not defined', steps[0].line if steps else 1)
+        return steps
+
+
+def _parsed(text: str) -> ast.Module:
+    if len(text) > LONGEST:
+        raise UnknownShapeError(f"{len(text)} characters, the most that is read is {LONGEST}", 1)
+    try:
+        with warnings.catch_warnings():
+            # of escapes in strings, which are PyTorch's business
+            warnings.simplefilter("ignore")
+            return ast.parse(text)
+    except SyntaxError as error:
+        raise UnknownShapeError(f"not Python: {error.msg}", error.lineno or 1) from error
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise UnknownShapeError("not Python that can be read", 1) from error
+
+
+class Modules:
+    """Several modules, which may take names from each other."""
+
+    def __init__(self, modules: Collection[Module]) -> None:
+        self._modules = {module.name: module for module in modules}
+        self._known: dict[tuple[str, str], tuple[Literal, ...]] = {}
+        self._copies = 0
+
+    def collection(self, module: str, name: str) -> tuple[Literal, ...]:
+        """The elements of a collection in the order in which they are written, each once.
+
+        Args:
+            module: the last part of a module's name.
+            name: the name of the collection there.
+
+        Raises:
+            UnknownShapeError: it is not defined, or in a way that is not understood.
+        """
+        return self._named(module, name, 0)
+
+    def _named(self, module: str, name: str, depth: int) -> tuple[Literal, ...]:
+        known = self._known.get((module, name))
+        if known is not None:
+            return known
+        found = self._modules.get(module)
+        if found is None:
+            raise UnknownShapeError(f'there is not a module "{module}"', 1)
+        if depth > DEEPEST:
+            raise UnknownShapeError(f'"{name}" is defined by itself, or nested too deeply', 1)
+        if name in found.imported:
+            return self._named(*found.imported[name], depth + 1)
+        elements: dict[Literal, None] = {}
+        for step in found.steps(name):
+            value = self._value(found, step.value, depth + 1)
+            if not step.element and not isinstance(value, tuple):
+                raise UnknownShapeError(f'"{name}" is not a collection', step.line)
+            elements |= dict.fromkeys([value] if step.element else value)
+            if len(elements) > MOST_ELEMENTS:
+                raise UnknownShapeError(f'"{name}" has more than {MOST_ELEMENTS} elements', step.line)
+        self._known[module, name] = tuple(elements)
+        return self._known[module, name]
+
+    def _value(self, module: Module, node: ast.expr, depth: int) -> Literal:
+        if depth > DEEPEST:
+            raise UnknownShapeError("nested too deeply", node.lineno)
+        evaluate = _EVALUATE.get(type(node))
+        if evaluate is None:
+            raise UnknownShapeError(_described(node), node.lineno)
+        return evaluate(self, module, node, depth)
+
+    def _elements(self, module: Module, node: ast.expr, depth: int) -> tuple[Literal, ...]:
+        value = self._value(module, node, depth + 1)
+        if not isinstance(value, tuple):
+            raise UnknownShapeError(_described(node), node.lineno)
+        self._copies += len(value)
+        if self._copies > MOST_COPIES:
+            raise UnknownShapeError(f"more than {MOST_COPIES} elements are copied", node.lineno)
+        return value
+
+    def _display(self, module: Module, node: ast.Set | ast.List | ast.Tuple, depth: int) -> Literal:
+        return tuple(self._items(module, node.elts, depth))
+
+    def _items(self, module: Module, nodes: Collection[ast.expr], depth: int) -> Iterator[Literal]:
+        for node in nodes:
+            if isinstance(node, ast.Starred):
+                yield from self._elements(module, node.value, depth)
+            else:
+                yield self._value(module, node, depth + 1)
+
+    def _dict(self, module: Module, node: ast.Dict, depth: int) -> Literal:
+        found: list[Literal] = []
+        for key, value in zip(node.keys, node.values, strict=True):
+            if key is None:
+                found += self._elements(module, value, depth)
+            else:
+                found.append(self._value(module, key, depth + 1))
+        return tuple(found)
+
+    def _constant(self, module: Module, node: ast.Constant, depth: int) -> Literal:
+        if not isinstance(node.value, str):
+            raise UnknownShapeError(_described(node), node.lineno)
+        return node.value
+
+    def _name(self, module: Module, node: ast.Name, depth: int) -> Literal:
+        return self._named(module.name, node.id, depth + 1)
+
+    def _operation(self, module: Module, node: ast.BinOp, depth: int) -> Literal:
+        left, right = (self._elements(module, side, depth) for side in (node.left, node.right))
+        if isinstance(node.op, (ast.BitOr, ast.Add)):
+            return (*left, *right)
+        if isinstance(node.op, ast.Sub):
+            return tuple(item for item in left if item not in frozenset(right))
+        if isinstance(node.op, ast.BitAnd):
+            return tuple(item for item in left if item in frozenset(right))
+        raise UnknownShapeError(_described(node), node.lineno)
+
+    def _call(self, module: Module, node: ast.Call, depth: int) -> Literal:
+        function = node.func
+        if isinstance(function, ast.Name) and function.id in _COPYING and len(node.args) <= 1 and not node.keywords:
+            return self._elements(module, node.args[0], depth) if node.args else ()
+        if isinstance(function, ast.Attribute) and not node.keywords:
+            if function.attr in ("keys", "copy") and not node.args:
+                return self._elements(module, function.value, depth)
+            if function.attr == "union":
+                parts = (function.value, *node.args)
+                return tuple(item for part in parts for item in self._elements(module, part, depth))
+        raise UnknownShapeError(_described(node), node.lineno)
+
+
+_EVALUATE: Mapping[type[ast.expr], Callable[..., Literal]] = {
+    ast.Set: Modules._display,
+    ast.List: Modules._display,
+    ast.Tuple: Modules._display,
+    ast.Dict: Modules._dict,
+    ast.Constant: Modules._constant,
+    ast.Name: Modules._name,
+    ast.BinOp: Modules._operation,
+    ast.Call: Modules._call,
+}
+
+
+def _described(node: ast.AST) -> str:
+    """What kind of syntax is not understood, by Python's own name for it."""
+    return f'"{type(node).__name__}" is not understood here'

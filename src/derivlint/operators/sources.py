@@ -1,0 +1,146 @@
+"""Where the facts of a PyTorch come from: an installed one, a wheel, packed or unpacked, or a checkout.
+
+Files are looked for and read; nothing of them is imported or run.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+from derivlint.operators.errors import SourceProblem
+from derivlint.operators.topics import CHECKOUT_FILES, INSTALLED_FILES
+from derivlint.source import SourceFile
+
+#: The largest file that is read from a wheel, in bytes; PyTorch's derivatives.yaml has 190,000.
+LARGEST = 8_000_000
+
+#: What zipfile raises for archives that are damaged, encrypted or packed in an unknown way.
+_UNREADABLE = (OSError, zipfile.BadZipFile, ValueError, RuntimeError, EOFError, struct.error, zlib.error)
+_CHECKOUT = "aten/src/ATen/"
+_PACKAGED = "torchgen/packaged/ATen/"
+_VERSION = re.compile(r"""^__version__\s*(?::[^=\n]*)?=\s*['"]([^'"]+)['"]""", re.MULTILINE)
+_NUMBER = re.compile(r"\d+(?:\.\d+)+")
+
+
+class TorchSource:
+    """The files of a PyTorch.
+
+    Attributes:
+        path: the checkout, the wheel, or the folder with ``torch`` and ``torchgen``.
+        is_checkout: whether it is a checkout of PyTorch's repository.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Look at what is there.
+
+        Args:
+            path: a file or a folder.
+
+        Raises:
+            SourceProblem: it is not a PyTorch.
+        """
+        self.path = path
+        self._archive: zipfile.ZipFile | None = None
+        if path.is_file():
+            try:
+                self._archive = zipfile.ZipFile(path)
+            except _UNREADABLE as error:
+                raise SourceProblem(f'"{path}" is not a wheel: {error}') from error
+        self.is_checkout = self._has(_CHECKOUT + "native/native_functions.yaml")
+        self._native = (_CHECKOUT if self.is_checkout else _PACKAGED) + "native/"
+        self._generators = "tools/autograd/" if self.is_checkout else "torchgen/packaged/autograd/"
+        if not self._has(self._native + "native_functions.yaml"):
+            raise SourceProblem(
+                f'"{path}" is not a PyTorch: expected a checkout, or torch and torchgen, installed or in a wheel'
+            )
+
+    def _has(self, name: str) -> bool:
+        if self._archive is not None:
+            return name in self._archive.NameToInfo
+        return (self.path / PurePosixPath(name)).is_file()
+
+    def _read(self, name: str) -> SourceFile | None:
+        """A file, None where it is not there.
+
+        Raises:
+            SourceProblem: it cannot be read, or is too large.
+            SourceError: it is not text.
+        """
+        if not self._has(name):
+            return None
+        if self._archive is None:
+            return SourceFile.read(self.path / PurePosixPath(name))
+        try:
+            with self._archive.open(name) as file:
+                data = file.read(LARGEST + 1)
+        except _UNREADABLE as error:
+            raise SourceProblem(f'cannot read "{name}" in "{self.path}": {error}') from error
+        if len(data) > LARGEST:
+            raise SourceProblem(f'"{name}" in "{self.path}" has more than {LARGEST} bytes')
+        return SourceFile.from_bytes(f"{self.path}/{name}", data)
+
+    @property
+    def native_functions(self) -> SourceFile:
+        """native_functions.yaml."""
+        found = self._read(self._native + "native_functions.yaml")
+        assert found is not None
+        return found
+
+    @property
+    def tags(self) -> SourceFile | None:
+        """tags.yaml."""
+        return self._read(self._native + "tags.yaml")
+
+    @property
+    def derivatives(self) -> SourceFile | None:
+        """derivatives.yaml."""
+        return self._read(self._generators + "derivatives.yaml")
+
+    @property
+    def functions_manual(self) -> SourceFile | None:
+        """FunctionsManual.h."""
+        folder = "" if self.is_checkout else "torch/include/"
+        return self._read(folder + "torch/csrc/autograd/FunctionsManual.h")
+
+    @property
+    def generators(self) -> dict[str, str]:
+        """The text of the generators that hold lists of operators, by the last part of their modules' names."""
+        return dict(self._generator_texts())
+
+    def _generator_texts(self) -> Iterator[tuple[str, str]]:
+        for name in CHECKOUT_FILES if self.is_checkout else INSTALLED_FILES:
+            source = self._read(name)
+            if source is not None:
+                yield PurePosixPath(name).stem, source.text
+
+    @property
+    def version(self) -> str | None:
+        """The release that it is, or that a checkout becomes; without a local part; None where that is not known."""
+        source = self._read("version.txt" if self.is_checkout else "torch/version.py")
+        if source is None:
+            return None
+        text = source.text
+        if not self.is_checkout:
+            match = _VERSION.search(text)
+            text = match[1] if match else ""
+        found = _NUMBER.match(text.strip())
+        return found[0] if found else None
+
+
+def installed_source() -> TorchSource:
+    """The PyTorch that ``import torch`` would find.
+
+    Raises:
+        SourceProblem: there is none.
+    """
+    from derivlint.schema import installed_torch
+
+    found = installed_torch()
+    if found is None:
+        raise SourceProblem("no torch is installed in this Python")
+    return TorchSource(found.native_functions.parents[4])

@@ -1,0 +1,76 @@
+"""What counts of a configuration that is not trusted: what makes a check stricter, and files of the repository.
+
+Everything else could hide findings (rules that do not run, files that are not checked, another reading of the file) or
+look outside of the repository.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from derivlint.lint import Confidence, Severity
+from derivlint.project.settings.document import Value
+from derivlint.project.untrusted import OPTION, is_inside, repository_of
+
+#: The word for the installed PyTorch, which is not a part of the repository.
+_INSTALLED = "installed"
+
+
+def honoured(values: Mapping[str, Any], origins: Mapping[str, Value], folder: Path) -> tuple[dict[str, Any], list[str]]:
+    """The settings that count, and the names of those that do not or not wholly, each with its place.
+
+    Args:
+        values: what the configuration says, by field.
+        origins: where it says so; a warning is noted for each that does not count.
+        folder: that of the configuration.
+    """
+    repository = repository_of(folder)
+    kept: dict[str, Any] = {}
+    left_out = []
+    for field, value in values.items():
+        origin = origins[field]
+        counts = _COUNTS.get(field, _nothing)(value, repository)
+        if counts is not None:
+            kept[field] = counts
+        if counts != value:
+            left_out.append(f"{origin.key} ({origin.where})")
+            origin.warn(f'"{origin.key}" does not count{"" if counts is None else " wholly"} with {OPTION}', key=True)
+    return kept, left_out
+
+
+def _nothing(value: Any, repository: Path) -> Any:
+    return None
+
+
+def _all(value: Any, repository: Path) -> Any:
+    return value
+
+
+def _files(value: tuple[Path, ...], repository: Path) -> tuple[Path, ...] | None:
+    return tuple(path for path in value if is_inside(path, repository)) or None
+
+
+def _file(value: Path, repository: Path) -> Path | None:
+    return value if is_inside(value, repository) else None
+
+
+def _errors(value: Mapping[str, Severity | None], repository: Path) -> dict[str, Severity] | None:
+    return {rule: severity for rule, severity in value.items() if severity is Severity.ERROR} or None
+
+
+#: What counts of each setting; of those that are not here, nothing. The result is None where nothing is left.
+_COUNTS: dict[str, Callable[[Any, Path], Any]] = {
+    "native_functions": _files,
+    "headers": _files,
+    "tags": _file,
+    "torch": lambda value, _: value if value != _INSTALLED else None,
+    "extend_select": _all,
+    "preview": lambda value, _: value or None,
+    "require_ignore_reason": lambda value, _: value or None,
+    "severity": _errors,
+    "min_severity": lambda value, _: value if value is Severity.INFO else None,
+    "min_confidence": lambda value, _: value if value <= Confidence.HIGH else None,
+    "fail_level": lambda value, _: value if value <= Severity.WARNING else None,
+}

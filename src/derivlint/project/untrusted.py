@@ -1,0 +1,55 @@
+"""The profile for repositories that are not trusted: what lies in one, and what leads out of it.
+
+Who runs derivlint over a pull request trusts the command line and the environment, not the files of the repository.
+``SECURITY.md`` says what follows.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from derivlint.project.errors import InputError
+
+#: The option, as messages name it.
+OPTION = "--untrusted"
+#: Asks for the profile in every command, as workflows do once for all their steps.
+VARIABLE = "DERIVLINT_UNTRUSTED"
+_OFF = ("", "0", "false", "no", "off")
+_MARK = ".git"
+
+
+def asked_for() -> bool:
+    """Whether the environment asks for the profile."""
+    return os.environ.get(VARIABLE, "").strip().lower() not in _OFF
+
+
+def repository_of(folder: Path) -> Path:
+    """The repository that holds a folder, with links resolved; the folder itself where there is none."""
+    real = Path(os.path.realpath(folder))
+    return next((parent for parent in (real, *real.parents) if (parent / _MARK).exists()), real)
+
+
+def is_inside(path: Path, repository: Path) -> bool:
+    """Whether a path, with links followed, lies in a repository."""
+    return Path(os.path.realpath(path)).is_relative_to(repository)
+
+
+def leads_out(path: Path) -> bool:
+    """Whether a path lies in a repository, or in the working folder, by its name only: links lead elsewhere."""
+    place = Path(os.path.abspath(path))
+    here = Path.cwd()
+    roots = [parent for parent in place.parents if parent == here or (parent / _MARK).exists()]
+    return any(not is_inside(place, Path(os.path.realpath(root))) for root in roots)
+
+
+def require_inside(paths: Iterable[Path | None]) -> None:
+    """Refuse files that links lead out of the repository to.
+
+    Raises:
+        InputError: there are some, all of which it names.
+    """
+    wrong = [path for path in dict.fromkeys(paths) if path is not None and leads_out(path)]
+    if wrong:
+        raise InputError(*(f'"{path}" leads out of the repository, which {OPTION} does not follow' for path in wrong))

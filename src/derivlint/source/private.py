@@ -1,0 +1,36 @@
+"""Folders that belong to one user alone: what is run, loaded or believed lies there and nowhere else."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+
+def not_private(folder: Path) -> str | None:
+    """Why a folder is not the user's alone; None where it is. Where users have no numbers, it always is.
+
+    Args:
+        folder: a folder that exists.
+
+    Raises:
+        OSError: it cannot be asked about.
+    """
+    if not hasattr(os, "geteuid"):
+        return None
+    user = os.geteuid()
+    if os.lstat(folder).st_uid != user:
+        return f'"{folder}" belongs to another user'
+    status = os.stat(folder)
+    if not stat.S_ISDIR(status.st_mode):
+        return f'"{folder}" is not a folder'
+    if status.st_uid != user:
+        return f'"{folder}" is a link to a folder of another user'
+    if status.st_mode & 0o022:
+        return f'others can write to "{folder}"'
+    for parent in Path(os.path.realpath(folder)).parents:
+        mode = os.stat(parent).st_mode
+        # who can write to a folder without the sticky bit can rename what is in it, and put something else there
+        if mode & 0o002 and not mode & stat.S_ISVTX:
+            return f'everybody can rename what is in "{parent}"'
+    return None

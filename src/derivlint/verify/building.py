@@ -1,0 +1,120 @@
+"""Building a library of formulas from sources that may be built already, whole or damaged."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from derivlint.project.cache import sealed, unsealed
+from derivlint.runtime import BuildError, Built, build
+from derivlint.runtime.build import BUILD_FOLDER, compile_sources
+from derivlint.source import replace_file
+from derivlint.verify.keeping import digest_of, is_own
+
+#: Says which library was built, and what its digest is.
+_KNOWN = "library.txt"
+#: What compilers and linkers say where the machine has too little of something; it is not about what they read.
+_EXHAUSTED = re.compile(
+    r"No space left on device|Disk quota exceeded|error writing to|out of memory|Cannot allocate memory"
+    r"|[Kk]illed(?: signal terminated program| \(program)|virtual memory exhausted"
+)
+
+
+def is_exhausted(output: str) -> bool:
+    """Whether a compiler or linker failed for lack of memory or space, or was killed."""
+    return _EXHAUSTED.search(output) is not None
+
+
+def built_library(
+    folder: Path, common: Path, compiler: str | None, in_haste: bool, progress: Callable[[str], None]
+) -> Built:
+    """Build the library in a folder, as far as it is not built yet; what is damaged is built anew.
+
+    Args:
+        folder: the sources.
+        common: sources of what all libraries have.
+        compiler: the name of the C++ compiler.
+        in_haste: whether the compiler may take more memory for less time.
+        progress: called with what is being done.
+
+    Raises:
+        BuildError: it does not compile or link.
+        ManifestError: there is no manifest.
+    """
+    with _alone_in(common), _alone_in(folder):
+        return _built(folder, common, compiler, in_haste, progress)
+
+
+def _built(folder: Path, common: Path, compiler: str | None, in_haste: bool, progress: Callable[[str], None]) -> Built:
+    folders = (folder / BUILD_FOLDER, common / BUILD_FOLDER)
+    if not is_whole(folder):
+        # with a library that was not finished, or not by us, its parts cannot be trusted either
+        _remove(folders[0])
+    was_there = any(each.is_dir() for each in folders)
+    _make(folders)
+
+    def once() -> Built:
+        objects = compile_sources(common, compiler=compiler, progress=progress)
+        return build(folder, compiler=compiler, in_haste=in_haste, objects=objects, progress=progress)
+
+    try:
+        made = once()
+    except BuildError as error:
+        if not was_there or "does not link" not in str(error):
+            raise
+        # an object file of an earlier run may be damaged
+        for each in folders:
+            _remove(each)
+        _make(folders)
+        made = once()
+    made.library.chmod(0o600)
+    with suppress(OSError):
+        # without it, the next run builds once more
+        known = sealed(f"{made.library.name} {digest_of(made.library)}".encode())
+        path = folder / _KNOWN
+        if not path.is_file() or path.read_bytes() != known:
+            replace_file(path, known, mode=0o600)
+    return made
+
+
+def is_whole(folder: Path) -> bool:
+    """Whether the library in a folder is the one that was built there."""
+    try:
+        text = unsealed((folder / _KNOWN).read_bytes()) or b""
+        name, _, digest = text.decode().partition(" ")
+        library = folder / BUILD_FOLDER / name
+        return bool(digest) and is_own(library.parent) and is_own(library) and digest_of(library) == digest
+    except OSError:
+        return False
+
+
+@contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    """While the block runs, no other run builds in the folder."""
+    import fcntl
+
+    handle = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _make(folders: Iterable[Path]) -> None:
+    """Make folders that nobody else can write to, whatever mode others have by default."""
+    for each in folders:
+        if each.exists() and not is_own(each):
+            _remove(each)
+        each.mkdir(mode=0o700, exist_ok=True)
+
+
+def _remove(folder: Path) -> None:
+    if folder.is_symlink():
+        folder.unlink()
+    else:
+        shutil.rmtree(folder, ignore_errors=True)

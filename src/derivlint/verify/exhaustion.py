@@ -1,0 +1,36 @@
+"""Telling that memory ran out from what operators say of arguments that they refuse."""
+
+from __future__ import annotations
+
+import os
+import re
+
+_SAID = re.compile(r"can't allocate memory|not enough memory|bad_alloc|bad allocation|Cannot allocate memory")
+_WANTED = re.compile(r"tried to allocate (\d+) bytes")
+
+
+def require_memory(error: Exception) -> None:
+    """Pass on that memory ran out; any other error is the caller's.
+
+    PyTorch raises a ``RuntimeError`` for both. Who asks for more than the machine has is refused, and that is not a
+    lack of memory.
+
+    Raises:
+        MemoryError: memory ran out.
+    """
+    if isinstance(error, MemoryError):
+        raise error
+    text = str(error)
+    if not _SAID.search(text):
+        return
+    wanted = _WANTED.search(text)
+    if wanted is None or int(wanted[1]) <= _memory():
+        raise MemoryError(text.splitlines()[0]) from error
+
+
+def _memory() -> int:
+    """The bytes of memory of the machine; a number that nothing reaches where that is not known."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return 1 << 62

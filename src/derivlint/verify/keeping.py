@@ -1,0 +1,86 @@
+"""Where verification keeps what it makes: a folder of this user alone, and files that show when they were damaged."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from derivlint.project.cache import cache_folder
+from derivlint.verify.errors import VerifyError
+
+#: Whoever may write there is not only this user.
+_OTHERS = stat.S_IWGRP | stat.S_IWOTH
+
+
+@contextmanager
+def workplace() -> Iterator[Path]:
+    """The folder for recorded inputs, libraries and journals.
+
+    It is in the cache. Where there is none that belongs to this user alone, it is a temporary folder for this run.
+
+    Raises:
+        VerifyError: no folder can be made.
+    """
+    kept = _kept()
+    if kept is not None:
+        yield kept
+        return
+    try:
+        made = tempfile.TemporaryDirectory(prefix="derivlint-", ignore_cleanup_errors=True)
+    except OSError as error:
+        raise VerifyError(f"there is no folder to work in: {error.strerror or error}") from error
+    with made as name:
+        yield Path(name)
+
+
+def _kept() -> Path | None:
+    cache = cache_folder()
+    if cache is None:
+        return None
+    folder = Path(os.path.abspath(cache)) / "verify"
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if folder.is_symlink() or not is_own(folder.parent):
+            return None
+        # earlier versions made it with the mode that other folders have
+        os.chmod(folder, 0o700)
+        return folder if is_own(folder) and os.access(folder, os.W_OK) else None
+    except OSError:
+        return None
+
+
+def is_own(path: Path) -> bool:
+    """Whether a file or folder is this user's, and nobody else can write to it; a link is not."""
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return False
+    if stat.S_ISLNK(status.st_mode):
+        return False
+    return os.name == "nt" or (status.st_uid == os.geteuid() and not status.st_mode & _OTHERS)
+
+
+def strangers_in(path: Path, top: Path) -> Path | None:
+    """The first of a file and the folders around it, up to ``top``, that somebody else can write to; None for none."""
+    chain = [path, *path.parents]
+    if top not in chain:
+        return path
+    return next((each for each in chain[: chain.index(top) + 1] if not is_own(each)), None)
+
+
+def digest_of(path: Path) -> str:
+    """The digest of a file.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    made = hashlib.sha256()
+    with path.open("rb") as file:
+        while data := file.read(1 << 20):
+            made.update(data)
+    return made.hexdigest()

@@ -1,0 +1,92 @@
+"""Why something was not checked: an outcome of its own, neither right nor wrong."""
+
+from __future__ import annotations
+
+import signal
+from enum import Enum
+
+from derivlint.compiler.children import signal_name
+from derivlint.source.records import dataclass
+
+
+class Why(Enum):
+    """Why an entry or a formula was not checked."""
+
+    #: No input is known that the operator takes and that has a derivative.
+    NO_INPUTS = "no-inputs"
+    #: The installed PyTorch has the operator with other arguments.
+    OTHER_SCHEMA = "other-schema"
+    #: No function is made of the formula, whatever the options are.
+    NO_FUNCTION = "no-function"
+    #: The formula cannot be translated to Python, or not be called from there.
+    NOT_CALLABLE = "not-callable"
+    #: The formula ran, and nothing could tell whether it is right.
+    NOT_COMPARED = "not-compared"
+    #: The process ended by itself: a segmentation fault for example.
+    CRASHED = "crashed"
+    #: The process was ended from outside, as systems do where memory runs out.
+    KILLED = "killed"
+    #: The process said that memory ran out.
+    OUT_OF_MEMORY = "out-of-memory"
+    #: It took more processor time than it may.
+    TIMED_OUT = "timed-out"
+    #: It waited, and used no processor time.
+    HUNG = "hung"
+    #: Inputs could not be recorded or read, formulas not be compiled, or the checks themselves failed.
+    FAILED = "failed"
+
+    @property
+    def is_error(self) -> bool:
+        """Whether it should have been checked and could not be."""
+        return self in _ERRORS
+
+
+_ERRORS = frozenset({Why.CRASHED, Why.KILLED, Why.OUT_OF_MEMORY, Why.TIMED_OUT, Why.HUNG, Why.FAILED})
+#: Signals by which a process is ended from outside.
+_FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
+_OUT_OF_MEMORY = ("bad_alloc", "MemoryError", "Cannot allocate memory", "can't allocate memory", "out of memory")
+
+
+@dataclass(frozen=True, slots=True)
+class Unchecked:
+    """An entry or a formula that was not checked.
+
+    Attributes:
+        operator: the operator of the entry.
+        key: the key of the formula, empty for the entry as a whole.
+        why: the kind of reason.
+        reason: the reason in words.
+    """
+
+    operator: str
+    key: str
+    why: Why
+    reason: str
+
+    def __str__(self) -> str:
+        what = f"{self.operator}, {self.key}" if self.key else self.operator
+        return f"{what} is not checked: {self.reason}"
+
+
+def why_it_ended(status: int, said: str, limit: float) -> tuple[Why, str]:
+    """Why a process that should have gone on has ended, and that in words.
+
+    Args:
+        status: its exit status, negative for a signal.
+        said: what it said on standard error.
+        limit: the seconds of processor time that it had.
+    """
+    also = f": {said}" if said else ""
+    if status >= 0:
+        why = Why.OUT_OF_MEMORY if any(words in said for words in _OUT_OF_MEMORY) else Why.FAILED
+        return why, f"the process ended with exit status {status}{also}"
+    name = signal_name(-status)
+    if -status == signal.SIGXCPU:
+        return Why.TIMED_OUT, f"it took more than {limit:g} seconds of processor time"
+    if -status == signal.SIGKILL:
+        return Why.KILLED, f"the process was killed ({name}), as the system does where memory runs out{also}"
+    if -status in _FROM_OUTSIDE:
+        return Why.KILLED, f"the process was killed ({name}){also}"
+    if -status == signal.SIGABRT and any(words in said for words in _OUT_OF_MEMORY):
+        return Why.OUT_OF_MEMORY, f"memory ran out{also}"
+    return Why.CRASHED, f"{name}{also}"

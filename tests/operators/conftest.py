@@ -1,0 +1,5 @@
+"""The command line of the tests of commands."""
+
+from tests.cli.conftest import here, run
+
+__all__ = ["here", "run"]

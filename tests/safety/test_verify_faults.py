@@ -1,0 +1,162 @@
+"""``derivlint verify`` when something fails: a read, a write, a rename, a process, once and anywhere.
+
+It never ends with 0 when less was checked than was asked for, and it leaves no file that is not whole. With ``-m full``
+every operation fails in every way; otherwise those at the beginning, and ever fewer after that.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from derivlint.verify import process, record, recordings
+from derivlint.verify.stored import DamagedError, StoredInputs
+from tests.safety.verify_faults import KINDS, Faults, Forked
+from tests.safety.verifying import Place, place_in
+
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="children are forked with means of Linux"),
+    pytest.mark.long,
+]
+
+#: More operations than a run has.
+ENOUGH = 10_000
+#: What a process can do that fails in each of these; memory runs out in children that compute.
+OF_PARENT = ("input/output error", "disk full")
+#: Reports of before, which a run replaces as a whole or not at all.
+BEFORE = "before\n"
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
+    """Three right entries with recorded inputs, and children that are forks of this process."""
+    monkeypatch.setattr(process, "PythonChild", Forked)
+    monkeypatch.setattr(recordings, "PythonChild", Forked)
+    monkeypatch.setattr(process, "IDLE", 5.0)
+    monkeypatch.setattr(process, "LOOK", 0.5)
+    tensor = torch.rand(3, dtype=torch.float64) + 0.5
+    monkeypatch.setattr(record, "record", lambda *rest: {name: [[tensor]] for name in ("exp", "sin", "cos")})
+    # in the forks it is imported once for all
+    torch.set_num_threads(1)
+    return place_in(tmp_path)
+
+
+class Trial:
+    """One run in which something fails.
+
+    Args:
+        place: where.
+        at: the number of the operation that fails.
+        kind: how it fails.
+        where: ``parent`` or ``child``.
+        records: whether inputs have to be recorded.
+    """
+
+    def __init__(self, place: Place, at: int, kind: str, where: str, *, records: bool) -> None:
+        self.place = place
+        self.output = place.folder / "report.json"
+        self.output.write_text(BEFORE)
+        # what a child that was killed has left in the run before
+        for left in place.cache.glob("**/.new-*"):
+            left.unlink()
+        if records:
+            place.samples.unlink(missing_ok=True)
+        elif not place.samples.is_file():
+            place.record()
+        faults = Faults(at, kind, in_children=where == "child")
+        arguments = ("--ops", "exp,sin", "--output-format", "json", "-o", str(self.output))
+        try:
+            with faults.installed():
+                self.status, _, self.stderr = place.verify(*arguments)
+        except (OSError, MemoryError) as error:
+            # the command line makes an internal error of it
+            self.status, self.stderr = 3, repr(error)
+        self.count = faults.count
+
+    def report(self) -> Any:
+        """The report, None where there is the one of before."""
+        text = self.output.read_text()
+        return None if text == BEFORE else json.loads(text)
+
+    def require_right(self, expected: Any) -> None:
+        """Not 0 with less than was asked for, and all files whole.
+
+        Args:
+            expected: the report of a run without faults.
+        """
+        assert self.status in (0, 2, 4), self.stderr
+        found = self.report()
+        if self.status == 0:
+            assert found == expected
+        elif self.status == 4:
+            assert found is None or found["summary"]["entries"] < 2
+            assert "is not checked: " in self.stderr
+        else:
+            assert self.stderr.startswith("derivlint: ")
+        if self.place.samples.is_file():
+            try:
+                StoredInputs(self.place.samples).check()
+            except DamagedError:
+                pytest.fail("recorded inputs that are not whole")
+        left = [path.name for path in self.place.cache.glob("**/.new-*")]
+        assert left == [] or self.status != 0
+
+
+def points(count: int, every: bool) -> list[int]:
+    """The operations that fail: all, or those at the beginning and ever fewer after that."""
+    if every:
+        return list(range(1, count + 1))
+    found = [1]
+    while (following := found[-1] + 1 + found[-1] // 2) <= count:
+        found.append(following)
+    return found
+
+
+def campaign(place: Place, kind: str, where: str, *, records: bool, every: bool = False) -> dict[int, int]:
+    """Have some operations fail, or every one; how many runs ended with each status."""
+    whole = Trial(place, ENOUGH, kind, where, records=records)
+    assert whole.status == 0, whole.stderr
+    expected = whole.report()
+    assert expected["summary"]["entries"] == 2
+    found: dict[int, int] = {}
+    for at in points(whole.count, every):
+        trial = Trial(place, at, kind, where, records=records)
+        trial.require_right(expected)
+        found[trial.status] = found.get(trial.status, 0) + 1
+    print(f"{where}, {kind}, {'recording' if records else 'recorded'}: {sum(found.values())} faults, {found}")
+    assert found.keys() - {0}
+    return found
+
+
+@pytest.mark.parametrize("kind", OF_PARENT)
+def test_a_fault_in_the_command(place: Place, kind: str) -> None:
+    """Reading files, the cache, the journal, the report."""
+    campaign(place, kind, "parent", records=False)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_fault_in_the_process_that_checks(place: Place, kind: str) -> None:
+    """Reading inputs, starting children, writing what they find."""
+    campaign(place, kind, "child", records=False)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_fault_in_the_process_that_records(place: Place, kind: str) -> None:
+    """Writing inputs; the fault comes again in the process that checks, as a full disk does."""
+    campaign(place, kind, "child", records=True)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("records", [False, True])
+@pytest.mark.parametrize("where", ["parent", "child"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_fault(place: Place, kind: str, where: str, records: bool) -> None:
+    """Every operation, in every way."""
+    if where == "parent" and kind not in OF_PARENT:
+        pytest.skip("a command that is killed has no status")
+    campaign(place, kind, where, records=records, every=True)
