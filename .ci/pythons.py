@@ -90,37 +90,41 @@ def tested(name: str, folder: Path, pins: list[str]) -> bool:
 
 
 def main() -> int:
-    """Run all of it, or what is named, such as ``3.12`` or ``lowest``.
+    """Run all of it, or what is named, such as ``3.12``.
 
-    The oldest dependencies run with the oldest Python, for which alone some are made.
+    The oldest Python runs with the oldest dependencies, some of which no newer one takes; every other one with the
+    newest.
     """
     names = sys.argv[1:]
     base = Path(sys.prefix) / "pythons"
     pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
-    oldest = Path(sys.executable), sys.version_info.minor
-    results = []
+    found = []
     for minor in MINORS:
         if minor == sys.version_info.minor:
+            found.append((Path(sys.executable), minor))
             continue
         reasons = []
         for candidate in candidates(minor, os.environ.get("PATH", ""), pyenv):
             reason = environment(candidate, minor, base / f"3.{minor}")
             if not reason:
-                if not names or f"3.{minor}" in names:
-                    results.append(tested(f"Python 3.{minor}", base / f"3.{minor}", []))
-                oldest = min(oldest, (candidate, minor), key=lambda each: each[1])
+                found.append((candidate, minor))
                 break
             reasons.append(f"{candidate}: {reason}")
         else:
             print(f"pythons: Python 3.{minor} left out: {'; '.join(reasons) or 'not found'}", flush=True)
-    if names and "lowest" not in names:
-        return 0 if all(results) else 1
-    reason = environment(*oldest, base / "lowest")
-    if reason:
-        print(f"pythons: no environment for the lowest versions: {reason}", flush=True)
-        return 1
-    pins = lowest((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    results.append(tested(f"Python 3.{oldest[1]} with {', '.join(pins)}", base / "lowest", pins))
+    results = []
+    for number, (candidate, minor) in enumerate(found):
+        if names and f"3.{minor}" not in names:
+            continue
+        if number == 0:
+            reason = environment(candidate, minor, base / "lowest")
+            if reason:
+                print(f"pythons: no environment for the lowest versions: {reason}", flush=True)
+                return 1
+            pins = lowest((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+            results.append(tested(f"Python 3.{minor} with {', '.join(pins)}", base / "lowest", pins))
+        elif minor != sys.version_info.minor:
+            results.append(tested(f"Python 3.{minor}", base / f"3.{minor}", []))
     return 0 if all(results) else 1
 
 

@@ -72,10 +72,12 @@ def _judge(case: Case, outcome: Outcome) -> None:
     require(outcome.status in _STATUSES, f"exit status {outcome.status}", outcome.err[-500:])
     if outcome.status == 2 and case.arguments[:1] != ("check",):
         require(bool(outcome.err.strip()), "wrong usage without a message")
-    check_plain(outcome.err, "standard error")
+    colored = "always" in case.arguments
+    # a fixed text takes standard output; the findings that are left then stand, with their styles, on standard error
+    check_plain(outcome.err, "standard error", colored=colored)
     if any(option in case.arguments for option in _VERBATIM):
         return
-    check_plain(outcome.out, "standard output", colored="always" in case.arguments)
+    check_plain(outcome.out, "standard output", colored=colored)
     if {"-h", "--help"} & set(case.arguments):
         return
     if case.arguments[:1] == ("check",) and outcome.out and "--show-settings" not in case.arguments:

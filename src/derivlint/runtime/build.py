@@ -35,7 +35,7 @@ from derivlint.emit.release import release_of
 from derivlint.runtime.manifest import Manifest, read_manifest, torch_of
 from derivlint.runtime.python import PYTHON_LIBRARY, PythonHeaders, library_file, python_headers, undefined_in
 from derivlint.runtime.releases import mismatch_of_headers
-from derivlint.source import not_private, replace_file
+from derivlint.source import is_made_by_user, not_private, replace_file
 from derivlint.source.records import dataclass
 
 LIBRARY = "libtorch_cpu.so"
@@ -218,7 +218,7 @@ class _Builder:
         library = self._place / f"{self._manifest.target}-{_digest([str(path.name) for path in objects])}.so"
         stubs = library.with_suffix(".S")
         todo = _missing(own)
-        if not todo and _is_own(library) and _is_own(stubs):
+        if not todo and is_made_by_user(library) and is_made_by_user(stubs):
             return Built(library, (), _count(stubs), self._without_bindings)
         self.compile()
         self._write_stubs(objects, stubs)
@@ -316,22 +316,13 @@ class _Builder:
         stems |= {path.stem.rpartition("-")[0] for path in (*current, library)}
         for path in self._place.iterdir():
             match = _BUILT.fullmatch(path.name)
-            if match is not None and match["stem"] in stems and path not in current and _is_own(path):
+            if match is not None and match["stem"] in stems and path not in current and is_made_by_user(path):
                 path.unlink(missing_ok=True)
 
 
 def _missing(objects: Mapping[str, Path]) -> tuple[str, ...]:
     """The sources whose object files are not there."""
-    return tuple(name for name, path in objects.items() if not _is_own(path))
-
-
-def _is_own(path: Path) -> bool:
-    """Whether something is a file that this user made, and no link to another one."""
-    try:
-        status = os.lstat(path)
-    except OSError:
-        return False
-    return stat.S_ISREG(status.st_mode) and (not hasattr(os, "geteuid") or status.st_uid == os.geteuid())
+    return tuple(name for name, path in objects.items() if not is_made_by_user(path))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Floor 1: source text, spans in it, and lines and columns derived from offsets. Knows nothing of YAML."""
 
 from derivlint.source.file import SourceError, SourceFile, read_bytes
-from derivlint.source.private import not_private
+from derivlint.source.private import is_made_by_user, is_own, not_private
 from derivlint.source.span import Position, Span
 from derivlint.source.visible import visible, visible_json, visible_line, visible_page, visible_xml
 from derivlint.source.writing import ChangedError, remove_leftovers, replace_file, write_file
@@ -12,6 +12,8 @@ __all__ = [
     "SourceError",
     "SourceFile",
     "Span",
+    "is_made_by_user",
+    "is_own",
     "not_private",
     "read_bytes",
     "remove_leftovers",

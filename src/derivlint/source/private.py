@@ -6,6 +6,29 @@ import os
 import stat
 from pathlib import Path
 
+#: Whoever may write there is not only this user.
+_OTHERS = stat.S_IWGRP | stat.S_IWOTH
+
+
+def is_made_by_user(path: Path) -> bool:
+    """Whether something is a regular file of this user, and no link to another one."""
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return False
+    return stat.S_ISREG(status.st_mode) and (not hasattr(os, "geteuid") or status.st_uid == os.geteuid())
+
+
+def is_own(path: Path) -> bool:
+    """Whether a file or folder is this user's, and nobody else can write to it; a link is not."""
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return False
+    if stat.S_ISLNK(status.st_mode):
+        return False
+    return os.name == "nt" or (status.st_uid == os.geteuid() and not status.st_mode & _OTHERS)
+
 
 def not_private(folder: Path) -> str | None:
     """Why a folder is not the user's alone; None where it is. Where users have no numbers, it always is.
@@ -26,7 +49,7 @@ def not_private(folder: Path) -> str | None:
         return f'"{folder}" is not a folder'
     if status.st_uid != user:
         return f'"{folder}" is a link to a folder of another user'
-    if status.st_mode & 0o022:
+    if status.st_mode & _OTHERS:
         return f'others can write to "{folder}"'
     for parent in Path(os.path.realpath(folder)).parents:
         mode = os.stat(parent).st_mode

@@ -25,7 +25,7 @@ from derivlint.source.records import dataclass
 from derivlint.verify.building import built_library, is_exhausted
 from derivlint.verify.functions import FormulaFunction
 from derivlint.verify.headers import ATEN, FEW, few_headers, has_operator_headers
-from derivlint.verify.keeping import is_own
+from derivlint.source import is_own
 from derivlint.verify.unit import REGISTRATION, can_be_called, source_of
 from derivlint.verify.wrappers import LIBRARY
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from derivlint.project.cache import sealed, unsealed
-from derivlint.verify.keeping import is_own
+from derivlint.source import is_own
 from derivlint.verify.unchecked import Why
 
 #: Why an operator is not done: the run had an error there.

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import os
-import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from derivlint.project.cache import cache_folder
+from derivlint.source import is_own
 from derivlint.verify.errors import VerifyError
-
-#: Whoever may write there is not only this user.
-_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
 @contextmanager
@@ -52,17 +49,6 @@ def _kept() -> Path | None:
         return folder if is_own(folder) and os.access(folder, os.W_OK) else None
     except OSError:
         return None
-
-
-def is_own(path: Path) -> bool:
-    """Whether a file or folder is this user's, and nobody else can write to it; a link is not."""
-    try:
-        status = os.lstat(path)
-    except OSError:
-        return False
-    if stat.S_ISLNK(status.st_mode):
-        return False
-    return os.name == "nt" or (status.st_uid == os.geteuid() and not status.st_mode & _OTHERS)
 
 
 def strangers_in(path: Path, top: Path) -> Path | None:
