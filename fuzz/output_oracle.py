@@ -45,10 +45,26 @@ def strict_json(text: str) -> Any:
         ValueError: it is none.
     """
 
-    def refuse(constant: str) -> Any:
-        raise ValueError(f"the constant {constant}")
+    return json.loads(text, parse_constant=_refused)
 
-    return json.loads(text, parse_constant=refuse)
+
+def _refused(constant: str) -> Any:
+    raise ValueError(f"the constant {constant}")
+
+
+def strict_documents(text: str) -> list[Any]:
+    """Documents of JSON one after the other, as ``derivlint model`` prints one for each file.
+
+    Raises:
+        ValueError: it is something else.
+    """
+    decoder = json.JSONDecoder(parse_constant=_refused)
+    found = []
+    while text := text.lstrip():
+        document, end = decoder.raw_decode(text)
+        found.append(document)
+        text = text[end:]
+    return found
 
 
 @cache

@@ -15,7 +15,7 @@ from derivlint.source import SourceFile
 from fuzz.case import Case
 from fuzz.generators import command_lines
 from fuzz.oracle import check_plain, normalized
-from fuzz.output_oracle import check_format, strict_json
+from fuzz.output_oracle import check_format, strict_documents
 from fuzz.target import Target, Violation, require
 from fuzz.targets.workplace import prepare, workplace
 
@@ -84,7 +84,7 @@ def _judge(case: Case, outcome: Outcome) -> None:
         _check_report(case, outcome)
     elif case.arguments[:1] == ("model",) and outcome.out:
         try:
-            strict_json(outcome.out.strip() or "{}")
+            strict_documents(outcome.out)
         except ValueError as error:
             raise Violation("a model that is not JSON", str(error)) from error
 
