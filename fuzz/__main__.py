@@ -20,6 +20,7 @@ from fuzz.replaying import replay
 from fuzz.target import Target
 from fuzz.targets.workplace import workplace
 
+
 @click.group()
 def main() -> None:
     """Fuzz derivlint: make inputs of every kind at random, run them, and say what must not have happened."""
