@@ -74,7 +74,11 @@ def lowest(pyproject: str) -> list[str]:
 
 
 def tested(name: str, folder: Path, pins: list[str]) -> bool:
-    """Install derivlint into an environment and run the tests that need no PyTorch."""
+    """Install derivlint into an environment and run the tests that need no PyTorch.
+
+    With pinned dependencies, as which there is always one run, the lines and branches that the tests reach are counted,
+    and have to be as many as ``pyproject.toml`` says.
+    """
     start = time.monotonic()
     constraints = folder / "constraints.txt"
     constraints.write_text("".join(f"{pin}\n" for pin in pins), encoding="utf-8")
@@ -82,8 +86,13 @@ def tested(name: str, folder: Path, pins: list[str]) -> bool:
     pip = (python, "-m", "pip", "--disable-pip-version-check", "install", "--quiet")
     print(f"pythons: {name}", flush=True)
     done = subprocess.run([*pip, "-c", constraints, "-e", ".[test]"], cwd=ROOT, check=False)
-    if not done.returncode:
-        done = subprocess.run([python, "-m", "pytest", "--light", "-p", "no:cacheprovider"], cwd=ROOT, check=False)
+    counted = ("--cov", "--cov-report=") if pins else ()
+    commands = [[python, "-m", "pytest", "--light", "-p", "no:cacheprovider", *counted]]
+    if pins:
+        commands.append([python, "-m", "coverage", "report", "--skip-covered", "--sort=-cover"])
+    for command in commands:
+        if not done.returncode:
+            done = subprocess.run(command, cwd=ROOT, check=False)
     outcome = f"failed with {done.returncode}" if done.returncode else "passed"
     print(f"pythons: {name} {outcome} in {time.monotonic() - start:.0f} s", flush=True)
     return not done.returncode

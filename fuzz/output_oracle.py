@@ -44,7 +44,6 @@ def strict_json(text: str) -> Any:
     Raises:
         ValueError: it is none.
     """
-
     return json.loads(text, parse_constant=_refused)
 
 

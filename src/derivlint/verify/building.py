@@ -12,8 +12,7 @@ from pathlib import Path
 from derivlint.project.cache import sealed, unsealed
 from derivlint.runtime import BuildError, Built, build
 from derivlint.runtime.build import BUILD_FOLDER, compile_sources
-from derivlint.source import replace_file
-from derivlint.source import is_own
+from derivlint.source import is_own, replace_file
 from derivlint.verify.keeping import digest_of
 
 #: Says which library was built, and what its digest is.

@@ -20,12 +20,11 @@ from derivlint.model import Model
 from derivlint.project.cache import fits, sealed, unsealed
 from derivlint.runtime import BuildError, ManifestError
 from derivlint.runtime.build import FIRST_INCLUDED, syntax_errors
-from derivlint.source import replace_file
+from derivlint.source import is_own, replace_file
 from derivlint.source.records import dataclass
 from derivlint.verify.building import built_library, is_exhausted
 from derivlint.verify.functions import FormulaFunction
 from derivlint.verify.headers import ATEN, FEW, few_headers, has_operator_headers
-from derivlint.source import is_own
 from derivlint.verify.unit import REGISTRATION, can_be_called, source_of
 from derivlint.verify.wrappers import LIBRARY
 

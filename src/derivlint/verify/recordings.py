@@ -7,8 +7,8 @@ from pathlib import Path
 
 from derivlint.compiler.children import PythonChild
 from derivlint.model import Model
-from derivlint.verify.errors import StoppedError
 from derivlint.source import is_own
+from derivlint.verify.errors import StoppedError
 from derivlint.verify.process import IDLE, ended_early, lines_of
 from derivlint.verify.stored import DamagedError, StoredInputs
 from derivlint.verify.unchecked import Why
