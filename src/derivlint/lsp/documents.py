@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -12,9 +13,13 @@ from pygls.uris import from_fs_path, to_fs_path
 from derivlint.lsp.positions import Positions
 from derivlint.source import SourceFile
 
+_SURROGATES = re.compile("[\ud800-\udfff]")
+
 
 def path_of(uri: str) -> Path:
     """The file of a URI; for a text that is no file yet, a file of its name in the working folder."""
+    # half of a surrogate pair, which a client may send, is in no name of a file
+    uri = _SURROGATES.sub("\N{REPLACEMENT CHARACTER}", uri)
     path = to_fs_path(uri) if urlsplit(uri).scheme == "file" else None
     if path is not None:
         return Path(path)
