@@ -1,8 +1,12 @@
 """The helper functions that derivative formulas call, over torch, for generated Python.
 
 PyTorch has them in C++, in FunctionsManual.cpp; names and the order of parameters are the same. An undefined tensor is
-``None``.
+``None``. What is an expression is a reference definition of :mod:`derivlint.operators`, which is run here; what is more
+is written in the modules of this package.
 """
+
+from collections.abc import Callable
+from typing import Any
 
 from derivlint.functional.convolutions import (
     _convolution_jvp,
@@ -405,3 +409,10 @@ __all__ = [
     "warn_backwards",
     "wrap_opt_if",
 ]
+
+
+def __getattr__(name: str) -> Callable[..., Any]:
+    """A helper that has a reference definition."""
+    from derivlint.functional.definitions import defined_helper
+
+    return defined_helper(name)

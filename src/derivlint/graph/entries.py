@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from derivlint.graph.builder import Builder, Item, default_of, item_of
 from derivlint.graph.errors import GraphError
-from derivlint.graph.helpers import DECOMPOSED
 from derivlint.graph.ir import Node, Origin, Value
 from derivlint.graph.lowering import Lowering
 from derivlint.graph.operators import Operators
 from derivlint.meaning.differentiability import Answer, Way, derivatives_of
 from derivlint.model import Derivative, DifferentiabilityInfo, ForwardDerivative, Model
+from derivlint.operators.definitions import composite_named
 from derivlint.schema import Argument, NativeFunction
 from derivlint.source.records import dataclass
 
@@ -91,7 +91,7 @@ class Entries:
 
     def is_decomposed(self, function: NativeFunction) -> bool:
         """Whether we know what an operator without entry is made of."""
-        return self.info(function) is None and str(function.name) in DECOMPOSED
+        return self.info(function) is None and composite_named(str(function.name)) is not None
 
     def decompose(self, builder: Builder, function: NativeFunction, arguments: NodeArguments) -> Item:
         """Build what an operator without entry is made of.
@@ -99,7 +99,9 @@ class Entries:
         Raises:
             GraphError: it cannot be said as an expression.
         """
-        return Lowering(builder).expanded(DECOMPOSED[str(function.name)], list(arguments.items.values()))
+        definition = composite_named(str(function.name))
+        assert definition is not None, f"{function.name} is not decomposed"
+        return Lowering(builder).expanded(definition, list(arguments.items.values()))
 
     def differentiable_outputs(self, function: NativeFunction, count: int) -> list[bool]:
         """Which outputs of an overload gradients can flow to, as its entry declares."""

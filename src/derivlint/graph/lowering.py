@@ -21,15 +21,14 @@ from derivlint.formula import (
     Parenthesized,
     String,
     Unary,
-    parse_formula,
 )
 from derivlint.formula.vocabulary import words
 from derivlint.graph.builder import Builder, Item, Options
 from derivlint.graph.built_in_helpers import BUILT_IN
 from derivlint.graph.errors import GraphError
-from derivlint.graph.helpers import HELPERS, Helper
 from derivlint.graph.ir import Value
 from derivlint.graph.types import FLOAT, INT, complex_tensor
+from derivlint.operators.definitions import Definition, helper_named, tree_of
 
 NAMES: dict[str, Item] = {
     "true": True,
@@ -193,8 +192,9 @@ class Lowering:
         name = name.removesuffix("_symint")
         if name in _NUMERIC and not any(isinstance(item, Value) for item in arguments):
             return _NUMERIC[name](*arguments)
-        if name in HELPERS:
-            return self.helper(name, arguments)
+        definition = helper_named(name)
+        if definition is not None:
+            return self.helper(definition, arguments)
         if not self.builder.operators.exists(name):
             # an in-place call on a fresh tensor
             bare = name.removesuffix("_")
@@ -205,29 +205,28 @@ class Lowering:
             name = name.removesuffix("_")
         return self.builder.call(name, arguments)
 
-    def helper(self, name: str, arguments: Sequence[Item]) -> Item:
-        """What a helper does, from our formula for it."""
+    def helper(self, definition: Definition, arguments: Sequence[Item]) -> Item:
+        """What a helper gives, by its definition."""
+        if len(arguments) > len(definition.parameters):
+            count = len(definition.parameters)
+            raise GraphError(f'the helper "{definition.name}" takes {count} arguments here, not {len(arguments)}')
         self._depth += 1
         try:
             if self._depth > MAX_DEPTH:
-                raise GraphError(f'the helper "{name}" calls itself')
-            return self._helper(name, arguments)
+                raise GraphError(f'the helper "{definition.name}" calls itself')
+            return self.expanded(definition, arguments)
         finally:
             self._depth -= 1
 
-    def _helper(self, name: str, arguments: Sequence[Item]) -> Item:
-        helper = HELPERS[name]
-        if len(arguments) > len(helper.parameters):
-            raise GraphError(f'the helper "{name}" takes {len(helper.parameters)} arguments here, not {len(arguments)}')
-        return self.expanded(helper, arguments)
-
-    def expanded(self, helper: Helper, arguments: Sequence[Item]) -> Item:
-        """What a helper gives for arguments; those that are left out are absent."""
-        names: dict[str, Item] = dict.fromkeys(helper.parameters)
-        names.update(zip(helper.parameters, arguments, strict=False))
-        for let, formula in helper.lets:
-            names[let] = self.evaluate(parse_formula(formula), names)
-        return self.evaluate(parse_formula(helper.formula), names)
+    def expanded(self, definition: Definition, arguments: Sequence[Item]) -> Item:
+        """What a definition gives for arguments; those that are left out have their defaults, or are absent."""
+        names: dict[str, Item] = dict.fromkeys(definition.parameters)
+        names.update((name, self.expression(tree_of(text), {})) for name, text in definition.defaults.items())
+        names.update(zip(definition.parameters, arguments, strict=False))
+        *parts, (_, value) = definition.trees
+        for part, tree in parts:
+            names[part] = self.expression(tree, names)
+        return self.expression(value, names)
 
     def _method(self, held: Item, name: str, arguments: list[Item]) -> Item:
         builder = self.builder

@@ -6,13 +6,16 @@ import ast
 from functools import cache
 from pathlib import Path
 
+from derivlint.operators.definitions import Kind, definitions
+
 _PACKAGE = Path(__file__).parent.parent.parent / "functional" / "__init__.py"
 
 
 @cache
 def helper_names() -> frozenset[str]:
-    """The names that :mod:`derivlint.functional` offers, read without importing torch."""
+    """The names that :mod:`derivlint.functional` offers, written and defined ones, without importing torch."""
+    defined = frozenset(name for name, each in definitions().items() if each.kind is Kind.HELPER)
     for node in ast.parse(_PACKAGE.read_text(encoding="utf-8")).body:
         if isinstance(node, ast.Assign):
-            return frozenset(ast.literal_eval(node.value))
-    return frozenset()
+            return defined | frozenset(ast.literal_eval(node.value))
+    return defined

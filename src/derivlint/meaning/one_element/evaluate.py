@@ -25,16 +25,9 @@ from derivlint.formula import (
     whole_number,
 )
 from derivlint.meaning.callee import Argument, CallFacts, call_facts
-from derivlint.meaning.one_element import activations as _activations
-from derivlint.meaning.one_element import arithmetic as _arithmetic
-from derivlint.meaning.one_element import elementary as _elementary
-from derivlint.meaning.one_element import helpers as _helpers
-from derivlint.meaning.one_element import linear_algebra as _linear_algebra
-from derivlint.meaning.one_element import losses as _losses
-from derivlint.meaning.one_element import normalization as _normalization
-from derivlint.meaning.one_element import products as _products
+from derivlint.meaning.one_element.domain import implementation_named
 from derivlint.meaning.one_element.structure import PLACES
-from derivlint.meaning.one_element.table import TABLE, Implementation
+from derivlint.meaning.one_element.table import Implementation
 from derivlint.meaning.one_element.values import (
     COMPLEX,
     REAL,
@@ -61,9 +54,6 @@ from derivlint.meaning.typed import TypedFormula
 
 Environment = Mapping[str, Value]
 Evaluator = Callable[[Environment], Value]
-
-#: The modules that fill the table.
-FILLED_BY = (_activations, _arithmetic, _elementary, _helpers, _linear_algebra, _losses, _normalization, _products)
 
 #: Namespaces whose functions the table has.
 NAMESPACES = frozenset({"at", "torch", "std", "c10"})
@@ -193,7 +183,7 @@ class _Compiler:
         special = self._method(call, name) if call.is_method else self._function(call, name)
         if special is not None:
             return special
-        implementation = TABLE.get(call.name)
+        implementation = implementation_named(call.name)
         if implementation is None or (call.function is None and call.name != "index"):
             return _unknown
         callee = node.callee

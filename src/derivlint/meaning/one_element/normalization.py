@@ -77,13 +77,13 @@ def batch_norm_jvp(
 
 
 @operator("_softmax", "_safe_softmax", "_sparse_softmax")
-def softmax(self: Value, half_to_float: Value = False) -> Value:
+def softmax(self: Value, _dim: Value = None, half_to_float: Value = False) -> Value:
     """All of the probability."""
     return 1.0 + 0.0 * real_only(self)
 
 
 @operator("_log_softmax", "_sparse_log_softmax")
-def log_softmax(self: Value, half_to_float: Value = False) -> Value:
+def log_softmax(self: Value, _dim: Value = None, half_to_float: Value = False) -> Value:
     """The logarithm of all of the probability."""
     return 0.0 * real_only(self)
 

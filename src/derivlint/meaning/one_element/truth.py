@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from derivlint.meaning.one_element.domain import implementation_named
 from derivlint.meaning.one_element.evaluate import FAILURES
 from derivlint.meaning.one_element.structure import IDENTITIES, PLACES
-from derivlint.meaning.one_element.table import TABLE, Function
+from derivlint.meaning.one_element.table import Function
 from derivlint.meaning.one_element.values import UnknownValueError, Value, is_finite
 from derivlint.schema import NativeFunction
 
@@ -95,7 +96,7 @@ def truth_of(function: NativeFunction) -> Truth | None:
     if function.namespace != ATEN:
         return None
     base = function.name.base.removeprefix(FOREACH)
-    implementation = TABLE.get(base)
+    implementation = implementation_named(base)
     if implementation is None:
         return None
     names = [argument.name for argument in function.schema.arguments.flat_non_out]

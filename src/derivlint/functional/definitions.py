@@ -1,0 +1,239 @@
+"""The reference definitions of helpers, run over tensors.
+
+Definitions call operators through ``torch.ops.aten``, with the order of arguments that functions in C++ have.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+import torch
+from torch import Tensor
+
+import derivlint.functional.convolutions as convolutions
+import derivlint.functional.elementwise as elementwise
+import derivlint.functional.linalg as linalg
+import derivlint.functional.losses as losses
+import derivlint.functional.normalization as normalization
+import derivlint.functional.reductions as reductions
+import derivlint.functional.scatter as scatter
+import derivlint.functional.shapes as shapes
+import derivlint.functional.spectra as spectra
+import derivlint.functional.tensors as tensors
+import derivlint.functional.triangular_factors as triangular_factors
+from derivlint.operators.definitions import Kind, definitions
+from derivlint.operators.interpretation import Domain, InterpretationError, Interpreter, Primitive
+
+
+def _unreduced(reduced: Tensor, dims: Any, keepdim: bool = False, rank: int | None = None) -> Tensor:
+    if keepdim or dims is None or dims == () or dims == [] or rank == 0:
+        return reduced
+    known = [dims] if isinstance(dims, int) else dims
+    total = reduced.dim() + len(known) if rank is None else rank
+    for dim in sorted(dim % total for dim in known):
+        reduced = reduced.unsqueeze(dim)
+    return reduced
+
+
+def _count(sizes: Sequence[int], dims: Any, numel: int) -> int:
+    if dims is None or dims == () or dims == []:
+        return numel
+    known = [dims] if isinstance(dims, int) else dims
+    return math.prod(sizes[dim] for dim in known) if sizes else 1
+
+
+def _sum_over(tensor: Tensor, dims: Any, keepdim: bool = False) -> Tensor:
+    return tensor.sum(tensors.wrapped_all(dims, tensor.dim()), bool(keepdim)) if tensor.dim() else tensor.sum()
+
+
+def _mean_over(tensor: Tensor, dims: Any) -> Tensor:
+    return tensor.mean(tensors.wrapped_all(dims, tensor.dim()), True) if tensor.dim() else tensor.mean()
+
+
+def _only(dims: Any) -> Any:
+    if isinstance(dims, int):
+        return dims
+    (dim,) = dims
+    return dim
+
+
+def _refuse(*_: Any) -> Any:
+    raise NotImplementedError("this case is not supported")
+
+
+def _conj(value: Any) -> Any:
+    return value.conj() if isinstance(value, Tensor) else value.conjugate()
+
+
+def _zeros_like(tensor: Tensor, options: dict[str, Any] | None = None) -> Tensor:
+    return torch.zeros_like(tensor, **(options or {}))
+
+
+def _divided(left: Any, right: Any) -> Any:
+    if type(left) is int and type(right) is int:
+        return int(left / right)
+    return left / right
+
+
+_PRIMITIVES: dict[str, Callable[..., Any]] = {
+    "handle_r_to_c": tensors.handle_r_to_c,
+    "unreduced": _unreduced,
+    "count": _count,
+    "sum_over": _sum_over,
+    "mean_over": _mean_over,
+    "only": _only,
+    "last_given": lambda first, second=None: first if second is None else second,
+    "zeros": lambda sizes, options: torch.zeros(tuple(sizes), **options),
+    "full": lambda sizes, value, options: torch.full(tuple(sizes), value, **options),
+    "nan_like": lambda tensor: torch.full_like(tensor, math.nan),
+    "make_tuple": lambda *items: items,
+    "refuse": _refuse,
+    "is_number": lambda value: not isinstance(value, Tensor),
+    "is_complex_tensor": lambda value: isinstance(value, Tensor) and value.is_complex(),
+    "defined": lambda value: value is not None,
+    "value_or": lambda value, other: other if value is None else value,
+    "equal": operator.eq,
+    "conj": _conj,
+    "sizes": lambda tensor: tuple(tensor.shape),
+    "numel": lambda tensor: tensor.numel(),
+    "dim": lambda tensor: tensor.dim(),
+    "scalar_type": lambda tensor: tensor.dtype,
+    "options": tensors.options,
+    "Tensor": lambda: None,
+    "eye": lambda rows, columns, options: torch.eye(rows, columns, **options),
+    "zeros_like": _zeros_like,
+    "size": lambda tensor, dim: tensor.size(dim),
+    "to": lambda tensor, options: tensor.to(options if isinstance(options, torch.dtype) else options["dtype"]),
+}
+_UNARY: dict[str, Callable[[Any], Any]] = {
+    "-": operator.neg,
+    "+": operator.pos,
+    "!": operator.not_,
+    "*": lambda value: value,
+}
+_BINARY: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": _divided,
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "&": operator.and_,
+    "|": operator.or_,
+}
+_CONSTANTS: dict[str, Any] = {
+    "true": True,
+    "false": False,
+    "nullopt": None,
+    "M_PI": math.pi,
+    "M_SQRT2": math.sqrt(2),
+    "M_SQRT1_2": math.sqrt(0.5),
+    "M_2_SQRTPI": 2 / math.sqrt(math.pi),
+    "at::Reduction::None": 0,
+    "at::Reduction::Mean": 1,
+    "at::Reduction::Sum": 2,
+}
+
+
+def _operator(name: str) -> Callable[..., Any] | None:
+    """An operator, with all of its arguments by position."""
+    packet = getattr(torch.ops.aten, name, None)
+    if packet is None:
+        return None
+    schemas = [getattr(packet, overload)._schema for overload in packet.overloads()]
+    # how many arguments may be given by position, and the names of the others
+    forms = [
+        (sum(not each.kwarg_only for each in schema.arguments), [each.name for each in schema.arguments])
+        for schema in schemas
+    ]
+
+    def call(*arguments: Any) -> Any:
+        given = len(arguments)
+        if any(positional >= given for positional, _ in forms):
+            return packet(*arguments)
+        for positional, names in forms:
+            if len(names) >= given:
+                keywords = dict(zip(names[positional:], arguments[positional:], strict=False))
+                return packet(*arguments[:positional], **keywords)
+        raise TypeError(f"{name} does not take {given} arguments")
+
+    return call
+
+
+class Tensors(Domain):
+    """Tensors of PyTorch, and numbers."""
+
+    def __init__(self) -> None:
+        self.constants = _CONSTANTS
+        self.unary = _UNARY
+        self.binary = _BINARY
+
+    def primitive(self, name: str) -> Primitive | None:
+        """What stands for a primitive; an operator is PyTorch's own, whether it is defined or not."""
+        found = _PRIMITIVES.get(name) or _written(name)
+        if found is not None:
+            return Primitive(found)
+        definition = definitions().get(name)
+        return self.operator(name) if definition is not None and definition.kind is Kind.OPERATOR else None
+
+    def operator(self, name: str) -> Primitive | None:
+        """An operator of PyTorch."""
+        found = _operator(name)
+        return None if found is None else Primitive(found)
+
+    def number(self, text: str) -> Any:
+        """The value of a C++ number."""
+        bare = text.rstrip("uUlLfF")
+        return int(bare) if bare.isdecimal() else float(bare)
+
+
+#: The modules with helpers that are more than an expression.
+_WRITTEN = (
+    convolutions,
+    elementwise,
+    linalg,
+    losses,
+    normalization,
+    reductions,
+    scatter,
+    shapes,
+    spectra,
+    tensors,
+    triangular_factors,
+)
+
+
+def _written(name: str) -> Callable[..., Any] | None:
+    """A helper that is written in Python, since it is more than an expression."""
+    for module in _WRITTEN:
+        found = vars(module).get(name)
+        if callable(found) and found.__module__ == module.__name__:
+            return cast(Callable[..., Any], found)
+    return None
+
+
+INTERPRETER = Interpreter(Tensors())
+
+
+def defined_helper(name: str) -> Callable[..., Any]:
+    """A helper that has a definition.
+
+    Raises:
+        AttributeError: it has none.
+    """
+    definition = definitions().get(name)
+    if definition is None or definition.kind is not Kind.HELPER:
+        raise AttributeError(f"module 'derivlint.functional' has no attribute {name!r}")
+    try:
+        compiled = INTERPRETER.function(name)
+    except InterpretationError as error:
+        raise AttributeError(str(error)) from error
+    assert compiled is not None, "it is defined"
+    return compiled.primitive.function

@@ -1,0 +1,148 @@
+"""Reference definitions over numbers: every tensor has one element."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+from derivlint.cpp.inference import number_value
+from derivlint.meaning.one_element import activations as _activations
+from derivlint.meaning.one_element import arithmetic as _arithmetic
+from derivlint.meaning.one_element import elementary as _elementary
+from derivlint.meaning.one_element import helpers as _helpers
+from derivlint.meaning.one_element import linear_algebra as _linear_algebra
+from derivlint.meaning.one_element import losses as _losses
+from derivlint.meaning.one_element import normalization as _normalization
+from derivlint.meaning.one_element import products as _products
+from derivlint.meaning.one_element.structure import IDENTITIES, zeros_like
+from derivlint.meaning.one_element.table import TABLE, Function, Implementation
+from derivlint.meaning.one_element.values import COMPLEX, REAL, SIZES, UnknownValueError, Value, conj, scalar_type
+from derivlint.meaning.one_element.vocabulary import BINARY, CONSTANTS, METADATA, NUMBERS, QUALIFIED, UNARY
+from derivlint.operators.definitions import Kind, definitions
+from derivlint.operators.interpretation import Compiled, Domain, InterpretationError, Interpreter, Primitive
+
+#: The modules that fill the table.
+FILLED_BY = (_activations, _arithmetic, _elementary, _helpers, _linear_algebra, _losses, _normalization, _products)
+#: More arguments than any call has.
+_MANY = 100
+
+
+def handle_r_to_c(dtype: Value, gradient: Value) -> Value:
+    """The real part, where the argument is real."""
+    return float(gradient.real) if dtype is REAL else gradient
+
+
+def _first(value: Value) -> Value:
+    return value
+
+
+def _refuse() -> Value:
+    raise UnknownValueError
+
+
+def _filled(element: Value, options: Value) -> Value:
+    return complex(element) if options is COMPLEX else float(element)
+
+
+def _value_or(value: Value, other: Value) -> Value:
+    return other if value is None else value
+
+
+def _ignoring(function: Function, *positions: int) -> Primitive:
+    return Primitive(function, frozenset(positions))
+
+
+#: The primitives that more is to be said of than METADATA and the table do.
+PRIMITIVES: dict[str, Primitive] = {
+    "handle_r_to_c": Primitive(handle_r_to_c),
+    "unreduced": Primitive(_first, takes=1),
+    "count": Primitive(lambda: 1, takes=0),
+    "sum_over": Primitive(_first, takes=1),
+    "mean_over": Primitive(_first, takes=1),
+    "only": Primitive(_first, takes=1),
+    "last_given": Primitive(_first, takes=1),
+    "zeros": _ignoring(lambda _, options=REAL: _filled(0.0, options), 0),
+    "full": _ignoring(lambda _, value, options=REAL: _filled(value, options), 0),
+    "nan_like": Primitive(lambda _: float("nan")),
+    "make_tuple": Primitive(lambda *items: items),
+    "refuse": Primitive(_refuse, takes=0),
+    "is_number": Primitive(lambda: False, takes=0),
+    "is_complex_tensor": Primitive(lambda value: scalar_type(value) is COMPLEX),
+    "defined": Primitive(lambda value: value is not None),
+    "value_or": Primitive(_value_or),
+    "equal": Primitive(lambda left, right: left == right),
+    "conj": Primitive(conj),
+    "sizes": Primitive(lambda: SIZES, takes=0),
+    "numel": Primitive(lambda: 1, takes=0),
+    "dim": Primitive(lambda: 1, takes=0),
+    "scalar_type": Primitive(scalar_type),
+    "options": Primitive(scalar_type),
+    "Tensor": Primitive(lambda: None),
+    "eye": _ignoring(lambda *values: _filled(1.0, values[-1]), 0, 1),
+    "zeros_like": Primitive(zeros_like, takes=1),
+}
+
+
+class Numbers(Domain):
+    """Numbers, in place of tensors with one element."""
+
+    def __init__(self) -> None:
+        self.constants = {**QUALIFIED, **CONSTANTS}
+        self.unary = UNARY
+        self.binary = BINARY
+
+    def primitive(self, name: str) -> Primitive | None:
+        """What stands for a primitive."""
+        found = PRIMITIVES.get(name)
+        if found is not None:
+            return found
+        read: Callable[[Value], Value] | None = METADATA.get(name) or NUMBERS.get(name)
+        return None if read is None else Primitive(read, takes=1)
+
+    def operator(self, name: str) -> Primitive | None:
+        """An operator of the table, whose parameters are those of its schema as far as calls have them."""
+        implementation = TABLE.get(name)
+        if implementation is None:
+            return None
+        parameters = implementation.parameters
+        ignored = frozenset(index for index, each in enumerate(parameters) if each[0] == "_")
+        further = len(parameters) if name in IDENTITIES else _MANY
+        return Primitive(implementation.function, ignored, further)
+
+    def number(self, text: str) -> Value:
+        """The value of a C++ number."""
+        constant = number_value(text).constant
+        if constant is None or isinstance(constant, str):
+            raise InterpretationError(f'the number "{text}" is not known')
+        return constant
+
+
+INTERPRETER = Interpreter(Numbers())
+
+
+@cache
+def implementation_named(name: str) -> Implementation | None:
+    """An operator or a helper by its name, from the table or by its definition; None where neither has it."""
+    found = TABLE.get(name)
+    if found is not None:
+        return found
+    definition = definitions().get(name)
+    if definition is None or definition.kind is Kind.PART:
+        return None
+    try:
+        compiled = INTERPRETER.function(name)
+    except InterpretationError:
+        return None
+    assert compiled is not None, "it is defined"
+    names = tuple(each if each in compiled.needed else f"_{each}" for each in compiled.parameters)
+    return Implementation(_by_name(compiled, names), names, compiled.required, definition.kind is Kind.HELPER)
+
+
+def _by_name(compiled: Compiled, names: tuple[str, ...]) -> Function:
+    """The function with its arguments by name."""
+
+    def function(**values: Value) -> Value:
+        pairs = zip(compiled.parameters, names, strict=True)
+        return compiled.call({each: values[name] for each, name in pairs if name in values})
+
+    return function

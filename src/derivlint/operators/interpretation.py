@@ -1,0 +1,288 @@
+"""Runs reference definitions over values of any kind: numbers, tensors.
+
+A definition becomes nested functions once, and is then called like any other function. What values are, and what
+primitives do with them, is the business of a :class:`Domain`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from derivlint.formula import (
+    Binary,
+    BraceList,
+    Call,
+    Conditional,
+    Construct,
+    Expr,
+    Index,
+    Member,
+    Name,
+    Number,
+    Parenthesized,
+    String,
+    Unary,
+    whole_number,
+)
+from derivlint.operators.definitions import Definition, Kind, definitions, tree_of
+from derivlint.source.records import dataclass
+
+#: Gives the value of an expression for the values of parameters and parts.
+Evaluator = Callable[[Mapping[str, Any]], Any]
+#: Definitions that call each other deeper than that call themselves.
+MAX_DEPTH = 40
+
+
+class InterpretationError(Exception):
+    """A definition that cannot be run: it calls what the domain does not have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Primitive:
+    """A function of a domain.
+
+    Attributes:
+        function: the function.
+        ignored: positions of arguments that it does not look at; they are not evaluated, and are None.
+        takes: how many arguments it takes; further ones are not evaluated, either.
+    """
+
+    function: Callable[..., Any]
+    ignored: frozenset[int] = frozenset()
+    takes: int = 1_000
+
+
+class Domain(ABC):
+    """The values that definitions are run over.
+
+    Attributes:
+        constants: the values of names.
+        unary: the operators with one operand.
+        binary: those with two, but for ``&&`` and ``||``.
+    """
+
+    constants: Mapping[str, Any]
+    unary: Mapping[str, Callable[[Any], Any]]
+    binary: Mapping[str, Callable[[Any, Any], Any]]
+
+    @abstractmethod
+    def primitive(self, name: str) -> Primitive | None:
+        """The function of a name, None where the domain has none; asked before definitions are."""
+
+    @abstractmethod
+    def operator(self, name: str) -> Primitive | None:
+        """The operator of a name that is not defined, None where the domain has none."""
+
+    @abstractmethod
+    def number(self, text: str) -> Any:
+        """The value of a C++ number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A definition as a function.
+
+    Attributes:
+        call: takes values by the names of parameters; those that are left out are None, or what the definition says.
+        parameters: the names of its parameters.
+        required: how many of them have no default.
+        needed: the parameters that it looks at.
+    """
+
+    call: Evaluator
+    parameters: tuple[str, ...]
+    required: int
+    needed: frozenset[str]
+
+    @property
+    def primitive(self) -> Primitive:
+        """The same as a primitive, with values by position."""
+        call, parameters = self.call, self.parameters
+        ignored = (index for index, name in enumerate(parameters) if name not in self.needed)
+
+        def function(*values: Any) -> Any:
+            return call(dict(zip(parameters, values, strict=False)))
+
+        return Primitive(function, frozenset(ignored))
+
+
+class Interpreter:
+    """The definitions as functions of one domain."""
+
+    def __init__(self, domain: Domain) -> None:
+        self.domain = domain
+        self._compiled: dict[str, Compiled] = {}
+        self._depth = 0
+
+    def function(self, name: str) -> Compiled | None:
+        """What is defined under a name, None where nothing is.
+
+        Raises:
+            InterpretationError: it cannot be run.
+        """
+        found = self._compiled.get(name)
+        if found is None:
+            definition = definitions().get(name)
+            if definition is None:
+                return None
+            found = self._compiled[name] = self._compile(definition)
+        return found
+
+    def _compile(self, definition: Definition) -> Compiled:
+        if self._depth > MAX_DEPTH:
+            raise InterpretationError(f'the definition of "{definition.name}" calls itself')
+        self._depth += 1
+        try:
+            return self._compiled_body(definition)
+        finally:
+            self._depth -= 1
+
+    def _compiled_body(self, definition: Definition) -> Compiled:
+        body = _Body(self)
+        # the value first: parts that it does not look at are not computed
+        *parts, (_, last) = definition.trees
+        value = body.expression(last)
+        steps: list[tuple[str, Evaluator]] = []
+        for name, tree in reversed(parts):
+            if name in body.needed:
+                steps.append((name, body.expression(tree)))
+        steps.reverse()
+        parameters = definition.parameters
+        needed = frozenset(body.needed & set(parameters))
+        defaults = {name: _Body(self).expression(tree_of(text))({}) for name, text in definition.defaults.items()}
+        blank = {**dict.fromkeys(parameters), **defaults}
+
+        def call(given: Mapping[str, Any]) -> Any:
+            values = {**blank, **given}
+            for name, step in steps:
+                values[name] = step(values)
+            return value(values)
+
+        return Compiled(call, parameters, definition.required, needed)
+
+
+class _Body:
+    def __init__(self, interpreter: Interpreter) -> None:
+        self._interpreter = interpreter
+        self._domain = interpreter.domain
+        self.needed: set[str] = set()
+
+    def expression(self, node: Expr) -> Evaluator:
+        rule = _RULES.get(type(node))
+        if rule is None:
+            raise InterpretationError(f'"{type(node).__name__}" has no meaning in definitions')
+        return rule(self, node)
+
+    def _parenthesized(self, node: Parenthesized) -> Evaluator:
+        return self.expression(node.inner)
+
+    def _name(self, node: Name) -> Evaluator:
+        name = node.simple
+        if name is None or name in self._domain.constants:
+            value = self._domain.constants[node.spelling]
+            return lambda _: value
+        self.needed.add(name)
+        return lambda values: values[name]
+
+    def _number(self, node: Number) -> Evaluator:
+        value = self._domain.number(node.text)
+        return lambda _: value
+
+    def _string(self, node: String) -> Evaluator:
+        value = node.text.strip('"')
+        return lambda _: value
+
+    def _list(self, node: BraceList) -> Evaluator:
+        items = [self.expression(item) for item in node.items]
+        return lambda values: tuple([item(values) for item in items])
+
+    def _construct(self, node: Construct) -> Evaluator:
+        return self._list(node.braces)
+
+    def _unary(self, node: Unary) -> Evaluator:
+        operate = self._domain.unary[node.op]
+        operand = self.expression(node.operand)
+        return lambda values: operate(operand(values))
+
+    def _binary(self, node: Binary) -> Evaluator:
+        left = self.expression(node.left)
+        right = self.expression(node.right)
+        if node.op == "&&":
+            return lambda values: bool(left(values)) and bool(right(values))
+        if node.op == "||":
+            return lambda values: bool(left(values)) or bool(right(values))
+        operate = self._domain.binary[node.op]
+        return lambda values: operate(left(values), right(values))
+
+    def _conditional(self, node: Conditional) -> Evaluator:
+        condition = self.expression(node.condition)
+        then = self.expression(node.then)
+        otherwise = self.expression(node.otherwise)
+        return lambda values: then(values) if condition(values) else otherwise(values)
+
+    def _index(self, node: Index) -> Evaluator:
+        items = self.expression(node.object)
+        index = self.expression(node.args[0])
+        return lambda values: items(values)[index(values)]
+
+    def _call(self, node: Call) -> Evaluator:
+        callee = node.callee
+        if isinstance(callee, Member):
+            return self._called(callee.name, (callee.object, *node.args))
+        if not isinstance(callee, Name):
+            raise InterpretationError("a call of an expression has no meaning in definitions")
+        last = callee.parts[-1]
+        if last.identifier == "get" and last.template_args:
+            (index,) = last.template_args
+            position = whole_number(index.text) if isinstance(index, Number) else None
+            items = self.expression(node.args[0])
+            return lambda values: items(values)[position]
+        return self._called(last.identifier, node.args)
+
+    def _called(self, name: str, arguments: tuple[Expr, ...]) -> Evaluator:
+        primitive = self._callee(name, len(arguments))
+        function = primitive.function
+        evaluators = [
+            _nothing if index in primitive.ignored else self.expression(argument)
+            for index, argument in enumerate(arguments[: primitive.takes])
+        ]
+        if len(evaluators) == 1:
+            (only,) = evaluators
+            return lambda values: function(only(values))
+        return lambda values: function(*[each(values) for each in evaluators])
+
+    def _callee(self, name: str, count: int) -> Primitive:
+        primitive = self._domain.primitive(name)
+        definition = definitions().get(name)
+        if primitive is None and (definition is None or definition.kind is Kind.COMPOSITE):
+            # what PyTorch makes of others is called as an operator where there is one
+            primitive = self._domain.operator(name)
+        if primitive is not None:
+            return primitive
+        compiled = self._interpreter.function(name)
+        if compiled is None:
+            raise InterpretationError(f'there is no "{name}"')
+        if count > len(compiled.parameters):
+            raise InterpretationError(f'"{name}" takes {len(compiled.parameters)} arguments')
+        return compiled.primitive
+
+
+def _nothing(_: Mapping[str, Any]) -> None:
+    return None
+
+
+_RULES: dict[type[Expr], Callable[..., Evaluator]] = {
+    Name: _Body._name,
+    Number: _Body._number,
+    String: _Body._string,
+    BraceList: _Body._list,
+    Construct: _Body._construct,
+    Parenthesized: _Body._parenthesized,
+    Unary: _Body._unary,
+    Binary: _Body._binary,
+    Conditional: _Body._conditional,
+    Index: _Body._index,
+    Call: _Body._call,
+}
