@@ -16,7 +16,6 @@ from torch import Tensor
 import derivlint.functional.convolutions as convolutions
 import derivlint.functional.elementwise as elementwise
 import derivlint.functional.linalg as linalg
-import derivlint.functional.losses as losses
 import derivlint.functional.normalization as normalization
 import derivlint.functional.reductions as reductions
 import derivlint.functional.scatter as scatter
@@ -199,7 +198,6 @@ _WRITTEN = (
     convolutions,
     elementwise,
     linalg,
-    losses,
     normalization,
     reductions,
     scatter,

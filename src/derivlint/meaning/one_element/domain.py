@@ -6,23 +6,21 @@ from collections.abc import Callable
 from functools import cache
 
 from derivlint.cpp.inference import number_value
-from derivlint.meaning.one_element import activations as _activations
 from derivlint.meaning.one_element import arithmetic as _arithmetic
 from derivlint.meaning.one_element import elementary as _elementary
 from derivlint.meaning.one_element import helpers as _helpers
 from derivlint.meaning.one_element import linear_algebra as _linear_algebra
-from derivlint.meaning.one_element import losses as _losses
 from derivlint.meaning.one_element import normalization as _normalization
 from derivlint.meaning.one_element import products as _products
 from derivlint.meaning.one_element.structure import IDENTITIES, zeros_like
 from derivlint.meaning.one_element.table import TABLE, Function, Implementation
-from derivlint.meaning.one_element.values import COMPLEX, REAL, SIZES, UnknownValueError, Value, conj, scalar_type
+from derivlint.meaning.one_element.values import COMPLEX, REAL, SIZES, UnknownValueError, Value, cast, conj, scalar_type
 from derivlint.meaning.one_element.vocabulary import BINARY, CONSTANTS, METADATA, NUMBERS, QUALIFIED, UNARY
 from derivlint.operators.definitions import Kind, definitions
 from derivlint.operators.interpretation import Compiled, Domain, InterpretationError, Interpreter, Primitive
 
 #: The modules that fill the table.
-FILLED_BY = (_activations, _arithmetic, _elementary, _helpers, _linear_algebra, _losses, _normalization, _products)
+FILLED_BY = (_arithmetic, _elementary, _helpers, _linear_algebra, _normalization, _products)
 #: More arguments than any call has.
 _MANY = 100
 
@@ -80,6 +78,7 @@ PRIMITIVES: dict[str, Primitive] = {
     "Tensor": Primitive(lambda: None),
     "eye": _ignoring(lambda *values: _filled(1.0, values[-1]), 0, 1),
     "zeros_like": Primitive(zeros_like, takes=1),
+    "to": Primitive(cast, takes=2),
 }
 
 
