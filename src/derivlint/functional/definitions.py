@@ -83,6 +83,7 @@ _PRIMITIVES: dict[str, Callable[..., Any]] = {
     "count": _count,
     "sum_over": _sum_over,
     "mean_over": _mean_over,
+    "halves": lambda tensor, dim: tensor.chunk(2, dim),
     "only": _only,
     "last_given": lambda first, second=None: first if second is None else second,
     "zeros": lambda sizes, options: torch.zeros(tuple(sizes), **options),

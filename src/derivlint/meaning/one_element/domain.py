@@ -57,6 +57,7 @@ PRIMITIVES: dict[str, Primitive] = {
     "count": Primitive(lambda: 1, takes=0),
     "sum_over": Primitive(_first, takes=1),
     "mean_over": Primitive(_first, takes=1),
+    "halves": Primitive(_refuse, takes=0),
     "only": Primitive(_first, takes=1),
     "last_given": Primitive(_first, takes=1),
     "zeros": _ignoring(lambda _, options=REAL: _filled(0.0, options), 0),
