@@ -114,7 +114,6 @@ from derivlint.functional.scatter import (
     scatter_reduce_jvp,
 )
 from derivlint.functional.shapes import (
-    _to_copy_backward,
     as_strided_backward,
     as_strided_scatter_backward,
     block_diag_backward,
@@ -177,7 +176,6 @@ __all__ = [
     "_euclidean_dist_backward",
     "_grouped_mm_mat1_backward",
     "_grouped_mm_mat2_backward",
-    "_to_copy_backward",
     "_trilinear_backward",
     "amaxamin_jvp",
     "aminmax_backward",

@@ -71,6 +71,13 @@ def _zeros_like(tensor: Tensor, options: dict[str, Any] | None = None) -> Tensor
     return torch.zeros_like(tensor, **(options or {}))
 
 
+def _to(tensor: Tensor, options: torch.dtype | dict[str, Any]) -> Tensor:
+    if isinstance(options, torch.dtype):
+        return tensor.to(options)
+    converted: Tensor = torch.ops.aten._to_copy.default(tensor, **options)
+    return converted
+
+
 def _divided(left: Any, right: Any) -> Any:
     if type(left) is int and type(right) is int:
         return int(left / right)
@@ -106,7 +113,7 @@ _PRIMITIVES: dict[str, Callable[..., Any]] = {
     "eye": lambda rows, columns, options: torch.eye(rows, columns, **options),
     "zeros_like": _zeros_like,
     "size": lambda tensor, dim: tensor.size(dim),
-    "to": lambda tensor, options: tensor.to(options if isinstance(options, torch.dtype) else options["dtype"]),
+    "to": _to,
 }
 _UNARY: dict[str, Callable[[Any], Any]] = {
     "-": operator.neg,
