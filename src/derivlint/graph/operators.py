@@ -21,6 +21,7 @@ from derivlint.graph.types import (
     complex_tensor,
     list_of,
 )
+from derivlint.operators import Book
 from derivlint.schema import (
     Argument,
     ListType,
@@ -60,7 +61,7 @@ GRAPH_TYPES = {
     "Device": DEVICE,
 }
 #: Operators that return real tensors of complex ones.
-MAKES_REAL = frozenset({"abs", "real", "imag", "angle", "view_as_real", "absolute"})
+MAKES_REAL = Book.by_hand("makes-real")
 
 
 @dataclass(frozen=True, slots=True)

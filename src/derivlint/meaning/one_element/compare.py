@@ -20,7 +20,7 @@ from derivlint.meaning.typed import TypedFormula
 from derivlint.model import Differentiability, DispatchBody
 from derivlint.model.forward import TANGENT
 from derivlint.model.gradients import GRAD, GRADS, NAMED_PREFIX
-from derivlint.operators import holds_for
+from derivlint.operators import Book, holds_for
 from derivlint.schema import NativeFunction
 from derivlint.source.records import dataclass
 
@@ -35,7 +35,7 @@ ENOUGH_OF_IDENTITY = 2
 #: After how many points at which nothing is known a formula is given up.
 PATIENCE = 4
 #: Operators that take real and complex tensors together.
-PROMOTING = frozenset({"add", "sub", "rsub", "mul", "div", "addcmul", "addcdiv"})
+PROMOTING = Book.by_hand("promotes-types")
 
 
 @dataclass(frozen=True, slots=True)
