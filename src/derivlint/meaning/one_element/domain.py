@@ -16,7 +16,7 @@ from derivlint.meaning.one_element import normalization as _normalization
 from derivlint.meaning.one_element import products as _products
 from derivlint.meaning.one_element.structure import IDENTITIES, zeros_like
 from derivlint.meaning.one_element.table import TABLE, Function, Implementation
-from derivlint.meaning.one_element.values import COMPLEX, REAL, SIZES, UnknownValueError, Value, conj, scalar_type
+from derivlint.meaning.one_element.values import COMPLEX, REAL, SIZES, UnknownValueError, Value, cast, conj, scalar_type
 from derivlint.meaning.one_element.vocabulary import BINARY, CONSTANTS, METADATA, NUMBERS, QUALIFIED, UNARY
 from derivlint.operators.definitions import Kind, definitions
 from derivlint.operators.interpretation import Compiled, Domain, InterpretationError, Interpreter, Primitive
@@ -80,6 +80,7 @@ PRIMITIVES: dict[str, Primitive] = {
     "Tensor": Primitive(lambda: None),
     "eye": _ignoring(lambda *values: _filled(1.0, values[-1]), 0, 1),
     "zeros_like": Primitive(zeros_like, takes=1),
+    "to": Primitive(cast, takes=2),
 }
 
 
