@@ -124,6 +124,20 @@ def is_judged(interpretation: Interpretation) -> bool:
     return function.book.is_complex_differentiable(function.canonical)
 
 
+def unknown_callee(interpretation: Interpretation) -> str | None:
+    """What keeps the conjugation of a formula from being followed.
+
+    Returns:
+        The function whose conjugation is not known; empty where it is something else, None where all of it is known.
+    """
+    run = _Run(interpretation)
+    for call in interpretation.calls:
+        arguments = [run.either_parity(argument.node) for argument in call.arguments]
+        if run.either_parity(call.node) is Parity.UNKNOWN and Parity.UNKNOWN not in arguments:
+            return call.spelling
+    return "" if run.direction_parity(interpretation.formula.tree) is Parity.UNKNOWN else None
+
+
 def mistakes(interpretation: Interpretation) -> Iterator[ConjugationMistake]:
     """The parts of a formula that are conjugated wrongly; none of an operator that is not on the complex list."""
     formula = interpretation.formula
@@ -291,6 +305,10 @@ class _Run:
                 return conjugate(parity)
             return parity if call.name in polynomials() else Parity.UNKNOWN
         return Parity.UNKNOWN
+
+    def either_parity(self, node: Expr) -> Parity:
+        """How what matters of an expression is conjugated: its direction, or the variables that it depends on."""
+        return self.direction_parity(node) if self.has_direction(node) else self.parity(node)
 
     def parity(self, node: Expr) -> Parity:
         """How an expression without direction depends on complex variables."""
