@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from random import Random
 from typing import Any
 
@@ -11,7 +12,7 @@ import torch
 from derivlint.cpp.declaration import Function, Parameter
 from derivlint.cpp.library import HELPERS
 from derivlint.cpp.load import library_of
-from derivlint.schema import load_index
+from derivlint.operators.history import bundled_versions, load_release
 
 #: The texts that an argument may be.
 TEXTS = {"approximate": ("none", "tanh"), "rounding_mode": ("floor", "trunc")}
@@ -19,9 +20,14 @@ TEXTS = {"approximate": ("none", "tanh"), "rounding_mode": ("floor", "trunc")}
 DIMS = ("dim", "dims", "opt_dims", "opt_dim", "dim_opt")
 
 
+@cache
 def declared(name: str) -> tuple[Function, ...]:
-    """The declarations of a helper; of none where it is another kind of function."""
-    return tuple(library_of(load_index()).declarations.functions[HELPERS].get(name, ()))
+    """The declarations of a helper in the default release, else in the newest one; none for another function."""
+    for natives in (load_release(), load_release(bundled_versions()[-1])):
+        found = library_of(natives).declarations.functions[HELPERS].get(name, ())
+        if found:
+            return tuple(found)
+    return ()
 
 
 def argument(parameter: Parameter, shape: tuple[int, ...], random: Random, dtype: torch.dtype) -> Any:
