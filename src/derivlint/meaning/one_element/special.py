@@ -1,7 +1,7 @@
 """Special functions of real numbers that Python's ``math`` lacks, to about twelve digits.
 
-Written from Abramowitz and Stegun, Handbook of Mathematical Functions: 6.3 (digamma), 23.2 (zeta), 9.1 and 9.6 (Bessel), 6.5
-(incomplete gamma), 7.1 (error function).
+Written from Abramowitz and Stegun, Handbook of Mathematical Functions: 6.3 (digamma), 23.2 (zeta), 9.1 and 9.6
+(Bessel), 6.5 (incomplete gamma), 7.1 (error function).
 """
 
 from __future__ import annotations
