@@ -14,9 +14,9 @@
     interpretation  definitions as functions of numbers or tensors
     terms         operators as sums of products of their arguments
 
-``data/generators.txt`` and ``data/entries.txt`` are extracted from the releases 2.1 to 2.15 by ``derivlint dev release``;
-``data/by_hand.txt``, ``data/terms.txt`` and ``data/definitions`` are written. A checkout's own generators count for that
-checkout.
+``data/generators.txt`` and ``data/entries.txt`` are extracted from the releases 2.1 to 2.15 by ``derivlint dev
+release``; ``data/by_hand.txt``, ``data/terms.txt`` and ``data/definitions`` are written. A checkout's own generators
+count for that checkout.
 """
 
 from derivlint.operators.book import Book, book_of, holds_for
