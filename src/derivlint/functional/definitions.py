@@ -16,7 +16,6 @@ from torch import Tensor
 import derivlint.functional.convolutions as convolutions
 import derivlint.functional.elementwise as elementwise
 import derivlint.functional.linalg as linalg
-import derivlint.functional.losses as losses
 import derivlint.functional.normalization as normalization
 import derivlint.functional.reductions as reductions
 import derivlint.functional.scatter as scatter
@@ -72,6 +71,13 @@ def _zeros_like(tensor: Tensor, options: dict[str, Any] | None = None) -> Tensor
     return torch.zeros_like(tensor, **(options or {}))
 
 
+def _to(tensor: Tensor, options: torch.dtype | dict[str, Any]) -> Tensor:
+    if isinstance(options, torch.dtype):
+        return tensor.to(options)
+    converted: Tensor = torch.ops.aten._to_copy.default(tensor, **options)
+    return converted
+
+
 def _divided(left: Any, right: Any) -> Any:
     if type(left) is int and type(right) is int:
         return int(left / right)
@@ -84,6 +90,7 @@ _PRIMITIVES: dict[str, Callable[..., Any]] = {
     "count": _count,
     "sum_over": _sum_over,
     "mean_over": _mean_over,
+    "halves": lambda tensor, dim: tensor.chunk(2, dim),
     "only": _only,
     "last_given": lambda first, second=None: first if second is None else second,
     "zeros": lambda sizes, options: torch.zeros(tuple(sizes), **options),
@@ -106,7 +113,7 @@ _PRIMITIVES: dict[str, Callable[..., Any]] = {
     "eye": lambda rows, columns, options: torch.eye(rows, columns, **options),
     "zeros_like": _zeros_like,
     "size": lambda tensor, dim: tensor.size(dim),
-    "to": lambda tensor, options: tensor.to(options if isinstance(options, torch.dtype) else options["dtype"]),
+    "to": _to,
 }
 _UNARY: dict[str, Callable[[Any], Any]] = {
     "-": operator.neg,
@@ -199,7 +206,6 @@ _WRITTEN = (
     convolutions,
     elementwise,
     linalg,
-    losses,
     normalization,
     reductions,
     scatter,

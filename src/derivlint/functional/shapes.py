@@ -13,12 +13,6 @@ from derivlint.functional.tensors import Duals, TensorGeometry, handle_r_to_c, w
 T = TypeVar("T")
 
 
-def _to_copy_backward(grad: Tensor, self_options: dict[str, Any]) -> Tensor:
-    """The gradient of ``_to_copy``."""
-    out: Tensor = torch.ops.aten._to_copy.default(grad, **self_options)
-    return out
-
-
 def reverse_list(items: Sequence[T]) -> list[T]:
     """A list from behind."""
     return list(reversed(items))

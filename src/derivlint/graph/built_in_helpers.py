@@ -75,6 +75,12 @@ def sum_over(builder: Builder, tensor: Item, dims: Item, keepdim: Item = None) -
     return builder.call("sum", [tensor, [] if known is None else list(known), keepdim is True])
 
 
+def halves(builder: Builder, tensor: Item, dim: Item) -> Item:
+    """The first and the second half of a tensor."""
+    half = builder.binary("/", builder.size(builder.sizes(builder.value(tensor)), dim), 2)
+    return [builder.call("narrow", [tensor, dim, start, half]) for start in (0, half)]
+
+
 def only(builder: Builder, items: Item) -> Item:
     """The one item of a list."""
     if isinstance(items, list) and len(items) == 1:
@@ -202,6 +208,7 @@ BUILT_IN: dict[str, Callable[..., Item]] = {
     "count": count,
     "mean_over": mean_over,
     "sum_over": sum_over,
+    "halves": halves,
     "only": only,
     "last_given": last_given,
     "zeros_like": zeros_like,

@@ -62,6 +62,8 @@ GRAPH_TYPES = {
 }
 #: Operators that return real tensors of complex ones.
 MAKES_REAL = Book.by_hand("makes-real")
+#: Operators that return complex tensors of real ones.
+MAKES_COMPLEX = Book.by_hand("makes-complex")
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,10 +161,10 @@ def _cost(wanted: Type, given: GraphType) -> int | None:
 
 
 def returned_types(function: NativeFunction, operands: Sequence[GraphType]) -> list[GraphType]:
-    """The types of what an overload returns: complex where an operand is and the operator does not make it real."""
+    """The types of what an overload returns: complex where an operand is or the operator makes it so."""
     schema = function.schema
     makes_complex = any(_has_complex(given) for given in operands) and schema.name.base not in MAKES_REAL
-    return [_graph_type(item.type, makes_complex or schema.name.base == "complex") for item in schema.returns]
+    return [_graph_type(item.type, makes_complex or schema.name.base in MAKES_COMPLEX) for item in schema.returns]
 
 
 def _has_complex(type_: GraphType) -> bool:

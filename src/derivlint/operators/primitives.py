@@ -14,6 +14,7 @@ PRIMITIVES: Mapping[str, str] = {
     "count": "(sizes, dims, numel) how many elements dims take together",
     "sum_over": "(tensor, dims, keepdim) the sum; over all dims where none are named",
     "mean_over": "(tensor, dims) the mean with the dims kept; over all of them where none are named",
+    "halves": "(tensor, dim) its first and its second half",
     "only": "(dims) the one item of a list",
     "last_given": "(first, second) the second, the first where there is no second",
     "zeros": "(sizes, options) a tensor of zeros",

@@ -6,12 +6,10 @@ from collections.abc import Callable
 from functools import cache
 
 from derivlint.cpp.inference import number_value
-from derivlint.meaning.one_element import activations as _activations
 from derivlint.meaning.one_element import arithmetic as _arithmetic
 from derivlint.meaning.one_element import elementary as _elementary
 from derivlint.meaning.one_element import helpers as _helpers
 from derivlint.meaning.one_element import linear_algebra as _linear_algebra
-from derivlint.meaning.one_element import losses as _losses
 from derivlint.meaning.one_element import normalization as _normalization
 from derivlint.meaning.one_element import products as _products
 from derivlint.meaning.one_element.structure import IDENTITIES, zeros_like
@@ -22,7 +20,7 @@ from derivlint.operators.definitions import Kind, definitions
 from derivlint.operators.interpretation import Compiled, Domain, InterpretationError, Interpreter, Primitive
 
 #: The modules that fill the table.
-FILLED_BY = (_activations, _arithmetic, _elementary, _helpers, _linear_algebra, _losses, _normalization, _products)
+FILLED_BY = (_arithmetic, _elementary, _helpers, _linear_algebra, _normalization, _products)
 #: More arguments than any call has.
 _MANY = 100
 
@@ -59,6 +57,7 @@ PRIMITIVES: dict[str, Primitive] = {
     "count": Primitive(lambda: 1, takes=0),
     "sum_over": Primitive(_first, takes=1),
     "mean_over": Primitive(_first, takes=1),
+    "halves": Primitive(_refuse, takes=0),
     "only": Primitive(_first, takes=1),
     "last_given": Primitive(_first, takes=1),
     "zeros": _ignoring(lambda _, options=REAL: _filled(0.0, options), 0),

@@ -34,7 +34,7 @@ IDENTITIES = words("""
     upsample_trilinear3d_backward upsample_nearest1d_backward upsample_nearest2d_backward
     upsample_nearest3d_backward _upsample_bilinear2d_aa_backward _upsample_bicubic2d_aa_backward
     _upsample_lanczos2d_aa_backward _upsample_nearest_exact1d_backward _upsample_nearest_exact2d_backward
-    _upsample_nearest_exact3d_backward im2col col2im _fft_c2c apply_loss_reduction logcumsumexp_backward
+    _upsample_nearest_exact3d_backward im2col col2im _fft_c2c logcumsumexp_backward
     logsumexp_backward cumprod_backward
 """)
 
@@ -120,7 +120,7 @@ def masked_select_backward(grad: Value, _input: Value, mask: Value) -> Value:
     return where(mask, grad, 0.0 * grad)
 
 
-@helper("masked_fill_backward", "masked_scatter_backward")
+@helper("masked_scatter_backward")
 def masked(grad: Value, mask: Value, _sizes: Value = None) -> Value:
     """The gradient where the mask is set."""
     return where(mask, grad, 0.0 * grad)
