@@ -193,3 +193,65 @@ def test_markdown_has_the_reasons(run: Run, file: Path) -> None:
         "| hardsigmoid | yes | no | no | no | no | "
         '"hardsigmoid" has no forward formula; "hardsigmoid\\_backward" has no derivative |'
     )
+
+
+EXP = "- name: exp(Tensor self) -> Tensor\n  self: grad * result.conj()\n  result: auto_element_wise\n"
+
+JUDGED = """\
+operator     value  linear  complex  why not
+sin          yes    yes     yes
+hardsigmoid  yes    yes     -
+igamma       yes    yes     -
+lgamma       yes    yes     -
+exp          yes    yes     yes
+
+5 entries with formulas to judge
+  value: 5 of 5 (100%)
+  linear: 5 of 5 (100%)
+  complex: 2 of 2 (100%)
+"""
+
+
+def test_what_is_judged_and_why_not(run: Run, file: Path) -> None:
+    file.write_text(file.read_text() + EXP)
+    outcome = run("coverage", "derivatives.yaml", "--judged")
+    assert (outcome.status, outcome.err) == (0, "")
+    assert outcome.out == JUDGED
+
+
+CAT = (
+    "- name: cat(Tensor[] tensors, int dim=0) -> Tensor\n"
+    "  tensors: cat_tensors_backward(grad, to_args_sizes_sym(tensors), to_args_scalartypes(tensors), dim)\n"
+)
+
+
+def test_the_reasons_stand_beside_what_is_not_judged(run: Run, file: Path) -> None:
+    file.write_text(CAT)
+    document = json.loads(run("coverage", "derivatives.yaml", "--judged", "--output-format", "json").out)
+    (entry,) = document["files"][0]["entries"]
+    assert {name: entry[name] for name in ("name", "value", "complex")} == {
+        "name": "cat",
+        "value": "no",
+        "complex": "no",
+    }
+    (formula,) = entry["formulas"]
+    assert formula["key"] == "tensors"
+    assert formula["line"] == 2
+    assert formula["value"] == {"judged": "no", "reason": '"cat" has no reference definition'}
+    assert formula["complex"] == {"judged": "no", "reason": 'nothing is known of "to_args_sizes_sym"'}
+    assert document["files"][0]["totals"]["value"] == {"yes": 0, "no": 1}
+    markdown = run("coverage", "derivatives.yaml", "--judged", "--output-format", "markdown").out
+    assert "| cat | no | " in markdown
+    assert '"cat" has no reference definition' in markdown
+
+
+def test_judged_does_not_go_with_missing(run: Run, file: Path) -> None:
+    outcome = run("coverage", "derivatives.yaml", "--judged", "--missing", "complex")
+    assert outcome.status == 2
+    assert "--missing has no meaning with --judged" in outcome.err
+
+
+def test_only_some_operators_are_shown_as_judged(run: Run, file: Path) -> None:
+    out = run("coverage", "derivatives.yaml", "--judged", "--ops", "sin,lgamma").out
+    assert names(out) == ["sin", "lgamma"]
+    assert run("coverage", "derivatives.yaml", "--judged", "--ops", "sinn").status == 2

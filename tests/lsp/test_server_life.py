@@ -267,6 +267,23 @@ def test_the_server_ends_with_its_editor_although_its_input_stays_open() -> None
         assert wire.status() == 1
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="the system has no device that is full")
+def test_answers_that_cannot_be_written_end_the_server_with_one_line() -> None:
+    messages = [{"jsonrpc": "2.0", "id": number, "method": "initialize", "params": CAPABILITIES} for number in (1, 2)]
+    data = b"".join(framed(json.dumps(message).encode()) for message in messages)
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "derivlint", "lsp"],
+            input=data,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            timeout=PATIENCE,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert done.stderr.decode() == "derivlint: ERROR: cannot write to the editor: No space left on device\n"
+
+
 def test_processes_that_cannot_be_asked_about_are_taken_to_run() -> None:
     assert is_running(os.getpid())
     assert is_running(-1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from random import Random
 from typing import Any
 
@@ -11,7 +12,7 @@ import torch
 from derivlint.cpp.declaration import Function, Parameter
 from derivlint.cpp.library import HELPERS
 from derivlint.cpp.load import library_of
-from derivlint.schema import load_index
+from derivlint.operators.history import bundled_versions, load_release
 
 #: The texts that an argument may be.
 TEXTS = {"approximate": ("none", "tanh"), "rounding_mode": ("floor", "trunc")}
@@ -19,9 +20,14 @@ TEXTS = {"approximate": ("none", "tanh"), "rounding_mode": ("floor", "trunc")}
 DIMS = ("dim", "dims", "opt_dims", "opt_dim", "dim_opt")
 
 
+@cache
 def declared(name: str) -> tuple[Function, ...]:
-    """The declarations of a helper; of none where it is another kind of function."""
-    return tuple(library_of(load_index()).declarations.functions[HELPERS].get(name, ()))
+    """The declarations of a helper in the default release, else in the newest one; none for another function."""
+    for natives in (load_release(), load_release(bundled_versions()[-1])):
+        found = library_of(natives).declarations.functions[HELPERS].get(name, ())
+        if found:
+            return tuple(found)
+    return ()
 
 
 def argument(parameter: Parameter, shape: tuple[int, ...], random: Random, dtype: torch.dtype) -> Any:
@@ -36,13 +42,19 @@ def argument(parameter: Parameter, shape: tuple[int, ...], random: Random, dtype
     def tensor() -> torch.Tensor:
         return torch.rand(shape, generator=generator, dtype=dtype) * 0.8 + 0.1
 
+    if kind == "Tensor" and name in ("index", "indices"):
+        return torch.zeros(shape, dtype=torch.int64)
     if kind in ("Tensor", "T", "optional<Tensor>"):
         if name in ("mask", "is_target"):
             return torch.rand(shape, generator=generator) > 0.5
         return tensor()
+    if kind == "vector<Tensor>":
+        return [tensor(), tensor()]
+    if kind == "vector<ScalarType>":
+        return [dtype] * 2
     if kind.startswith("optional<"):
         return None if random.random() < 0.4 else argument(Parameter(kind[9:-1], name), shape, random, dtype)
-    if name in DIMS and kind != "int64_t":
+    if name in DIMS and "ArrayRef" in kind:
         return random.sample(range(len(shape)), random.randint(1, len(shape))) if shape else []
     if kind == "ArrayRef<SymInt>":
         return list(shape)
@@ -53,11 +65,39 @@ def argument(parameter: Parameter, shape: tuple[int, ...], random: Random, dtype
         "double": lambda: random.choice((0.25, 1.5)),
         "bool": lambda: random.random() < 0.5,
         "int64_t": lambda: random.randint(0, 2) if name == "reduction" else random.randrange(len(shape) or 1),
-        "int": lambda: 1,
-        "SymInt": lambda: torch.Size(shape).numel() if name == "numel" else 1,
+        "int": lambda: random.randrange(len(shape) or 1),
+        "SymInt": lambda: torch.Size(shape).numel() if name == "numel" else 0 if name == "start" else 1,
         "ScalarType": lambda: dtype,
         "string_view": lambda: random.choice(TEXTS[name]),
         "TensorOptions": lambda: {"dtype": dtype},
         "Layout": lambda: torch.strided,
     }
     return values[kind]()
+
+
+def arguments(name: str, function: Function, shape: tuple[int, ...], random: Random, dtype: torch.dtype) -> list[Any]:
+    """Values for the parameters of a helper, which belong together as those of its calls do.
+
+    Raises:
+        LookupError: no value is made for the type of one.
+    """
+    values = {each.name: argument(each, shape, random, dtype) for each in function.parameters}
+    if name in CHOSEN:
+        tensor, chosen = CHOSEN[name]
+        values[chosen] = CHOOSE[name](values, values[tensor].real)
+    if name == "scale_grad_by_count":
+        values["mask"] = torch.ones_like(values["mask"])
+    return list(values.values())
+
+
+#: Helpers that look for the elements of a tensor that another one has.
+CHOSEN = {
+    "amaxamin_jvp": ("x", "result"),
+    "evenly_distribute_backward": ("input", "value"),
+    "evenly_read_jvp": ("input", "value"),
+}
+CHOOSE: dict[str, Callable[[dict[str, Any], torch.Tensor], torch.Tensor]] = {
+    "amaxamin_jvp": lambda values, tensor: tensor.amax(values["dim"], values["keepdim"]),
+    "evenly_distribute_backward": lambda _, tensor: tensor.max(),
+    "evenly_read_jvp": lambda _, tensor: tensor.max(),
+}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from derivlint.meaning.differentiability_coverage import Coverage, CoverageOfModel
     from derivlint.model import Model
     from derivlint.schema import NativeFunction
+    from derivlint.source import SourceFile
 
 #: What can be missing; the values of :class:`derivlint.meaning.differentiability_coverage.Aspect`.
 ASPECTS = ("backward", "forward", "double-backward", "forward-over-reverse", "complex")
@@ -29,6 +31,7 @@ ASPECTS = ("backward", "forward", "double-backward", "forward-over-reverse", "co
     type=click.Choice(ASPECTS),
     help="Show only operators that lack this, wholly or in part; repeat it for those that lack any of several.",
 )
+@click.option("--judged", is_flag=True, help="Say instead what the checks can judge of each entry, and what they lack.")
 @click.option("--ops", multiple=True, callback=rule_names, metavar="NAMES", help="Show only these operators.")
 @click.option("--output-format", type=click.Choice(["table", "json", "markdown"]), default="table", show_default=True)
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True)
@@ -37,6 +40,7 @@ def coverage(
     no_config: bool,
     stdin_filename: str | None,
     missing: tuple[str, ...],
+    judged: bool,
     ops: tuple[str, ...],
     output_format: str,
     color: str,
@@ -48,8 +52,17 @@ def coverage(
     (double-backward) or along a tangent (forward-over-reverse), and whether it is on PyTorch's list of operators with
     complex gradients. Operators that would need a derivative and have none are listed where the file is PyTorch's own.
 
+    With --judged: of how many formulas the value is compared with what the operator computes, linearity is known, and
+    conjugation is followed where gradients may be complex. What is not judged has no findings of that kind.
+
     NAMES of operators are base names (add), names of functions (add_) or names with an overload (add.Tensor).
     """
+    if judged:
+        if missing:
+            raise click.UsageError("--missing has no meaning with --judged")
+        loaded = load_models(paths, stdin_filename, no_config, **given)
+        _show_judged([(each.source, each.model) for each in loaded], ops, output_format, color)
+        return
     from derivlint.formats.coverage_json import CoverageReport, render_coverage_json
     from derivlint.formats.coverage_text import coverage_lines, coverage_markdown
 
@@ -70,6 +83,30 @@ def coverage(
         write_lines(coverage_lines(report), colored)
 
 
+def _show_judged(
+    models: Iterable[tuple[SourceFile, Model]], ops: tuple[str, ...], output_format: str, color: str
+) -> None:
+    from derivlint.formats.judged import JudgedReport, judged_lines, judged_markdown, render_judged_json
+    from derivlint.meaning.judged import judged_entries
+
+    reports = []
+    for source, model in models:
+        wanted = {str(function.name) for name in ops for function in _functions(model, name)}
+        rows = (each for each in judged_entries(model) if not ops or each.entry.operator in wanted)
+        reports.append(JudgedReport(source, tuple(rows)))
+    if output_format == "json":
+        write_json(render_judged_json(reports))
+        return
+    if output_format == "markdown":
+        write("\n".join(map(judged_markdown, reports)), utf8=True)
+        return
+    colored = wants_color(color)
+    for number, report in enumerate(reports):
+        if len(reports) > 1:
+            write_names([*([""] if number else []), report.source.path])
+        write_lines(judged_lines(report), colored)
+
+
 def _rows(model: Model, ops: tuple[str, ...], missing: tuple[str, ...]) -> list[Coverage]:
     from derivlint.meaning.differentiability_coverage import Aspect, coverage_of
 
@@ -82,11 +119,7 @@ def _rows(model: Model, ops: tuple[str, ...], missing: tuple[str, ...]) -> list[
 def _of_operators(model: Model, found: CoverageOfModel, ops: tuple[str, ...]) -> list[Coverage]:
     functions: dict[str, NativeFunction] = {}
     for name in ops:
-        named = _named(model, name)
-        if not named:
-            question = did_you_mean(name, model.natives.operator_names())
-            raise InputError(f'no operator "{name}"' + (f"; {question}" if question else ""))
-        functions.update((str(function.schema), function) for function in named)
+        functions.update((str(function.schema), function) for function in _functions(model, name))
     return [row for function in functions.values() for row in found.of(function)]
 
 
@@ -96,3 +129,16 @@ def _named(model: Model, name: str) -> list[NativeFunction]:
         exact = model.natives.operator(name)
         return [exact] if exact is not None else []
     return [function for function in model.natives.named(name) if not function.schema.is_out]
+
+
+def _functions(model: Model, name: str) -> Iterable[NativeFunction]:
+    """The functions that a name means.
+
+    Raises:
+        InputError: there are none.
+    """
+    named = _named(model, name)
+    if not named:
+        question = did_you_mean(name, model.natives.operator_names())
+        raise InputError(f'no operator "{name}"' + (f"; {question}" if question else ""))
+    return named

@@ -10,6 +10,7 @@ import click
 
 from derivlint import __version__
 from derivlint.cli.index import write_atomically
+from derivlint.cli.release import release
 from derivlint.cli.terminal import write
 from derivlint.lint import INTERNAL_ERROR, RuleMeta, Severity
 from derivlint.lint.rule import TARGETS
@@ -94,6 +95,9 @@ wrote {path}, registered in {registry}; what is left (CONTRIBUTING.md, "Adding a
 @click.group(hidden=True)
 def dev() -> None:
     """Work on derivlint itself."""
+
+
+dev.add_command(release)
 
 
 @dev.command()

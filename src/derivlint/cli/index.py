@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,9 @@ from derivlint.project.settings import Settings
 from derivlint.source import SourceError, SourceFile, visible, write_file
 
 if TYPE_CHECKING:
+    from derivlint.operators.extraction import Extraction
     from derivlint.operators.sources import TorchSource
+    from derivlint.schema import NativeFunctions
 
 
 @click.group(short_help="Build and show the index of operators.")
@@ -54,7 +57,6 @@ def build(
     list that is not understood is named on standard error, and is not part of the index.
     """
     from derivlint.operators.extraction import Extraction, extract
-    from derivlint.schema import build_index, read_native_functions
 
     source = torch_source(torch) if torch is not None else None
     extraction = Extraction({}, ())
@@ -78,18 +80,37 @@ def build(
         raise InputError("name a --native-functions file, or use --torch installed")
     if not version:
         raise InputError("say with --version which PyTorch the index describes")
-    natives = read_native_functions(functions, tags=known_tags)
+    data, natives = described(functions, known_tags, declared, entries, version, extraction)
+    write_atomically(out, data)
+    lists = f" and {counted(len(extraction.lists), 'list')} of its generators" if extraction.lists else ""
+    write(f"wrote {visible(str(out))}: {counted(len(natives.written), 'operator')}{lists} of PyTorch {version}\n")
+
+
+def described(
+    functions: Sequence[SourceFile],
+    tags: SourceFile | None,
+    headers: Sequence[SourceFile],
+    derivatives: SourceFile | None,
+    version: str,
+    extraction: Extraction,
+) -> tuple[bytes, NativeFunctions]:
+    """The index of the operators in files, and the operators; lists that are not understood are named on the way.
+
+    Raises:
+        InputError: the files are not those of a PyTorch.
+    """
+    from derivlint.schema import build_index, read_native_functions
+
+    natives = read_native_functions(functions, tags=tags)
     if natives.problems:
         raise InputError(problem_text(natives.problems[0]))
     if not natives.written:
         raise InputError(f'no native functions in "{functions[0].path}"')
     for problem in extraction.problems:
         tell(str(problem))
-    natives = natives.with_derivatives(_names_with_formulas(entries) if entries is not None else None)
+    natives = natives.with_derivatives(_names_with_formulas(derivatives) if derivatives is not None else None)
     natives = natives.with_generator_lists(extraction.lists or None)
-    write_atomically(out, build_index(natives, version, merged(list(map(declarations_in, declared)))))
-    lists = f" and {counted(len(extraction.lists), 'list')} of its generators" if extraction.lists else ""
-    write(f"wrote {visible(str(out))}: {counted(len(natives.written), 'operator')}{lists} of PyTorch {version}\n")
+    return build_index(natives, version, merged(list(map(declarations_in, headers)))), natives
 
 
 def torch_source(torch: str) -> TorchSource:

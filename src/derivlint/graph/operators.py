@@ -21,6 +21,7 @@ from derivlint.graph.types import (
     complex_tensor,
     list_of,
 )
+from derivlint.operators import Book
 from derivlint.schema import (
     Argument,
     ListType,
@@ -60,9 +61,9 @@ GRAPH_TYPES = {
     "Device": DEVICE,
 }
 #: Operators that return real tensors of complex ones.
-MAKES_REAL = frozenset({"abs", "real", "imag", "angle", "view_as_real", "absolute"})
+MAKES_REAL = Book.by_hand("makes-real")
 #: Operators that return complex tensors of real ones.
-MAKES_COMPLEX = frozenset({"complex", "polar", "view_as_complex"})
+MAKES_COMPLEX = Book.by_hand("makes-complex")
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,40 +3,52 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+import logging
+from collections.abc import Callable, Coroutine
 from typing import Any, BinaryIO
 
 from derivlint.lsp.server import DerivlintServer
 from derivlint.lsp.wire import MAX_LINE, MalformedError, WireError, read_message, standard_input
 
+logger = logging.getLogger("derivlint.lsp")
+
 
 def talk_over_streams(server: DerivlintServer, stdin: BinaryIO, stdout: BinaryIO) -> int:
     """Talk over two streams, such as standard input and output; the exit status."""
+    outgoing = Outgoing(stdout)
 
     async def talk() -> None:
-        await serve(server, standard_input(stdin, asyncio.get_running_loop()))
+        await serve(server, standard_input(stdin, asyncio.get_running_loop()), lambda: outgoing.failure is None)
 
-    server.protocol.set_writer(Outgoing(stdout))
-    return _run(server, talk())
+    server.protocol.set_writer(outgoing)
+    status = _run(server, talk())
+    if outgoing.failure is not None:
+        logger.error("cannot write to the editor: %s", outgoing.failure)
+        return 1
+    return status
 
 
 class Outgoing:
-    """Where messages to an editor are written; any failure means that nobody reads them."""
+    """Where messages to an editor are written.
+
+    Attributes:
+        failure: why that is no longer possible; None where it is. Nothing more is written then: pygls would report an
+            error of the stream in one more message.
+    """
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
+        self.failure: str | None = None
 
     def write(self, data: bytes) -> None:
-        """Write one message.
-
-        Raises:
-            ConnectionError: it cannot be written. pygls would report any other error in one more message.
-        """
+        """Write one message, unless that is no longer possible."""
+        if self.failure is not None:
+            return
         try:
             self._stream.write(data)
             self._stream.flush()
         except (OSError, ValueError) as error:
-            raise BrokenPipeError(str(error)) from error
+            self.failure = (error.strerror if isinstance(error, OSError) else None) or str(error)
 
     def close(self) -> None:
         """Close the stream."""
@@ -84,14 +96,21 @@ def _run(server: DerivlintServer, talk: Coroutine[Any, Any, None]) -> int:
     return 0 if server.protocol.has_shut_down else 1
 
 
-async def serve(server: DerivlintServer, reader: asyncio.StreamReader) -> None:
+async def serve(
+    server: DerivlintServer, reader: asyncio.StreamReader, is_heard: Callable[[], bool] = lambda: True
+) -> None:
     """Handle messages as long as there are any.
+
+    Args:
+        server: the server.
+        reader: where messages come from.
+        is_heard: whether answers can still be written.
 
     Raises:
         SystemExit: one of them is ``exit``; the code is that of the process.
         ConnectionError: nobody reads the answers.
     """
-    while True:
+    while is_heard():
         try:
             message = await read_message(reader)
         except EOFError:

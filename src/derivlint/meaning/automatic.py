@@ -15,17 +15,11 @@ from derivlint.meaning.interpret import Interpretation
 from derivlint.meaning.meaning import Meaning
 from derivlint.model import AUTO_LINEAR, DispatchBody, KeyedFormula, Role
 from derivlint.model.forward import PRIMAL
+from derivlint.operators import Book
 from derivlint.source.records import dataclass
 
 #: Functions that mix, move or drop elements.
-NOT_ELEMENT_WISE = words("""
-    sum nansum mean cumsum cumprod trace t transpose permute movedim swapaxes mT mH adjoint H T diagonal diag
-    diag_embed tril triu flip roll rot90 repeat repeat_interleave tile index_select take gather scatter scatter_add
-    index_add index_copy index_put masked_select sort softmax log_softmax logsumexp norm std var prod mm bmm matmul mv
-    dot vdot outer ger cross linalg_cross kron inner addmm addmv baddbmm addbmm addr cat stack split chunk unbind
-    narrow slice select unfold im2col col2im inverse linalg_inv cholesky det logdet matrix_exp bilinear linear
-    pixel_shuffle pixel_unshuffle
-""")
+NOT_ELEMENT_WISE = Book.by_hand("mixes-elements")
 #: Names of parameters that only functions have which are not element-wise.
 SHAPING = words("""
     dim dims dim0 dim1 keepdim sizes input_sizes kernel_size stride padding dilation output_size normalized_shape

@@ -28,15 +28,15 @@ from derivlint.formula import (
     Unary,
     walk,
 )
-from derivlint.formula.vocabulary import words
 from derivlint.meaning.callee import CallFacts, call_facts
 from derivlint.meaning.degree import Degree
 from derivlint.meaning.facts import Fact
 from derivlint.meaning.interpret import METADATA_MEMBERS, METADATA_TYPES, Interpretation
 from derivlint.meaning.passing import variable_of
-from derivlint.meaning.polynomials import POLYNOMIALS
 from derivlint.meaning.roles import ParameterRole, role_of
 from derivlint.model.forward import PRIMAL
+from derivlint.operators import Book
+from derivlint.operators.terms import polynomials
 from derivlint.source.records import dataclass
 
 
@@ -54,19 +54,13 @@ class Parity(Enum):
 
 
 #: Functions that conjugate what they are called on.
-CONJUGATING = frozenset({"conj", "conj_physical", "_conj", "mH", "adjoint", "H"})
+CONJUGATING = Book.by_hand("conjugates")
 #: Holomorphic functions beside the polynomials of the table.
-HOLOMORPHIC = words("""
-    acos acosh asin asinh atan atanh cos cosh digamma exp exp2 expm1 log log10 log1p log2 pow reciprocal rsqrt sigmoid
-    sin sinc sinh sqrt square tan tanh inverse linalg_inv cumprod prod lgamma polygamma erf
-""")
+HOLOMORPHIC = Book.by_hand("holomorphic")
 #: Functions of a complex number that are not holomorphic.
-NON_HOLOMORPHIC = words("abs angle real imag sgn sign vdot norm linalg_vector_norm arg")
+NON_HOLOMORPHIC = Book.by_hand("not-holomorphic")
 #: Functions whose value is real, and the same around almost every argument, whatever they are called on.
-REAL = words("""
-    toDouble toFloat toInt toLong scalar_tensor ones ones_like zeros zeros_like full_like empty_like eye arange isnan
-    isinf isfinite
-""")
+REAL = Book.by_hand("real")
 REAL_OPERATORS = frozenset({"==", "!=", "<", ">", "<=", ">=", "&&", "||", "&", "|", "^", "%"})
 
 
@@ -128,6 +122,20 @@ def is_judged(interpretation: Interpretation) -> bool:
     if function is None or function.canonical.name.base in NON_HOLOMORPHIC:
         return False
     return function.book.is_complex_differentiable(function.canonical)
+
+
+def unknown_callee(interpretation: Interpretation) -> str | None:
+    """What keeps the conjugation of a formula from being followed.
+
+    Returns:
+        The function whose conjugation is not known; empty where it is something else, None where all of it is known.
+    """
+    run = _Run(interpretation)
+    for call in interpretation.calls:
+        arguments = [run.either_parity(argument.node) for argument in call.arguments]
+        if run.either_parity(call.node) is Parity.UNKNOWN and Parity.UNKNOWN not in arguments:
+            return call.spelling
+    return "" if run.direction_parity(interpretation.formula.tree) is Parity.UNKNOWN else None
 
 
 def mistakes(interpretation: Interpretation) -> Iterator[ConjugationMistake]:
@@ -249,7 +257,7 @@ class _Run:
             yield from self._split((node.left, node.right))
         elif isinstance(node, Call):
             call = call_facts(node, self._formula)
-            polynomial = POLYNOMIALS.get(call.name) if call is not None else None
+            polynomial = polynomials().get(call.name) if call is not None else None
             if call is None or polynomial is None or call.name in NON_HOLOMORPHIC or _conjugates(call):
                 return
             by_name: dict[str, Expr] = {}
@@ -295,8 +303,12 @@ class _Run:
             parity = joint(self.direction_parity(argument.node) for argument in call.arguments)
             if call.name in CONJUGATING:
                 return conjugate(parity)
-            return parity if call.name in POLYNOMIALS else Parity.UNKNOWN
+            return parity if call.name in polynomials() else Parity.UNKNOWN
         return Parity.UNKNOWN
+
+    def either_parity(self, node: Expr) -> Parity:
+        """How what matters of an expression is conjugated: its direction, or the variables that it depends on."""
+        return self.direction_parity(node) if self.has_direction(node) else self.parity(node)
 
     def parity(self, node: Expr) -> Parity:
         """How an expression without direction depends on complex variables."""
@@ -333,7 +345,7 @@ class _Run:
             return conjugate(joint(arguments))
         if call.name in NON_HOLOMORPHIC:
             return Parity.NON_HOLOMORPHIC if set(arguments) - {Parity.REAL} else Parity.REAL
-        if call.name in HOLOMORPHIC or call.name in POLYNOMIALS:
+        if call.name in HOLOMORPHIC or call.name in polynomials():
             return joint(arguments)
         return Parity.REAL if not set(arguments) - {Parity.REAL} else Parity.UNKNOWN
 

@@ -11,24 +11,19 @@ from collections.abc import Iterator
 
 from derivlint.cpp.consumer import Use
 from derivlint.formula import Binary, Call, Conditional, Expr, Index, Member, Name, Node, Unary, walk
-from derivlint.formula.vocabulary import words
 from derivlint.meaning.callee import call_facts
 from derivlint.meaning.directions import direction_names, direction_of
 from derivlint.meaning.interpret import METADATA_MEMBERS, Interpretation
 from derivlint.meaning.typed import TypedFormula
 from derivlint.model import Model, Role
 from derivlint.model.gradients import GRAD, gradients_of
+from derivlint.operators import Book
 from derivlint.source.records import dataclass
 
 DEFINED = "defined"
 #: Backward operators whose kernels return undefined gradients for an undefined gradient (LinearAlgebra.cpp,
 #: attention_backward.cu and their like begin with that question).
-HANDLE_UNDEFINED = words("""
-    matmul_backward linalg_matmul_backward _scaled_dot_product_efficient_attention_backward
-    _scaled_dot_product_flash_attention_backward _scaled_dot_product_flash_attention_for_cpu_backward
-    _flash_attention_backward _efficient_attention_backward _cudnn_attention_backward
-    _scaled_dot_product_cudnn_attention_backward _scaled_dot_product_fused_attention_overrideable_backward
-""")
+HANDLE_UNDEFINED = Book.by_hand("takes-undefined")
 #: So many entries are a whole file; where next to none asks for an undefined gradient, it keeps to another contract.
 WHOLE_FILE = 100
 FEW = 10

@@ -111,7 +111,7 @@ RAISING_PREFIX = "error_for_"
 #: An argument of this name that has no formula passes unchecked: double backward entries are given it besides "input".
 UNCHECKED = "output"
 #: Hand-written kernels that cut a tensor off its history.
-DETACHING = words("detach detach_ data _version is_leaf output_nr options")
+DETACHING = Book.by_hand("detaches")
 
 IMPLEMENTATION = "_impl"
 #: The backends that the answers are for.

@@ -34,9 +34,9 @@ from derivlint.meaning.degree import Degree, function_of, product_of, sum_of
 from derivlint.meaning.directions import direction_names, direction_of, dual_lists
 from derivlint.meaning.facts import Cause, Culprit, Dependence, Fact, merged, weakened
 from derivlint.meaning.operators import LIKE_FIRST, LIKE_SECOND, MAY_RETURN_ARGUMENT, VIEWS, Operators
-from derivlint.meaning.polynomials import Polynomial
 from derivlint.meaning.roles import ParameterRole, role_of
 from derivlint.meaning.typed import TypedFormula
+from derivlint.operators.terms import Polynomial
 from derivlint.source.records import dataclass
 
 #: Types that hold no value of a tensor, only facts about it.

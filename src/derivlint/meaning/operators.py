@@ -3,38 +3,26 @@
 from __future__ import annotations
 
 from derivlint.formula import Call
-from derivlint.formula.vocabulary import words
 from derivlint.meaning.callee import callee_name
-from derivlint.meaning.polynomials import NONLINEAR, POLYNOMIALS, ZEROS, Polynomial, Term
 from derivlint.model import AUTO_LINEAR, Derivative, Model
+from derivlint.operators import Book
+from derivlint.operators.terms import Polynomial, Term, polynomials
 
 #: Methods and functions that return a view of their first argument, or that very tensor.
-VIEWS = words("""
-    alias as_strided conj _conj _neg_view detach diagonal expand expand_as flatten mH mT adjoint H T movedim moveaxis
-    narrow permute real imag reshape reshape_as _reshape_alias select slice split split_with_sizes chunk squeeze
-    swapaxes swapdims t transpose unbind unflatten unfold unsqueeze unsqueeze_to view view_as view_as_complex
-    view_as_real _unsafe_view lift_fresh slice_inverse ravel resolve_conj resolve_neg values _nested_get_values value
-    move
-""")
+VIEWS = Book.by_hand("returns-view")
 
 #: Functions that return their first argument itself under some circumstances.
-MAY_RETURN_ARGUMENT = words("contiguous to type_as toType sum_to maybe_multiply handle_r_to_c positive sum_to_size")
+MAY_RETURN_ARGUMENT = Book.by_hand("may-return-argument")
 
 #: Methods and functions that look at the metadata of their second argument only.
-LIKE_SECOND = words("expand_as view_as reshape_as type_as sparse_mask_like resize_as")
+LIKE_SECOND = Book.by_hand("like-second")
 
 #: Functions whose result has the sizes and the type of their argument and nothing of its value.
-LIKE_FIRST = words("""
-    zeros_like ones_like empty_like full_like rand_like randn_like new_zeros new_ones new_empty new_full options
-    zero fill
-""")
+LIKE_FIRST = Book.by_hand("like-first")
 
 
 #: Helpers that look at the metadata of an argument only: they make a zero tensor like it, or ask for its sizes.
-SHAPE_HELPERS = words("""
-    gather_backward masked_select_backward take_backward index_backward unbind_backward_nested_jagged
-    get_nested_tensor_impl max_unpool2d_backward max_unpool3d_backward
-""")
+SHAPE_HELPERS = Book.by_hand("reads-metadata")
 
 
 class Operators:
@@ -46,7 +34,7 @@ class Operators:
 
     def polynomial(self, name: str) -> Polynomial | None:
         """An operator as a polynomial, by its base name; None where nothing is known of it."""
-        found = POLYNOMIALS.get(name)
+        found = polynomials().get(name)
         if found is not None:
             return found
         if name not in self._known:
@@ -55,7 +43,7 @@ class Operators:
 
     def is_nonlinear(self, name: str) -> bool:
         """Whether an operator is known to be linear in none of its arguments."""
-        return name in NONLINEAR
+        return name in Book.by_hand("nonlinear")
 
     def ignores_value(self, name: str, parameter: str) -> bool:
         """Whether a function looks at the metadata of an argument only: its entry gives it the gradient 0."""
@@ -90,4 +78,4 @@ class Operators:
 def _is_zero(derivative: Derivative) -> bool:
     """Whether a backward formula says that the operator does not depend on an argument's value."""
     tree = derivative.line.formula.tree if derivative.line is not None else None
-    return isinstance(tree, Call) and callee_name(tree) in ZEROS
+    return isinstance(tree, Call) and callee_name(tree) in Book.by_hand("zero")

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from derivlint.formula.vocabulary import words
 from derivlint.model import DispatchBody, Model, Output
 from derivlint.model.gradients import body_gradients
+from derivlint.operators import Book
 from derivlint.schema import NativeFunction, SchemaKind
 from derivlint.source.records import dataclass
 
@@ -109,7 +110,7 @@ def takes_first_gradient_only(body: DispatchBody) -> bool:
 
 
 #: Operators that compute in the dtype of their argument ``dtype``, integral ones included.
-COMPUTE_IN_DTYPE = words("sum prod cumsum cumprod nansum")
+COMPUTE_IN_DTYPE = Book.by_hand("computes-in-dtype")
 DTYPE = "dtype"
 
 

@@ -9,9 +9,14 @@
     bundling      what is shipped, made of the indexes of releases
     sources       an installed PyTorch, a wheel or a checkout, as the files that facts come from
     detection     which release a file of derivatives belongs to
+    definitions   reference definitions: what operators and helpers compute, in the language of formulas
+    primitives    what definitions are made of besides operators
+    interpretation  definitions as functions of numbers or tensors
+    terms         operators as sums of products of their arguments
 
-``data/generators.txt`` and ``data/entries.txt`` are extracted from the releases 2.1 to 2.15 by ``derivlint index
-bundle``; ``data/by_hand.txt`` is written. A checkout's own generators count for that checkout.
+``data/generators.txt`` and ``data/entries.txt`` are extracted from the releases 2.1 to 2.15 by ``derivlint dev
+release``; ``data/by_hand.txt``, ``data/terms.txt`` and ``data/definitions`` are written. A checkout's own generators
+count for that checkout.
 """
 
 from derivlint.operators.book import Book, book_of, holds_for

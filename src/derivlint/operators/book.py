@@ -50,13 +50,14 @@ def release_number(version: str | None) -> Release | None:
 
 
 @cache
-def _records(name: str, release: Release) -> Mapping[str, frozenset[str]]:
+def records_at(name: str, release: Release) -> Mapping[str, frozenset[str]]:
+    """The names that have each fact of a shipped file at a bundled release."""
     return read_records(_text(name), release)
 
 
 def entries_at(release: Release) -> frozenset[str]:
     """The full names of the operators that derivatives.yaml of a bundled release has entries for."""
-    return _records(ENTRIES, release)[ENTRY]
+    return records_at(ENTRIES, release)[ENTRY]
 
 
 class Book:
@@ -85,7 +86,7 @@ class Book:
     def names(self, topic: str) -> frozenset[str]:
         """The names that have a fact of the generators: a topic of :mod:`derivlint.operators.topics`."""
         found = self._own.get(topic)
-        return _records(GENERATORS, self.release)[topic] if found is None else found
+        return records_at(GENERATORS, self.release)[topic] if found is None else found
 
     @cached_property
     def complex(self) -> frozenset[str]:
@@ -166,7 +167,7 @@ class Book:
     @staticmethod
     def by_hand(topic: str) -> frozenset[str]:
         """The names that have a fact written by hand; the topics stand at the top of that file."""
-        return _records(BY_HAND, DEFAULT_RELEASE)[topic]
+        return records_at(BY_HAND, DEFAULT_RELEASE)[topic]
 
 
 _of_version = cache(Book)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from derivlint.operators.book import DEFAULT_RELEASE, ENTRIES, GENERATORS, release_number
+from derivlint.operators.book import DEFAULT_RELEASE, ENTRIES, GENERATORS, records_at, release_number
 from derivlint.operators.errors import BundleError
-from derivlint.operators.history import HISTORY, build_history
+from derivlint.operators.history import HISTORY, build_history, bundled_versions, history_bytes, read_history
 from derivlint.operators.records import Release, write_records
 from derivlint.operators.topics import DECOMPOSED, ENTRY, TOPICS
-from derivlint.schema.index import index_name, render_index
+from derivlint.schema.index import available_versions, index_bytes, index_content, index_name, render_index
 
 _GENERATORS = "what PyTorch's generators say of operators; made by derivlint index bundle"
 _ENTRIES = "what PyTorch's derivatives.yaml has entries for; made by derivlint index bundle"
@@ -54,3 +54,15 @@ def bundled_files(indexes: Sequence[Mapping[str, Any]]) -> dict[str, bytes]:
         # its lists are among the records
         files[index_name(default["version"])] = render_index({**default, "generator_lists": None})
     return files
+
+
+def bundled_indexes() -> Iterator[dict[str, Any]]:
+    """The indexes that the shipped files were made of, with the lists of the generators, oldest first."""
+    data = history_bytes()
+    for version in bundled_versions():
+        release = release_number(version)
+        assert release is not None, "it is bundled"
+        lists = {topic: sorted(names) for topic, names in records_at(GENERATORS, release).items()}
+        own = version in available_versions()
+        index = index_content(index_bytes(version)) if own else read_history(data, version)
+        yield {**index, "generator_lists": lists}

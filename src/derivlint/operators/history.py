@@ -142,14 +142,15 @@ def _put(index: dict[str, Any], path: Sequence[str], value: Any) -> None:
 
 
 @cache
-def _history() -> bytes:
+def history_bytes() -> bytes:
+    """The shipped file of all releases."""
     return (_DATA / HISTORY).read_bytes()
 
 
 @cache
 def bundled_versions() -> tuple[str, ...]:
     """The PyTorch releases whose operators are bundled, oldest first."""
-    return tuple(json.loads(zlib.decompress(_history()))["releases"])
+    return tuple(json.loads(zlib.decompress(history_bytes()))["releases"])
 
 
 def versions_with_schemas(schemas: Collection[str]) -> dict[str, int]:
@@ -157,7 +158,7 @@ def versions_with_schemas(schemas: Collection[str]) -> dict[str, int]:
     wanted = frozenset(schemas)
     counts = dict.fromkeys(bundled_versions(), 0)
     versions = bundled_versions()
-    for since, until, (text, *_) in json.loads(zlib.decompress(_history()))["functions"]:
+    for since, until, (text, *_) in json.loads(zlib.decompress(history_bytes()))["functions"]:
         if text in wanted:
             for version in versions[since:until]:
                 counts[version] += 1
@@ -182,4 +183,4 @@ def load_release(version: str | None = None) -> NativeFunctions:
         raise LookupError(f'no operator index of PyTorch "{version}" is bundled, only of {known}')
     if found in available_versions():
         return load_index(found)
-    return natives_of(read_history(_history(), found), f"the bundled operator index of PyTorch {found}")
+    return natives_of(read_history(history_bytes(), found), f"the bundled operator index of PyTorch {found}")

@@ -190,4 +190,9 @@ def load_index(version: str | None = None) -> NativeFunctions:
     if wanted not in versions:
         known = ", ".join(versions) or "none"
         raise LookupError(f'no operator index of PyTorch "{wanted}" is bundled, only of {known}')
-    return read_index((_DATA / index_name(wanted)).read_bytes(), f"the bundled operator index of PyTorch {wanted}")
+    return read_index(index_bytes(wanted), f"the bundled operator index of PyTorch {wanted}")
+
+
+def index_bytes(version: str) -> bytes:
+    """The bundled index of a release, which is one of :func:`available_versions`."""
+    return (_DATA / index_name(version)).read_bytes()

@@ -6,7 +6,7 @@ imaginary part, as PyTorch has it. With the gradient g of the output w, that is 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field
 
 from derivlint.meaning.meaning import Meaning
@@ -20,7 +20,7 @@ from derivlint.meaning.typed import TypedFormula
 from derivlint.model import Differentiability, DispatchBody
 from derivlint.model.forward import TANGENT
 from derivlint.model.gradients import GRAD, GRADS, NAMED_PREFIX
-from derivlint.operators import holds_for
+from derivlint.operators import Book, holds_for
 from derivlint.schema import NativeFunction
 from derivlint.source.records import dataclass
 
@@ -35,7 +35,7 @@ ENOUGH_OF_IDENTITY = 2
 #: After how many points at which nothing is known a formula is given up.
 PATIENCE = 4
 #: Operators that take real and complex tensors together.
-PROMOTING = frozenset({"add", "sub", "rsub", "mul", "div", "addcmul", "addcdiv"})
+PROMOTING = Book.by_hand("promotes-types")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +78,7 @@ class Trial:
         evaluate: the formula as a function.
         known: at how many points of a kind its value is known.
         unknown: at how many points in a row it is not.
+        compared: the kinds of points at which its value is known.
         witnesses: where it is wrong.
     """
 
@@ -86,6 +87,7 @@ class Trial:
     evaluate: Evaluator
     known: int = 0
     unknown: int = 0
+    compared: set[Kind] = field(default_factory=set)
     witnesses: list[Disagreement] | None = None
 
     def is_done(self, enough: int) -> bool:
@@ -145,11 +147,20 @@ def wrong_formulas(
     meaning: Meaning, body: DispatchBody, differentiability: Differentiability, truth: Truth
 ) -> Iterator[Disagreement]:
     """The formulas of a dispatch key that contradict the operator's own value, each once."""
+    for trial in compared(meaning, body, differentiability, truth):
+        if trial.witnesses is not None and len(trial.witnesses) >= WITNESSES:
+            yield trial.witnesses[0]
+
+
+def compared(
+    meaning: Meaning, body: DispatchBody, differentiability: Differentiability, truth: Truth
+) -> Sequence[Trial]:
+    """The formulas of a dispatch key, compared with the operator's own value where both are known."""
     function = differentiability.function
     world = world_of(differentiability)
     trials = trials_of(meaning.formulas_of(body))
     if not world.inputs or not trials:
-        return
+        return ()
     used = frozenset().union(*(world.gradients(trial.formula) for trial in trials if trial.formula.is_backward))
     is_identity = function.name.base in IDENTITIES
     for kind in _kinds(meaning, function):
@@ -169,10 +180,11 @@ def wrong_formulas(
                 continue
             point = _Point(truth, world, arguments, dict(zip(world.outputs, outputs, strict=False)), number)
             for trial in active:
+                known = trial.known
                 _judge(trial, point, used)
-    for trial in trials:
-        if trial.witnesses is not None and len(trial.witnesses) >= WITNESSES:
-            yield trial.witnesses[0]
+                if trial.known > known:
+                    trial.compared.add(kind)
+    return trials
 
 
 def _is_usable(outputs: tuple[Value, ...]) -> bool:

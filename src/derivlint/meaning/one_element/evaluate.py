@@ -80,6 +80,11 @@ def compile_formula(formula: TypedFormula) -> Evaluator | None:
     return evaluate
 
 
+def is_understood(node: Expr, formula: TypedFormula) -> bool:
+    """Whether it is known what an expression in a formula computes, given the values of its parts."""
+    return _Compiler(formula).expression(node) is not _unknown
+
+
 def _unknown(_: Environment) -> Value:
     raise UnknownValueError
 

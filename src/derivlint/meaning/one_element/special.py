@@ -1,18 +1,24 @@
 """Special functions of real numbers that Python's ``math`` lacks, to about twelve digits.
 
-Written from Abramowitz and Stegun, Handbook of Mathematical Functions: 6.3 (digamma), 23.2 (zeta), 9.6 (Bessel), 6.5
-(incomplete gamma), 7.1 (error function).
+Written from Abramowitz and Stegun, Handbook of Mathematical Functions: 6.3 (digamma), 23.2 (zeta), 9.1 and 9.6
+(Bessel), 6.5 (incomplete gamma), 7.1 (error function).
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 from derivlint.meaning.one_element.values import UnknownValueError
 
 #: B(2k) / (2k)! of the Euler-Maclaurin sum.
 _BERNOULLI = (1 / 12, -1 / 720, 1 / 30240, -1 / 1209600, 1 / 47900160, -691 / 1307674368000)
 _TERMS = 12
+_EULER = 0.5772156649015329
+#: Beyond it the terms of a power series are too large for their sum.
+_LARGEST_OF_SERIES = 20.0
+#: The integrand falls so fast that equal steps of this length leave no error.
+_STEP = 0.05
 #: Orders beyond it are not computed: a formula may name any number.
 HIGHEST = 30
 
@@ -92,6 +98,46 @@ def bessel_i(order: int, x: float) -> float:
         total += term
         k += 1
     return total
+
+
+def bessel_j(order: int, x: float) -> float:
+    """The Bessel function of the first kind of order 0 or 1, by its power series; for x below 20."""
+    if abs(x) > _LARGEST_OF_SERIES:
+        raise UnknownValueError
+    return math.fsum(_bessel_terms(order, x))
+
+
+def _bessel_terms(order: int, x: float) -> Iterator[float]:
+    term = (x / 2) ** order
+    k = 0
+    while abs(term) > 1e-18 or k < abs(x):
+        yield term
+        k += 1
+        term *= -((x / 2) ** 2) / (k * (k + order))
+
+
+def bessel_y(order: int, x: float) -> float:
+    """The Bessel function of the second kind of order 0 or 1, by its power series; for x from 0 to 20."""
+    if x <= 0:
+        raise UnknownValueError
+    total = 2 * math.log(x / 2) * bessel_j(order, x)
+    # psi(k + 1) + psi(k + order + 1), from psi(1) and the sums of reciprocals
+    first = -_EULER
+    second = first + (1.0 if order else 0.0)
+    for k, term in enumerate(_bessel_terms(order, x)):
+        total -= (first + second) * term
+        first += 1 / (k + 1)
+        second += 1 / (k + order + 1)
+    return (total - (2 / x if order else 0.0)) / math.pi
+
+
+def bessel_k(order: int, x: float) -> float:
+    """The modified Bessel function of the second kind: the integral of exp(-x cosh t) cosh(n t), over equal steps."""
+    if x <= 0:
+        raise UnknownValueError
+    steps = (_STEP * k for k in range(1, round(12 / _STEP)))
+    rest = math.fsum(math.exp(-x * math.cosh(t)) * math.cosh(order * t) for t in steps)
+    return _STEP * (0.5 * math.exp(-x) + rest)
 
 
 def lower_gamma(a: float, x: float) -> float:

@@ -16,12 +16,13 @@ from derivlint.meaning.one_element.situation import World, world_of
 from derivlint.meaning.one_element.values import UnknownValueError, Value
 from derivlint.meaning.typed import TypedFormula
 from derivlint.model import Differentiability, DispatchBody
+from derivlint.operators import Book
 from derivlint.source.records import dataclass
 
 #: Operators that return one of their arguments.
-CHOOSING = frozenset({"maximum", "minimum", "fmax", "fmin", "clamp", "clamp_min", "clamp_max"})
+CHOOSING = Book.by_hand("chooses")
 #: Those that return the other argument where one is NaN.
-IGNORING_NAN = frozenset({"fmax", "fmin"})
+IGNORING_NAN = Book.by_hand("ignores-nan")
 TIE = 0.837
 
 

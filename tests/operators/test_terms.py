@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 import torch
 
-from derivlint.meaning.polynomials import NONLINEAR, POLYNOMIALS, Polynomial
+from derivlint.operators import Book
+from derivlint.operators.terms import Polynomial, polynomials
 
 #: Arguments beside the first for functions that want more.
 MORE: dict[str, tuple[Any, ...]] = {
@@ -84,11 +85,11 @@ def functions(names: Iterator[str]) -> Iterator[tuple[str, Callable[[torch.Tenso
         yield name, call
 
 
-SINGLE = Polynomial(("self",), POLYNOMIALS["sum"].terms)
-UNARY = dict(functions(iter(sorted(name for name, item in POLYNOMIALS.items() if item == SINGLE))))
+SINGLE = Polynomial(("self",), polynomials()["sum"].terms)
+UNARY = dict(functions(iter(sorted(name for name, item in polynomials().items() if item == SINGLE))))
 #: Masks are the same on nearly all numbers; "torch.cholesky" is deprecated.
 MASKS = frozenset({"isnan", "isinf", "isfinite", "logical_not", "cholesky"})
-CURVED = dict(functions(iter(sorted(NONLINEAR - MASKS))))
+CURVED = dict(functions(iter(sorted(Book.by_hand("nonlinear") - MASKS))))
 
 
 def test_most_of_the_table_is_compared() -> None:
@@ -148,7 +149,7 @@ def matrices(polynomial: Polynomial, name: str) -> dict[str, Any] | None:
 
 NARY = sorted(
     name
-    for name, item in POLYNOMIALS.items()
+    for name, item in polynomials().items()
     if item.terms
     and len(item.parameters) > 1
     and (callable(getattr(torch, name, None)) or name == "linalg_cross")
@@ -168,7 +169,7 @@ NARY = sorted(
 def test_operators_of_several_tensors_are_what_the_table_says(name: str) -> None:
     """Linear or affine in every factor, and not in a divisor."""
     torch.manual_seed(0)
-    polynomial = POLYNOMIALS[name]
+    polynomial = polynomials()[name]
     function = getattr(torch, name, None) or torch.linalg.cross
     arguments = matrices(polynomial, name)
     assert arguments is not None

@@ -1,0 +1,149 @@
+"""What the checks can judge of each formula, and what they lack to judge the rest.
+
+Three things are asked of a formula: whether its value is compared with what the operator computes, whether it is known
+to be linear in the gradients or tangents, and whether its conjugation is followed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import Enum
+
+from derivlint.formula import Call
+from derivlint.meaning import conjugation
+from derivlint.meaning.callee import call_facts
+from derivlint.meaning.degree import Degree
+from derivlint.meaning.differentiability import NOT_IMPLEMENTED, RAISING_PREFIX
+from derivlint.meaning.interpret import Interpretation
+from derivlint.meaning.meaning import Meaning, meaning_of
+from derivlint.meaning.one_element.compare import compared
+from derivlint.meaning.one_element.domain import implementation_named
+from derivlint.meaning.one_element.evaluate import is_understood
+from derivlint.meaning.one_element.points import Kind
+from derivlint.meaning.one_element.truth import truth_of
+from derivlint.meaning.typed import TypedFormula
+from derivlint.model import DispatchBody, Entry, KeyedFormula, Model
+from derivlint.source.records import dataclass
+
+
+class Question(Enum):
+    """What may be judged of a formula."""
+
+    VALUE = "value"
+    LINEAR = "linear"
+    COMPLEX = "complex"
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedFormula:
+    """What is judged of a formula.
+
+    Attributes:
+        line: the formula.
+        missing: why something is not judged, for each question that has no answer.
+        not_asked: the questions that make no sense for it.
+    """
+
+    line: KeyedFormula
+    missing: dict[Question, str]
+    not_asked: frozenset[Question] = frozenset()
+
+    def is_judged(self, question: Question) -> bool:
+        """Whether something is judged."""
+        return question not in self.missing and question not in self.not_asked
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedEntry:
+    """What is judged of an entry.
+
+    Attributes:
+        entry: the entry.
+        formulas: its backward and forward formulas.
+    """
+
+    entry: Entry
+    formulas: tuple[JudgedFormula, ...]
+
+    def missing(self, question: Question) -> tuple[str, ...]:
+        """Why something is not judged, each reason once."""
+        reasons = (each.missing[question] for each in self.formulas if question in each.missing)
+        return tuple(dict.fromkeys(reasons))
+
+    def is_asked(self, question: Question) -> bool:
+        """Whether a question makes sense for any of the formulas."""
+        return any(question not in each.not_asked for each in self.formulas)
+
+
+def judged_entries(model: Model) -> Iterator[JudgedEntry]:
+    """What is judged of every entry with a formula to judge, in the order of the file."""
+    meaning = meaning_of(model)
+    for entry in model.entries:
+        if entry.function is not None:
+            formulas = tuple(each for body in entry.bodies for each in _of_body(meaning, body))
+            if any(len(each.not_asked) < len(Question) for each in formulas):
+                yield JudgedEntry(entry, formulas)
+
+
+def _of_body(meaning: Meaning, body: DispatchBody) -> Iterator[JudgedFormula]:
+    compared_at = _compared_at(meaning, body)
+    for formula in meaning.formulas_of(body):
+        missing = {}
+        if formula.line.auto is not None or _is_refused(formula):
+            # it is made of the backward formulas, or there is none
+            yield JudgedFormula(formula.line, {}, frozenset(Question))
+            continue
+        kinds = compared_at.get(formula, set())
+        if not kinds:
+            missing[Question.VALUE] = _why_not_compared(meaning, body, formula)
+        interpretation = meaning.interpretation(formula)
+        lacking = _unknown_degree(interpretation)
+        if lacking:
+            missing[Question.LINEAR] = lacking
+        not_asked: frozenset[Question] = frozenset()
+        if not conjugation.is_judged(interpretation):
+            not_asked = frozenset({Question.COMPLEX})
+        elif Kind.COMPLEX not in kinds and (name := conjugation.unknown_callee(interpretation)) is not None:
+            missing[Question.COMPLEX] = f'nothing is known of "{name}"' if name else "it is not understood"
+        yield JudgedFormula(formula.line, missing, not_asked)
+
+
+def _is_refused(formula: TypedFormula) -> bool:
+    """Whether a formula only says that there is no derivative."""
+    call = call_facts(formula.tree, formula) if isinstance(formula.tree, Call) else None
+    return call is not None and (call.name in NOT_IMPLEMENTED or call.name.startswith(RAISING_PREFIX))
+
+
+def _compared_at(meaning: Meaning, body: DispatchBody) -> dict[TypedFormula, set[Kind]]:
+    """The formulas whose value is compared with the operator's, each with the kinds of numbers."""
+    differentiability = meaning.model.canonical_differentiability(body)
+    truth = None if differentiability is None else truth_of(differentiability.function)
+    if differentiability is None or truth is None:
+        return {}
+    return {trial.formula: trial.compared for trial in compared(meaning, body, differentiability, truth)}
+
+
+def _why_not_compared(meaning: Meaning, body: DispatchBody, formula: TypedFormula) -> str:
+    differentiability = meaning.model.canonical_differentiability(body)
+    if differentiability is None:
+        return "the operator is not known"
+    if truth_of(differentiability.function) is None:
+        return f'"{differentiability.function.name.base}" has no reference definition'
+    for node in formula.nodes:
+        call = call_facts(node, formula) if isinstance(node, Call) else None
+        if call is not None and not is_understood(call.node, formula):
+            if implementation_named(call.name) is None:
+                return f'"{call.spelling}" has no reference definition'
+            return f'"{call.spelling}" is called in a way that its reference definition does not have'
+    return "it has no value for tensors of one element"
+
+
+def _unknown_degree(interpretation: Interpretation) -> str:
+    """What keeps the degree of a formula from being known; empty where it is."""
+    if interpretation.root.degree is not Degree.UNKNOWN:
+        return ""
+    unknown = {node for node, fact in interpretation.facts.items() if fact.degree is Degree.UNKNOWN}
+    for call in interpretation.calls:
+        if call.node in unknown and not any(argument.node in unknown for argument in call.arguments):
+            return f'nothing is known of "{call.spelling}"'
+    return "it is not understood"

@@ -1,0 +1,234 @@
+"""Every reference definition in every interpreter, on the same arguments."""
+
+from __future__ import annotations
+
+import cmath
+from collections.abc import Sequence
+from functools import cache
+from random import Random
+from typing import Any
+
+import pytest
+import torch
+
+from derivlint.formula import Call, Member, Name, walk
+from derivlint.functional.definitions import INTERPRETER as TENSORS
+from derivlint.graph.builder import Builder, Item, Options
+from derivlint.graph.errors import GraphError
+from derivlint.graph.evaluate import evaluate
+from derivlint.graph.ir import Graph
+from derivlint.graph.lowering import Lowering
+from derivlint.graph.operators import Operators
+from derivlint.graph.types import TENSOR, complex_tensor
+from derivlint.meaning.one_element.domain import INTERPRETER as NUMBERS
+from derivlint.meaning.one_element.evaluate import FAILURES
+from derivlint.meaning.one_element.values import COMPLEX, REAL, UnknownValueError
+from derivlint.operators.definitions import (
+    Definition,
+    DefinitionError,
+    Kind,
+    definitions,
+    helper_named,
+    read_definitions,
+)
+from derivlint.operators.interpretation import InterpretationError
+from derivlint.operators.primitives import PRIMITIVES
+from derivlint.schema import load_index
+from tests.operators.definition_inputs import arguments as made
+from tests.operators.definition_inputs import declared
+
+#: Helpers of lists of tensors, which numbers do not have.
+WITHOUT_NUMBERS = frozenset(
+    {"split_backward", "split_with_sizes_backward", "stack_tensors_backward", "unbind_backward"}
+)
+#: Helpers that graphs refuse.
+WITHOUT_GRAPHS: frozenset[str] = frozenset()
+#: How often each definition is run.
+RUNS = 24
+SHAPES = ((2, 3), (3,), (2, 2, 3), (2, 2))
+HELPER_NAMES = sorted(name for name, each in definitions().items() if each.kind is Kind.HELPER and declared(name))
+
+
+def arguments(name: str, shapes: Sequence[tuple[int, ...]], *, is_complex: bool) -> list[list[Any]]:
+    """Arguments for a helper, of each of its declarations in turn."""
+    found = []
+    for seed in range(RUNS):
+        random = Random(f"{name} {seed}")
+        functions = declared(name)
+        dtype = torch.complex128 if is_complex and seed % 2 else torch.float64
+        shape = shapes[seed % len(shapes)]
+        try:
+            found.append(made(name, functions[seed % len(functions)], shape, random, dtype))
+        except LookupError:
+            continue
+    return found
+
+
+def outcome(function: Any, values: Sequence[Any]) -> Any:
+    """What a function gives, None where it refuses."""
+    try:
+        return function(*values)
+    except (*FAILURES, UnknownValueError, GraphError, NotImplementedError, RuntimeError):
+        return None
+
+
+def as_number(value: Any) -> Any:
+    """An argument for numbers: of a tensor its only element."""
+    if isinstance(value, torch.Tensor):
+        return value.item()
+    if isinstance(value, dict):
+        value = value["dtype"]
+    if isinstance(value, torch.dtype):
+        return COMPLEX if value.is_complex else REAL
+    return tuple(value) if isinstance(value, list) else value
+
+
+def is_same_number(tensor: Any, number: Any) -> bool:
+    if isinstance(tensor, (tuple, list)):
+        return len(tensor) == len(number) and all(map(is_same_number, tensor, number))
+    if tensor is None or number is None:
+        return tensor is number
+    if cmath.isnan(tensor.item()):
+        # what tensors divide by zero, numbers do not know
+        return True
+    return cmath.isclose(complex(tensor.item()), complex(number), rel_tol=1e-7, abs_tol=1e-9)
+
+
+def is_same_tensor(one: Any, other: Any) -> bool:
+    if isinstance(one, (tuple, list)):
+        return len(one) == len(other) and all(map(is_same_tensor, one, other))
+    if one is None or other is None:
+        return one is other
+    return one.shape == other.shape and torch.allclose(one, other.to(one.dtype), equal_nan=True)
+
+
+@pytest.mark.parametrize("name", HELPER_NAMES)
+def test_numbers_agree_with_tensors_of_one_element(name: str) -> None:
+    tensors = TENSORS.function(name)
+    assert tensors is not None
+    try:
+        numbers = NUMBERS.function(name)
+    except InterpretationError:
+        assert name in WITHOUT_NUMBERS
+        return
+    assert numbers is not None
+    compared = 0
+    for values in arguments(name, ((1, 1),), is_complex=True):
+        expected = outcome(tensors.primitive.function, values)
+        found = outcome(numbers.primitive.function, [as_number(value) for value in values])
+        if expected is not None and found is not None:
+            assert is_same_number(expected, found), (values, expected, found)
+            compared += 1
+    assert (compared > 0) == (name not in WITHOUT_NUMBERS), f"{name} is compared {compared} times"
+
+
+@cache
+def operators() -> Operators:
+    return Operators(load_index())
+
+
+def in_graph(definition: Definition, values: Sequence[Any]) -> Any:
+    """What a definition gives as a graph that is run."""
+    graph = Graph()
+    builder = Builder(operators(), graph)
+    items: list[Item] = []
+    for value in values:
+        if isinstance(value, torch.Tensor):
+            items.append(graph.add_input(complex_tensor() if value.is_complex() else TENSOR, ""))
+        elif isinstance(value, torch.dtype):
+            items.append(builder.dtype(graph.inputs[0]))
+        elif isinstance(value, dict):
+            items.append(Options(graph.inputs[0]))
+        elif isinstance(value, list) and value and isinstance(value[0], torch.Tensor):
+            items.append([graph.add_input(TENSOR, "") for _ in value])
+        else:
+            items.append(None if isinstance(value, torch.layout) else value)
+    made = Lowering(builder).helper(definition, items)
+    parts = made if isinstance(made, list) else [made]
+    graph.outputs.extend(builder.value(part) for part in parts)
+    flat = [each for value in values for each in (value if isinstance(value, list) else [value])]
+    found = evaluate(graph, [each for each in flat if isinstance(each, torch.Tensor)])
+    return found if isinstance(made, list) else found[0]
+
+
+@pytest.mark.parametrize("name", HELPER_NAMES)
+def test_graphs_agree_with_tensors(name: str) -> None:
+    tensors, definition = TENSORS.function(name), helper_named(name)
+    assert tensors is not None
+    assert definition is not None
+    compared = 0
+    for values in arguments(name, SHAPES, is_complex=False):
+        expected = outcome(tensors.primitive.function, values)
+        found = outcome(lambda *given: in_graph(definition, given), values)
+        if expected is not None and found is not None:
+            assert is_same_tensor(expected, found), (values, expected, found)
+            compared += 1
+    assert (compared > 0) == (name not in WITHOUT_GRAPHS), f"{name} is compared {compared} times"
+
+
+def test_everything_that_is_called_exists() -> None:
+    """All that PyTorch has runs over tensors; for operators that is PyTorch's own."""
+    for name, definition in definitions().items():
+        if definition.kind in (Kind.HELPER, Kind.PART):
+            assert TENSORS.function(name) is not None, name
+
+
+def test_every_helper_is_declared_or_is_one_of_another_release() -> None:
+    helpers = {name for name, each in definitions().items() if each.kind is Kind.HELPER}
+    undeclared = {name for name in helpers if not declared(name)}
+    named = {each.name.base for each in load_index().functions}
+    assert undeclared - named <= {"mse_loss_double_backward_grad_output"}
+
+
+def test_every_primitive_is_known_everywhere() -> None:
+    graphs = Lowering(Builder(operators(), Graph()))
+    for name in PRIMITIVES:
+        assert NUMBERS.domain.primitive(name) is not None, name
+        assert TENSORS.domain.primitive(name) is not None, name
+    assert graphs is not None
+
+
+def called(definition: Definition) -> set[str]:
+    """The functions and methods that a definition calls."""
+    found = set()
+    for _, tree in definition.trees:
+        for node in walk(tree):
+            if isinstance(node, Call):
+                callee = node.callee
+                if isinstance(callee, Member):
+                    found.add(callee.name)
+                elif isinstance(callee, Name):
+                    found.add(callee.parts[-1].identifier)
+    return found
+
+
+def test_every_part_is_used() -> None:
+    used = {name for each in definitions().values() for name in called(each)}
+    assert {name for name, each in definitions().items() if each.kind is Kind.PART} <= used
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("f(x)\n    = x\n", '"f(x)" does not begin a definition'),
+        ("helper f(x)\n    y = x\n", '"helper f(x)" needs one value, in its last line'),
+        ("helper f(x)\n    = x\n    = x\n", '"helper f(x)" needs one value, in its last line'),
+        ("helper f(x)\n", '"helper f(x)" needs one value, in its last line'),
+        ("helper f(x)\n    x * 2\n", '"x * 2" is not a part of the definition "helper f(x)"'),
+        ("helper f(x = 1, y)\n    = x\n", '"helper f(x = 1, y)": "y" has no default and stands after one that has'),
+    ],
+)
+def test_text_that_is_no_definition_is_refused(text: str, message: str) -> None:
+    with pytest.raises(DefinitionError) as caught:
+        list(read_definitions(text))
+    assert str(caught.value) == message
+
+
+def test_a_definition_has_names_parts_and_defaults() -> None:
+    text = "# what it is\nhelper f, g(x, y = 2)\n    z = x *\n        y\n    # why\n    = z + y\n"
+    first, second = read_definitions(text)
+    assert (first.name, second.name) == ("f", "g")
+    assert first.parameters == ("x", "y")
+    assert first.defaults == {"y": "2"}
+    assert first.formulas == (("z", "x * y"), ("", "z + y"))
+    assert first.required == 1
