@@ -64,6 +64,7 @@ INVALID = (
 """,
         at="2:35-48",
         message='both sides of "-" are "other"',
+        also=("wrong-gradient",),
     ),
     Invalid(
         """\
