@@ -53,6 +53,26 @@ def _mean_over(tensor: Tensor, dims: Any) -> Tensor:
     return tensor.mean(tensors.wrapped_all(dims, tensor.dim()), True) if tensor.dim() else tensor.mean()
 
 
+def _other_dims(tensor: Tensor, dim: int) -> list[int]:
+    return [each for each in range(tensor.dim()) if each != tensors.wrapped(dim, tensor.dim())]
+
+
+def _freedom(count: int, correction: tensors.Number) -> float:
+    return max(0.0, count - float(correction.real))
+
+
+def _by_channel(values: Tensor | None, tensor: Tensor) -> Tensor | None:
+    return None if values is None else values.reshape([1, -1, *[1] * (tensor.dim() - 2)])
+
+
+def _is_vector(matrix: Tensor, other: Tensor) -> bool:
+    return other.dim() == 1 or (matrix.dim() - 1 == other.dim() and other.shape == matrix.shape[:-1])
+
+
+def _size(held: Any, dim: int = 0) -> int:
+    return held.size(dim) if isinstance(held, Tensor) else len(held)
+
+
 def _only(dims: Any) -> Any:
     if isinstance(dims, int):
         return dims
@@ -84,6 +104,11 @@ _PRIMITIVES: dict[str, Callable[..., Any]] = {
     "count": _count,
     "sum_over": _sum_over,
     "mean_over": _mean_over,
+    "other_dims": _other_dims,
+    "last_dims": lambda sizes: list(range(-len(sizes), 0)),
+    "freedom": _freedom,
+    "by_channel": _by_channel,
+    "is_vector": _is_vector,
     "only": _only,
     "last_given": lambda first, second=None: first if second is None else second,
     "zeros": lambda sizes, options: torch.zeros(tuple(sizes), **options),
@@ -105,7 +130,7 @@ _PRIMITIVES: dict[str, Callable[..., Any]] = {
     "Tensor": lambda: None,
     "eye": lambda rows, columns, options: torch.eye(rows, columns, **options),
     "zeros_like": _zeros_like,
-    "size": lambda tensor, dim: tensor.size(dim),
+    "size": _size,
     "to": lambda tensor, options: tensor.to(options if isinstance(options, torch.dtype) else options["dtype"]),
 }
 _UNARY: dict[str, Callable[[Any], Any]] = {
@@ -132,6 +157,7 @@ _CONSTANTS: dict[str, Any] = {
     "true": True,
     "false": False,
     "nullopt": None,
+    "INFINITY": math.inf,
     "M_PI": math.pi,
     "M_SQRT2": math.sqrt(2),
     "M_SQRT1_2": math.sqrt(0.5),
