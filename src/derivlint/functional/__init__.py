@@ -78,16 +78,11 @@ from derivlint.functional.losses import (
     soft_margin_loss_double_backward,
     soft_margin_loss_double_backward_grad_output,
 )
-from derivlint.functional.normalization import (
-    batchnorm_double_backward,
-    layer_norm_double_backward,
-)
 from derivlint.functional.reductions import (
     cumprod_jvp,
     error_for_max_pool2d_double_backward,
     logcumsumexp_backward,
     logcumsumexp_jvp,
-    prod_backward,
     unsqueeze_multiple,
 )
 from derivlint.functional.scatter import (
@@ -136,8 +131,6 @@ from derivlint.functional.tensors import (
 from derivlint.functional.triangular_factors import (
     linalg_lu_backward,
     linalg_lu_jvp,
-    linalg_lu_solve_jvp,
-    linalg_lu_solve_LU,
     linalg_qr_backward,
     linalg_qr_jvp,
     lu_factor_ex_backward,
@@ -158,7 +151,6 @@ __all__ = [
     "as_strided_backward",
     "as_strided_scatter_backward",
     "atan2_backward",
-    "batchnorm_double_backward",
     "below_autograd",
     "binary_cross_entropy_double_backward",
     "binary_cross_entropy_double_backward_grad_output",
@@ -201,15 +193,12 @@ __all__ = [
     "infinitely_differentiable_mish_backward",
     "infinitely_differentiable_native_dropout_backward",
     "infinitely_differentiable_silu_backward",
-    "layer_norm_double_backward",
     "linalg_det_backward",
     "linalg_det_jvp",
     "linalg_eig_backward",
     "linalg_eig_jvp",
     "linalg_lu_backward",
     "linalg_lu_jvp",
-    "linalg_lu_solve_LU",
-    "linalg_lu_solve_jvp",
     "linalg_matrix_exp_differential",
     "linalg_qr_backward",
     "linalg_qr_jvp",
@@ -238,7 +227,6 @@ __all__ = [
     "pow_backward",
     "pow_backward_exponent",
     "pow_backward_self",
-    "prod_backward",
     "rad2deg_backward",
     "register",
     "repeat_backward",

@@ -17,7 +17,6 @@ import derivlint.functional.convolutions as convolutions
 import derivlint.functional.elementwise as elementwise
 import derivlint.functional.linalg as linalg
 import derivlint.functional.losses as losses
-import derivlint.functional.normalization as normalization
 import derivlint.functional.reductions as reductions
 import derivlint.functional.scatter as scatter
 import derivlint.functional.shapes as shapes
@@ -104,6 +103,7 @@ _PRIMITIVES: dict[str, Callable[..., Any]] = {
     "count": _count,
     "sum_over": _sum_over,
     "mean_over": _mean_over,
+    "products_of_others": reductions.products_of_others,
     "other_dims": _other_dims,
     "last_dims": lambda sizes: list(range(-len(sizes), 0)),
     "freedom": _freedom,
@@ -226,7 +226,6 @@ _WRITTEN = (
     elementwise,
     linalg,
     losses,
-    normalization,
     reductions,
     scatter,
     shapes,

@@ -70,20 +70,13 @@ def cumprod_jvp(self_t: Tensor, self_p: Tensor, result: Tensor, dim: int) -> Ten
 
 def products_of_others(input: Tensor, dim: int) -> Tensor:
     """The products of all elements but each: of those before, times those behind."""
+    if not input.dim() or not input.numel():
+        return torch.ones_like(input)
     ones = torch.ones_like(input.narrow(dim, 0, 1))
     size = input.size(dim)
     before = torch.cat((ones, input.narrow(dim, 0, size - 1)), dim).cumprod(dim)
     behind = torch.cat((ones, input.narrow(dim, 1, size - 1).flip(dim)), dim).cumprod(dim).flip(dim)
     return before * behind
-
-
-def prod_backward(grad: Tensor, input: Tensor, result: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
-    """The gradient of a product, also where factors are zero."""
-    if not input.dim() or not input.numel():
-        return grad.expand(input.shape)
-    if dim is None:
-        return (grad * products_of_others(input.reshape(-1), 0).conj()).reshape(input.shape)
-    return (grad if keepdim else grad.unsqueeze(dim)) * products_of_others(input, dim).conj()
 
 
 def error_for_max_pool2d_double_backward() -> Tensor:

@@ -79,6 +79,18 @@ def sum_over(builder: Builder, tensor: Item, dims: Item, keepdim: Item = None) -
     return builder.call("sum", [tensor, [] if known is None else list(known), keepdim is True])
 
 
+def products_of_others(builder: Builder, tensor: Item, dim: Item) -> Item:
+    """The products of all elements along a dimension but each: of those before, times those behind."""
+    others = builder.binary("-", builder.size(builder.sizes(builder.value(tensor)), dim), 1)
+    ones = builder.call("ones_like", [builder.call("narrow", [tensor, dim, 0, 1])])
+    before = builder.call("narrow", [tensor, dim, 0, others])
+    behind = builder.call("flip", [builder.call("narrow", [tensor, dim, 1, others]), [dim]])
+    left, right = (
+        builder.call("cumprod", [builder.call("cat", [[ones, part], dim]), dim]) for part in (before, behind)
+    )
+    return builder.call("mul", [left, builder.call("flip", [right, [dim]])])
+
+
 def other_dims(builder: Builder, tensor: Item, dim: Item) -> Item:
     """All dimensions but one."""
     rank = _rank(builder, tensor)
@@ -252,6 +264,7 @@ BUILT_IN: dict[str, Callable[..., Item]] = {
     "count": count,
     "mean_over": mean_over,
     "sum_over": sum_over,
+    "products_of_others": products_of_others,
     "other_dims": other_dims,
     "last_dims": last_dims,
     "freedom": freedom,

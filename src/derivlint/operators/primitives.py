@@ -14,6 +14,7 @@ PRIMITIVES: Mapping[str, str] = {
     "count": "(sizes, dims, numel) how many elements dims take together",
     "sum_over": "(tensor, dims, keepdim) the sum; over all dims where none are named",
     "mean_over": "(tensor, dims) the mean with the dims kept; over all of them where none are named",
+    "products_of_others": "(tensor, dim) along a dimension, the products of all elements but each",
     "other_dims": "(tensor, dim) all dims but one",
     "last_dims": "(sizes) as many dims as there are sizes, counted from behind",
     "freedom": "(count, correction) how many degrees of freedom are left, zero where there are none",

@@ -14,7 +14,7 @@ from derivlint.meaning.one_element import linear_algebra as _linear_algebra
 from derivlint.meaning.one_element import losses as _losses
 from derivlint.meaning.one_element import normalization as _normalization
 from derivlint.meaning.one_element import products as _products
-from derivlint.meaning.one_element.structure import IDENTITIES, zeros_like
+from derivlint.meaning.one_element.structure import IDENTITIES, ones_like, zeros_like
 from derivlint.meaning.one_element.table import TABLE, Function, Implementation
 from derivlint.meaning.one_element.values import COMPLEX, REAL, SIZES, UnknownValueError, Value, conj, scalar_type
 from derivlint.meaning.one_element.vocabulary import BINARY, CONSTANTS, METADATA, NUMBERS, QUALIFIED, UNARY
@@ -59,6 +59,7 @@ PRIMITIVES: dict[str, Primitive] = {
     "count": Primitive(lambda: 1, takes=0),
     "sum_over": Primitive(_first, takes=1),
     "mean_over": Primitive(_first, takes=1),
+    "products_of_others": Primitive(ones_like, takes=1),
     "other_dims": Primitive(lambda: (), takes=0),
     "last_dims": Primitive(lambda: (), takes=0),
     "freedom": Primitive(lambda count, correction: max(0.0, count - correction)),

@@ -15,7 +15,6 @@ from derivlint.meaning.one_element.values import (
     Value,
     cast,
     conj,
-    real_only,
     scalar_type,
     sgn,
 )
@@ -83,12 +82,6 @@ def pow_backward_exponent(grad: Value, self: Value, exponent: Value, result: Val
     logarithm = cmath.log(self) if type(self) is complex or type(exponent) is complex else math.log(self)
     gradient = grad * conj(result * logarithm)
     return _for(exponent, gradient)
-
-
-@helper()
-def prod_backward(grad: Value, input: Value, result: Value) -> Value:
-    """The gradient of a factor."""
-    return grad * conj(result / input)
 
 
 @helper()
@@ -221,21 +214,6 @@ def clamp_jvp(self_p: Value, self_t: Value, min_p: Value, min_t: Value, max_p: V
     if min_p is not None and chosen < min_p:
         chosen, tangent = min_p, min_t
     return max_t if max_p is not None and chosen > max_p else tangent
-
-
-# ---- norms
-
-
-def _norm_slope(self: Value, p: Value) -> Value:
-    return 0.0 * self if p == 0 else sgn(self)
-
-
-@helper()
-def _cdist_backward(grad: Value, x1: Value, x2: Value, p: Value, _distance: Value) -> Value:
-    return grad * _norm_slope(real_only(x1) - real_only(x2), p)
-
-
-# ---- choices
 
 
 # ---- types of tensors

@@ -66,22 +66,6 @@ def linalg_lu_solve(lu: Value, _pivots: Value, dividend: Value, _left: Value = T
     return dividend / (conj(lu) if adjoint else lu)
 
 
-@helper("linalg_lu_solve_LU")
-def lu_solve_backward(grad: Value, lu: Value, _pivots: Value, result: Value, _left: Value, adjoint: Value) -> Value:
-    """The gradient of the divisor."""
-    return -conj(grad) * result / conj(lu) if adjoint else -grad * conj(result / lu)
-
-
-@helper()
-def linalg_lu_solve_jvp(
-    result: Value, lu: Value, _pivots: Value, lu_t: Value, dividend_t: Value, _left: Value, adjoint: Value
-) -> Value:
-    """The tangent of a quotient."""
-    if adjoint:
-        lu, lu_t = conj(lu), conj(lu_t)
-    return (dividend_t - lu_t * result) / lu
-
-
 @helper("linalg_lu_factor_ex")
 def lu_factor_ex(matrix: Value) -> Value:
     """The number itself."""
@@ -98,6 +82,17 @@ def lu_factor_ex_derivative(direction: Value, _lu: Value, _pivots: Value, _pivot
 def lu(matrix: Value) -> Value:
     """The number itself, with a trivial left factor."""
     return 1.0, 1.0 + 0.0 * matrix, matrix
+
+
+@operator()
+def lu_unpack(
+    LU_data: Value,  # noqa: N803 - as in the schema
+    _LU_pivots: Value,  # noqa: N803
+    _unpack_data: Value = True,
+    _unpack_pivots: Value = True,
+) -> Value:
+    """The number itself, with a trivial left factor."""
+    return lu(LU_data)
 
 
 @helper()

@@ -9,12 +9,6 @@ from derivlint.meaning.one_element.values import UnknownValueError, Value, conj,
 
 
 @helper()
-def matmul_backward(grad: Value, self: Value, other: Value, _mask: Value) -> Value:
-    """The gradients of both factors."""
-    return grad * conj(other), grad * conj(self)
-
-
-@helper()
 def sparse_sparse_matmul_backward(grad: Value, mat1: Value, mat2: Value, grad_order: Value) -> Value:
     """The gradient of one factor."""
     if grad_order not in (0, 1):
@@ -71,8 +65,8 @@ def backend_convolution(self: Value, weight: Value, bias: Value = None) -> Value
     return _plus(real_only(self) * real_only(weight), bias)
 
 
-@helper("linear_backward", "mps_convolution_backward")
-def linear_backward(self: Value, grad: Value, weight: Value) -> Value:
+@helper("mps_convolution_backward")
+def mps_convolution_backward(self: Value, grad: Value, weight: Value) -> Value:
     """The gradients of input, weight and bias."""
     return real_only(grad) * real_only(weight), grad * self, grad
 
