@@ -27,11 +27,11 @@ NOT_CALLED = words("""
     _cdist_backward _coalesce _conv_depthwise2d _mps_convolution _native_batch_norm_legit
     _native_batch_norm_legit_no_training _slow_conv2d_forward _sparse_log_softmax _sparse_softmax _sparse_sparse_matmul
     _sparse_sum _to_dense _values coalesce contiguous conv_depthwise3d convolution_backward_overrideable
-    convolution_overrideable cudnn_convolution cudnn_convolution_transpose diagonal_backward imag linear_backward
-    log_sigmoid_backward matmul_backward max_pool2d_backward miopen_convolution miopen_convolution_transpose
-    miopen_depthwise_convolution mkldnn_convolution mps_convolution_backward native_batch_norm native_dropout
-    select_backward slow_conv3d_forward slow_conv_dilated2d slow_conv_dilated3d slow_conv_transpose3d
-    sparse_sampled_addmm trace_backward values
+    cudnn_batch_norm convolution_overrideable cudnn_convolution cudnn_convolution_transpose diagonal_backward imag
+    linear_backward log_sigmoid_backward matmul_backward max_pool2d_backward miopen_convolution
+    miopen_convolution_transpose miopen_depthwise_convolution mkldnn_convolution mps_convolution_backward
+    native_batch_norm native_dropout select_backward slow_conv3d_forward slow_conv_dilated2d slow_conv_dilated3d
+    slow_conv_transpose3d sparse_sampled_addmm trace_backward values
 """)
 #: Operators whose gradients PyTorch itself has wrong; a test below shows each.
 WRONG_IN_PYTORCH = words("_sparse_addmm as_strided_scatter index_add")

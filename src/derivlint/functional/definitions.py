@@ -16,7 +16,6 @@ from torch import Tensor
 import derivlint.functional.convolutions as convolutions
 import derivlint.functional.elementwise as elementwise
 import derivlint.functional.linalg as linalg
-import derivlint.functional.normalization as normalization
 import derivlint.functional.reductions as reductions
 import derivlint.functional.scatter as scatter
 import derivlint.functional.shapes as shapes
@@ -50,6 +49,26 @@ def _sum_over(tensor: Tensor, dims: Any, keepdim: bool = False) -> Tensor:
 
 def _mean_over(tensor: Tensor, dims: Any) -> Tensor:
     return tensor.mean(tensors.wrapped_all(dims, tensor.dim()), True) if tensor.dim() else tensor.mean()
+
+
+def _other_dims(tensor: Tensor, dim: int) -> list[int]:
+    return [each for each in range(tensor.dim()) if each != tensors.wrapped(dim, tensor.dim())]
+
+
+def _freedom(count: int, correction: tensors.Number) -> float:
+    return max(0.0, count - float(correction.real))
+
+
+def _by_channel(values: Tensor | None, tensor: Tensor) -> Tensor | None:
+    return None if values is None else values.reshape([1, -1, *[1] * (tensor.dim() - 2)])
+
+
+def _is_vector(matrix: Tensor, other: Tensor) -> bool:
+    return other.dim() == 1 or (matrix.dim() - 1 == other.dim() and other.shape == matrix.shape[:-1])
+
+
+def _size(held: Any, dim: int = 0) -> int:
+    return held.size(dim) if isinstance(held, Tensor) else len(held)
 
 
 def _only(dims: Any) -> Any:
@@ -91,6 +110,12 @@ _PRIMITIVES: dict[str, Callable[..., Any]] = {
     "sum_over": _sum_over,
     "mean_over": _mean_over,
     "halves": lambda tensor, dim: tensor.chunk(2, dim),
+    "products_of_others": reductions.products_of_others,
+    "other_dims": _other_dims,
+    "last_dims": lambda sizes: list(range(-len(sizes), 0)),
+    "freedom": _freedom,
+    "by_channel": _by_channel,
+    "is_vector": _is_vector,
     "only": _only,
     "last_given": lambda first, second=None: first if second is None else second,
     "zeros": lambda sizes, options: torch.zeros(tuple(sizes), **options),
@@ -112,7 +137,7 @@ _PRIMITIVES: dict[str, Callable[..., Any]] = {
     "Tensor": lambda: None,
     "eye": lambda rows, columns, options: torch.eye(rows, columns, **options),
     "zeros_like": _zeros_like,
-    "size": lambda tensor, dim: tensor.size(dim),
+    "size": _size,
     "to": _to,
 }
 _UNARY: dict[str, Callable[[Any], Any]] = {
@@ -139,6 +164,7 @@ _CONSTANTS: dict[str, Any] = {
     "true": True,
     "false": False,
     "nullopt": None,
+    "INFINITY": math.inf,
     "M_PI": math.pi,
     "M_SQRT2": math.sqrt(2),
     "M_SQRT1_2": math.sqrt(0.5),
@@ -206,7 +232,6 @@ _WRITTEN = (
     convolutions,
     elementwise,
     linalg,
-    normalization,
     reductions,
     scatter,
     shapes,

@@ -26,20 +26,6 @@ def permute_backwards(grad: Tensor, fwd_dims: Sequence[int]) -> Tensor:
     return grad.permute(inverse)
 
 
-def unsqueeze_to(self: Tensor, *rest: Any) -> Tensor:
-    """The gradient of ``squeeze``: dimensions of size one come back, those of ``rest[0]`` where there are two more."""
-    sizes = rest[-1]
-    ndim = len(sizes)
-    dims: Sequence[int] = range(ndim)
-    if len(rest) == 2:
-        given = [rest[0]] if isinstance(rest[0], int) else rest[0]
-        dims = sorted({wrapped(dim, ndim) for dim in given}) if ndim else range(0)
-    for dim in dims:
-        if sizes[dim] == 1:
-            self = self.unsqueeze(dim)
-    return self
-
-
 def repeat_backward(grad: Tensor, repeats: Sequence[int], input_shape: Sequence[int]) -> Tensor:
     """The gradient of ``repeat``."""
     if 0 in repeats:
@@ -52,16 +38,6 @@ def repeat_backward(grad: Tensor, repeats: Sequence[int], input_shape: Sequence[
         shape += [repeat, size]
     out = grad.reshape(shape)
     return out.sum(summed) if summed else out
-
-
-def slice_backward_wrapper(
-    grad: Tensor, input_sizes: Sequence[int], dim: int, start: int | None, end: int | None, step: int
-) -> Tensor:
-    """The gradient of ``slice``."""
-    last = torch.iinfo(torch.int64).max if end is None else end
-    aten = torch.ops.aten
-    out: Tensor = aten.slice_backward.default(grad, input_sizes, dim, start or 0, last, step)
-    return out
 
 
 def _joined(
@@ -162,17 +138,6 @@ def block_diag_backward(
     return found
 
 
-def take_backward(grad: Tensor, self: Tensor, indices: Tensor) -> Tensor:
-    """The gradient of ``take``."""
-    return torch.zeros_like(self).put(indices, grad, True)
-
-
-def index_backward(zeros_like_self: Tensor, indices: Sequence[Tensor | None], grad: Tensor) -> Tensor:
-    """The gradient of ``index``."""
-    out: Tensor = torch.ops.aten.index_put.default(zeros_like_self, indices, grad, True)
-    return out
-
-
 def _storage_indices(sizes: Sequence[int], strides: Sequence[int], offset: int, like: Tensor) -> Tensor:
     """Where the elements of a strided tensor lie in its storage."""
     found = torch.full([], offset, dtype=torch.int64, device=like.device)
@@ -263,9 +228,3 @@ def fft_c2r_backward(grad: Tensor, dim: Sequence[int], normalization: int) -> Te
     """The gradient of a Fourier transform to what is real: the half that is given counts for the other one too."""
     out: Tensor = torch.ops.aten._fft_r2c.default(grad, dim, normalization, True)
     return out * _paired(grad.size(dim[-1]), out.size(dim[-1]), 2.0, out, dim[-1])
-
-
-def embedding_dense_double_backward(grad: Tensor, indices: Tensor, padding_idx: int) -> Tensor:
-    """The gradient of ``embedding_dense_backward``, which adds rows up where the indices say: those rows."""
-    rows = grad[indices]
-    return rows if padding_idx < 0 else rows * (indices != padding_idx).unsqueeze(-1)

@@ -3,7 +3,7 @@
 One formula serves matrices of every shape: factors that are not square are completed, or taken by their leading block.
 """
 
-# ruff: noqa: N802, N803, N806 - names of matrices as in formulas
+# ruff: noqa: N803, N806 - names of matrices as in formulas
 
 from __future__ import annotations
 
@@ -96,27 +96,6 @@ def lu_unpack_backward(L_grad: Tensor | None, U_grad: Tensor | None, m: int, n: 
         None if L_grad is None else _padded(L_grad[..., :rank].tril(-1), m, n),
         None if U_grad is None else _padded(U_grad[..., :rank, :].triu(), m, n),
     )
-
-
-def linalg_lu_solve_LU(grad: Tensor, LU: Tensor, pivots: Tensor, X: Tensor, left: bool, adjoint: bool) -> Tensor:
-    """The gradient of ``linalg.lu_solve`` for the factors: from that of ``A = P L U``, ``-A^-H g X^H``."""
-    P, L, U = _factors(LU, pivots, True)
-    back = torch.linalg.lu_solve(LU, pivots, grad, left=left, adjoint=not adjoint)
-    into_A = -(back @ X.mH) if left else -(X.mH @ back)
-    permuted = P.mT @ (into_A.mH if adjoint else into_A)
-    into_factors: Tensor = (permuted @ U.mH).tril(-1) + (L.mH @ permuted).triu()
-    return into_factors
-
-
-def linalg_lu_solve_jvp(
-    X: Tensor, LU: Tensor, pivots: Tensor, dLU: Tensor, dB: Tensor, left: bool, adjoint: bool
-) -> Tensor:
-    """The tangent of ``linalg.lu_solve``: ``A^-1 (dB - dA X)`` with ``dA = P (dL U + L dU)``."""
-    P, L, U = _factors(LU, pivots, True)
-    dA = P @ (dLU.tril(-1) @ U + L @ dLU.triu())
-    dA = dA.mH if adjoint else dA
-    out: Tensor = torch.linalg.lu_solve(LU, pivots, dB - (dA @ X if left else X @ dA), left=left, adjoint=adjoint)
-    return out
 
 
 # ---- QR: with the leading blocks A1 and R1, "Y = dA1 R1^-1" has "Q^H Y = Q^H dQ + dR1 R1^-1", where the first is

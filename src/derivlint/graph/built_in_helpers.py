@@ -34,13 +34,17 @@ def _dimensions(dims: Item) -> list[int] | None:
     return known
 
 
-def unreduced(builder: Builder, reduced: Item, dims: Item, keepdim: Item = None) -> Item:
+def unreduced(builder: Builder, reduced: Item, dims: Item, keepdim: Item = None, rank: Item = None) -> Item:
     """Put the dimensions back that a reduction left out, each with size one."""
     known = _dimensions(dims)
     if keepdim is True or known is None:
         return reduced
     if isinstance(keepdim, Value):
         raise GraphError("keepdim is not constant")
+    if isinstance(rank, int):
+        known = [dim % rank if rank else dim for dim in known]
+    if rank == 0:
+        return reduced
     if min(known) < 0 <= max(known):
         raise GraphError("dimensions are counted from both ends")
     # from the outside in, so that each counts what the others have put back already
@@ -79,6 +83,64 @@ def halves(builder: Builder, tensor: Item, dim: Item) -> Item:
     """The first and the second half of a tensor."""
     half = builder.binary("/", builder.size(builder.sizes(builder.value(tensor)), dim), 2)
     return [builder.call("narrow", [tensor, dim, start, half]) for start in (0, half)]
+
+
+def products_of_others(builder: Builder, tensor: Item, dim: Item) -> Item:
+    """The products of all elements along a dimension but each: of those before, times those behind."""
+    others = builder.binary("-", builder.size(builder.sizes(builder.value(tensor)), dim), 1)
+    ones = builder.call("ones_like", [builder.call("narrow", [tensor, dim, 0, 1])])
+    before = builder.call("narrow", [tensor, dim, 0, others])
+    behind = builder.call("flip", [builder.call("narrow", [tensor, dim, 1, others]), [dim]])
+    left, right = (
+        builder.call("cumprod", [builder.call("cat", [[ones, part], dim]), dim]) for part in (before, behind)
+    )
+    return builder.call("mul", [left, builder.call("flip", [right, [dim]])])
+
+
+def other_dims(builder: Builder, tensor: Item, dim: Item) -> Item:
+    """All dimensions but one."""
+    rank = _rank(builder, tensor)
+    if not isinstance(dim, int):
+        raise GraphError("the dimensions are not constant")
+    return [each for each in range(rank) if each != dim % rank]
+
+
+def _rank(builder: Builder, tensor: Item) -> int:
+    rank = builder.rank(tensor) if isinstance(tensor, Value) else None
+    if not isinstance(rank, int):
+        raise GraphError("the number of dimensions is not known")
+    return rank
+
+
+def last_dims(builder: Builder, sizes: Item) -> Item:
+    """As many dimensions as there are sizes, counted from behind."""
+    if not isinstance(sizes, list):
+        raise GraphError("the number of dimensions is not known")
+    return list(range(-len(sizes), 0))
+
+
+def freedom(builder: Builder, number: Item, correction: Item) -> Item:
+    """The degrees of freedom; where the number is not constant, there are supposed to be some."""
+    left = builder.binary("-", number, correction)
+    return max(0, left) if isinstance(left, (int, float)) else left
+
+
+def by_channel(builder: Builder, values: Item, tensor: Item) -> Item:
+    """One value for each channel, in a shape that can be broadcast."""
+    if values is None:
+        return None
+    return builder.call("reshape", [values, [1, -1, *[1] * (_rank(builder, tensor) - 2)]])
+
+
+def is_vector(builder: Builder, matrix: Item, other: Item) -> Item:
+    """Whether the right side of a system is a vector, or a batch of them."""
+    rank = _rank(builder, other)
+    if rank == 1 or _rank(builder, matrix) - 1 != rank:
+        return rank == 1
+    rows, size = (builder.sizes(each) if isinstance(each, Value) else None for each in (matrix, other))
+    if not isinstance(rows, list) or not isinstance(size, list):
+        raise GraphError("the sizes are not known")
+    return rows[:-1] == size
 
 
 def only(builder: Builder, items: Item) -> Item:
@@ -209,6 +271,12 @@ BUILT_IN: dict[str, Callable[..., Item]] = {
     "mean_over": mean_over,
     "sum_over": sum_over,
     "halves": halves,
+    "products_of_others": products_of_others,
+    "other_dims": other_dims,
+    "last_dims": last_dims,
+    "freedom": freedom,
+    "by_channel": by_channel,
+    "is_vector": is_vector,
     "only": only,
     "last_given": last_given,
     "zeros_like": zeros_like,

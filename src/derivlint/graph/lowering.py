@@ -35,6 +35,7 @@ NAMES: dict[str, Item] = {
     "false": False,
     "nullptr": None,
     "nullopt": None,
+    "INFINITY": math.inf,
     "M_PI": math.pi,
     "M_SQRT2": math.sqrt(2),
     "M_2_SQRTPI": 2 / math.sqrt(math.pi),

@@ -12,7 +12,7 @@ from derivlint.meaning.one_element import helpers as _helpers
 from derivlint.meaning.one_element import linear_algebra as _linear_algebra
 from derivlint.meaning.one_element import normalization as _normalization
 from derivlint.meaning.one_element import products as _products
-from derivlint.meaning.one_element.structure import IDENTITIES, zeros_like
+from derivlint.meaning.one_element.structure import IDENTITIES, ones_like, zeros_like
 from derivlint.meaning.one_element.table import TABLE, Function, Implementation
 from derivlint.meaning.one_element.values import COMPLEX, REAL, SIZES, UnknownValueError, Value, cast, conj, scalar_type
 from derivlint.meaning.one_element.vocabulary import BINARY, CONSTANTS, METADATA, NUMBERS, QUALIFIED, UNARY
@@ -58,6 +58,12 @@ PRIMITIVES: dict[str, Primitive] = {
     "sum_over": Primitive(_first, takes=1),
     "mean_over": Primitive(_first, takes=1),
     "halves": Primitive(_refuse, takes=0),
+    "products_of_others": Primitive(ones_like, takes=1),
+    "other_dims": Primitive(lambda: (), takes=0),
+    "last_dims": Primitive(lambda: (), takes=0),
+    "freedom": Primitive(lambda count, correction: max(0.0, count - correction)),
+    "by_channel": Primitive(_first, takes=1),
+    "is_vector": Primitive(lambda: False, takes=0),
     "only": Primitive(_first, takes=1),
     "last_given": Primitive(_first, takes=1),
     "zeros": _ignoring(lambda _, options=REAL: _filled(0.0, options), 0),

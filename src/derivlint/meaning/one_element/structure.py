@@ -8,34 +8,30 @@ from derivlint.meaning.one_element.values import UnknownValueError, Value, cast
 
 #: The only element of the result is the only element of the first argument.
 IDENTITIES = words("""
-    alias alias_copy as_strided clone contiguous cumprod cumsum detach detach_copy diag diag_embed diagonal
-    diagonal_copy diagonal_backward expand expand_as expand_copy flatten flip fliplr flipud gather
-    gather_with_keepdimed_indices index_select index_select_backward _lazy_clone lift lift_fresh lift_fresh_copy
-    logcumsumexp logsumexp mT mean movedim moveaxis narrow narrow_copy nanmean nansum permute permute_backwards
+    alias alias_copy as_strided clone cumprod cumsum detach detach_copy diag diag_embed diagonal diagonal_copy
+    diagonal_backward expand expand_copy flatten flip fliplr flipud gather index_select _lazy_clone lift lift_fresh
+    lift_fresh_copy logcumsumexp logsumexp movedim moveaxis narrow_copy nanmean nansum permute permute_backwards
     permute_copy pixel_shuffle pixel_unshuffle channel_shuffle prod ravel repeat repeat_backward _reshape_alias
-    reshape reshape_as _reshape_copy resolve_conj resolve_neg restore_reduced_dims roll rot90 select select_backward
-    select_copy slice slice_inverse slice_backward slice_backward_wrapper slice_copy squeeze squeeze_copy sum
-    squeeze_multiple sum_backward sum_to sum_to_size swapaxes swapdims t t_copy T take trace trace_backward
-    transpose transpose_copy unfold unfold_backward unfold_copy unsqueeze unsqueeze_copy unsqueeze_multiple
-    unsqueeze_to unflatten _unsafe_index _unsafe_view view view_as view_copy value_selecting_reduction_backward
-    cummaxmin_backward nansum_backward cumsum_backward mean_backward amax amin as_strided_backward _to_dense
-    to_dense to_dense_backward _sparse_sum _coalesce coalesce values _values values_backward index avg_pool2d
-    avg_pool3d avg_pool2d_backward avg_pool3d_backward _adaptive_avg_pool2d _adaptive_avg_pool3d
-    _adaptive_avg_pool2d_backward _adaptive_avg_pool3d_backward adaptive_max_pool2d_backward
-    adaptive_max_pool3d_backward fractional_max_pool2d_backward fractional_max_pool3d_backward max_pool2d
-    max_pool2d_backward max_pool2d_with_indices_backward max_pool3d_with_indices_backward max_pool_double_backward
-    max_unpool2d max_unpool3d reflection_pad1d reflection_pad2d reflection_pad3d reflection_pad1d_backward
-    reflection_pad2d_backward reflection_pad3d_backward replication_pad1d replication_pad2d replication_pad3d
-    replication_pad1d_backward replication_pad2d_backward replication_pad3d_backward constant_pad_nd
-    constant_pad_nd_backward upsample_linear1d upsample_bilinear2d upsample_bicubic2d upsample_trilinear3d
-    upsample_nearest1d upsample_nearest2d upsample_nearest3d _upsample_bilinear2d_aa _upsample_bicubic2d_aa
-    _upsample_lanczos2d_aa _upsample_nearest_exact1d _upsample_nearest_exact2d _upsample_nearest_exact3d
-    upsample_linear1d_backward upsample_bilinear2d_backward upsample_bicubic2d_backward
-    upsample_trilinear3d_backward upsample_nearest1d_backward upsample_nearest2d_backward
+    _reshape_copy resolve_conj resolve_neg roll rot90 select select_backward select_copy slice slice_inverse
+    slice_backward slice_copy squeeze squeeze_copy sum squeeze_multiple sum_to sum_to_size t t_copy T take trace
+    transpose transpose_copy unfold unfold_backward unfold_copy unsqueeze unsqueeze_copy unsqueeze_multiple unflatten
+    _unsafe_index _unsafe_view view view_copy cummaxmin_backward amax amin as_strided_backward _to_dense to_dense
+    to_dense_backward _sparse_sum _coalesce coalesce values _values values_backward index avg_pool2d avg_pool3d
+    avg_pool2d_backward avg_pool3d_backward _adaptive_avg_pool2d _adaptive_avg_pool3d _adaptive_avg_pool2d_backward
+    _adaptive_avg_pool3d_backward adaptive_max_pool2d_backward adaptive_max_pool3d_backward
+    fractional_max_pool2d_backward fractional_max_pool3d_backward max_pool2d max_pool2d_backward
+    max_pool2d_with_indices_backward max_pool3d_with_indices_backward max_unpool2d max_unpool3d reflection_pad1d
+    reflection_pad2d reflection_pad3d reflection_pad1d_backward reflection_pad2d_backward reflection_pad3d_backward
+    replication_pad1d replication_pad2d replication_pad3d replication_pad1d_backward replication_pad2d_backward
+    replication_pad3d_backward constant_pad_nd constant_pad_nd_backward upsample_linear1d upsample_bilinear2d
+    upsample_bicubic2d upsample_trilinear3d upsample_nearest1d upsample_nearest2d upsample_nearest3d
+    _upsample_bilinear2d_aa _upsample_bicubic2d_aa _upsample_lanczos2d_aa _upsample_nearest_exact1d
+    _upsample_nearest_exact2d _upsample_nearest_exact3d upsample_linear1d_backward upsample_bilinear2d_backward
+    upsample_bicubic2d_backward upsample_trilinear3d_backward upsample_nearest1d_backward upsample_nearest2d_backward
     upsample_nearest3d_backward _upsample_bilinear2d_aa_backward _upsample_bicubic2d_aa_backward
     _upsample_lanczos2d_aa_backward _upsample_nearest_exact1d_backward _upsample_nearest_exact2d_backward
     _upsample_nearest_exact3d_backward im2col col2im _fft_c2c logcumsumexp_backward
-    logsumexp_backward cumprod_backward
+    cumprod_backward
 """)
 
 #: The result is the only element of the first argument, and the position of a choice.
@@ -142,7 +138,7 @@ def masked_accumulate(self: Value, mask: Value, values: Value) -> Value:
 
 
 @operator()
-def scatter(self: Value, src: Value = None, value: Value = None) -> Value:
+def scatter(self: Value, _dim: Value, _index: Value, src: Value = None, value: Value = None) -> Value:
     """What is written replaces the element."""
     return _like(self, value if src is None else src)
 
@@ -166,39 +162,27 @@ def replaced(self: Value, src: Value) -> Value:
 
 
 @operator("index_put", "_unsafe_index_put", "_index_put_impl")
-def index_put(self: Value, values: Value, accumulate: Value = False) -> Value:
+def index_put(self: Value, _indices: Value, values: Value, accumulate: Value = False) -> Value:
     """What is written replaces the element, or is added to it."""
     return self + values if accumulate else _like(self, values)
 
 
 @operator()
-def put(self: Value, source: Value, accumulate: Value = False) -> Value:
+def put(self: Value, _index: Value, source: Value, accumulate: Value = False) -> Value:
     """What is written replaces the element, or is added to it."""
     return self + source if accumulate else _like(self, source)
 
 
 @operator()
-def index_add(self: Value, source: Value, alpha: Value = 1) -> Value:
+def index_add(self: Value, _dim: Value, _index: Value, source: Value, alpha: Value = 1) -> Value:
     """What is added to the element."""
     return self + alpha * source
 
 
 @operator()
-def scatter_add(self: Value, src: Value) -> Value:
+def scatter_add(self: Value, _dim: Value, _index: Value, src: Value) -> Value:
     """What is added to the element."""
     return self + src
-
-
-@helper()
-def index_backward(zeros_like_self: Value, _indices: Value, grad: Value) -> Value:
-    """The gradient at the place of the element."""
-    return zeros_like_self + grad
-
-
-@helper("take_backward", "gather_backward")
-def scattered(grad: Value, _self: Value) -> Value:
-    """The gradient at the place of the element."""
-    return grad
 
 
 @helper()

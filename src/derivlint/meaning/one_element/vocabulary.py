@@ -27,6 +27,7 @@ CONSTANTS: dict[str, Value] = {
     "false": False,
     "nullptr": None,
     "nullopt": None,
+    "INFINITY": math.inf,
     "M_PI": math.pi,
     "M_PI_2": math.pi / 2,
     "M_PI_4": math.pi / 4,
