@@ -87,6 +87,9 @@ def arguments(name: str, function: Function, shape: tuple[int, ...], random: Ran
         values[chosen] = CHOOSE[name](values, values[tensor].real)
     if name == "scale_grad_by_count":
         values["mask"] = torch.ones_like(values["mask"])
+    if name == "polar_backward":
+        # what "polar" returns is complex
+        values["result"] = torch.complex(values["result"].real, values["grad"].real)
     return list(values.values())
 
 

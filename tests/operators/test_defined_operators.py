@@ -1,4 +1,4 @@
-"""Operators that have a definition compute what PyTorch's own compute."""
+"""Operators of single elements that have a definition compute what PyTorch's own compute."""
 
 from __future__ import annotations
 
@@ -9,10 +9,17 @@ import pytest
 import torch
 
 from derivlint.functional.definitions import INTERPRETER
-from derivlint.operators.definitions import Kind, definitions
+from derivlint.operators.definitions import FOLDER, Kind, read_definitions
 from derivlint.schema import Argument, NativeFunction, NativeFunctions
 
-OPERATORS = sorted(name for name, each in definitions().items() if each.kind is Kind.OPERATOR)
+#: The files whose operators take tensors of any shape.
+FILES = ("activations", "elementwise", "losses")
+OPERATORS = sorted(
+    each.name
+    for file in FILES
+    for each in read_definitions((FOLDER / f"{file}.txt").read_text(encoding="utf-8"))
+    if each.kind is Kind.OPERATOR
+)
 #: Tensors of one seed of arguments.
 SHAPES = ((3, 2), (5,), ())
 #: The constant of PyTorch's kernel is a number of single precision.

@@ -37,9 +37,16 @@ from derivlint.schema import load_index
 from tests.operators.definition_inputs import arguments as made
 from tests.operators.definition_inputs import declared
 
-#: Helpers of lists of tensors, which numbers do not have.
+#: Helpers of lists of tensors and of halves, which numbers do not have.
 WITHOUT_NUMBERS = frozenset(
-    {"split_backward", "split_with_sizes_backward", "stack_tensors_backward", "unbind_backward"}
+    {
+        "glu_double_backward",
+        "glu_double_backward_grad_output",
+        "split_backward",
+        "split_with_sizes_backward",
+        "stack_tensors_backward",
+        "unbind_backward",
+    }
 )
 #: Helpers that graphs refuse.
 WITHOUT_GRAPHS: frozenset[str] = frozenset()

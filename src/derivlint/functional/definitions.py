@@ -109,7 +109,7 @@ _PRIMITIVES: dict[str, Callable[..., Any]] = {
     "count": _count,
     "sum_over": _sum_over,
     "mean_over": _mean_over,
-    "halves": lambda tensor, dim: tensor.chunk(2, dim),
+    "halves": lambda tensor, dim: tensor.split(tensor.size(dim) // 2, dim)[:2],
     "products_of_others": reductions.products_of_others,
     "other_dims": _other_dims,
     "last_dims": lambda sizes: list(range(-len(sizes), 0)),
