@@ -66,6 +66,11 @@ UNARY = (
     "mul(x, var(x, [0], correction=1, keepdim=True))",
     "sub(x, logsumexp(x, [1], True))",
     "mul(x, norm(x, 2, [1], True))",
+    "mul(x, linalg_vector_norm(x, 3, [0], True))",
+    "mul(x, prod(x, 1, True))",
+    "mul(x, nansum(x))",
+    "div(x, add(std(x), 1))",
+    "mm(matmul(x, t(x)), x)",
     "transpose(transpose(x, 0, 1), 0, 1)",
     "squeeze(unsqueeze(x, 0), 0)",
     "flip(x, [0])",
@@ -106,5 +111,6 @@ BINARY = (
     "where(lt(y, 100), x, y)",
     "copysign(add(square(x), 1), y)",
     "mm(mm(x, t(y)), x)",
+    "mm(linear(x, y), x)",
     "huber_loss(x, y, 0)",
 )
