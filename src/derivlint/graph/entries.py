@@ -90,8 +90,12 @@ class Entries:
         return self._forwards[str(function.name)]
 
     def is_decomposed(self, function: NativeFunction) -> bool:
-        """Whether we know what an operator without entry is made of."""
-        return self.info(function) is None and composite_named(str(function.name)) is not None
+        """Whether an operator is made of others, and we know of which.
+
+        The entry that it may have nevertheless is for backends, such as that of nested tensors.
+        """
+        has_entry = self.info(function) is not None and not function.has_composite_implicit_autograd_kernel
+        return not has_entry and composite_named(str(function.name)) is not None
 
     def decompose(self, builder: Builder, function: NativeFunction, arguments: NodeArguments) -> Item:
         """Build what an operator without entry is made of.

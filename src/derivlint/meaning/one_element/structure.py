@@ -30,7 +30,7 @@ IDENTITIES = words("""
     upsample_bicubic2d_backward upsample_trilinear3d_backward upsample_nearest1d_backward upsample_nearest2d_backward
     upsample_nearest3d_backward _upsample_bilinear2d_aa_backward _upsample_bicubic2d_aa_backward
     _upsample_lanczos2d_aa_backward _upsample_nearest_exact1d_backward _upsample_nearest_exact2d_backward
-    _upsample_nearest_exact3d_backward im2col col2im _fft_c2c logcumsumexp_backward
+    _upsample_nearest_exact3d_backward im2col col2im _fft_c2c
     cumprod_backward
 """)
 
