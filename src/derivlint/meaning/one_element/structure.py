@@ -5,40 +5,13 @@ from __future__ import annotations
 from derivlint.formula.vocabulary import words
 from derivlint.meaning.one_element.table import add, helper, operator
 from derivlint.meaning.one_element.values import UnknownValueError, Value, cast
+from derivlint.operators import Book
 
 #: The only element of the result is the only element of the first argument.
-IDENTITIES = words("""
-    alias alias_copy as_strided clone cumprod cumsum detach detach_copy diag diag_embed diagonal diagonal_copy
-    diagonal_backward expand expand_copy flatten flip fliplr flipud gather index_select _lazy_clone lift lift_fresh
-    lift_fresh_copy logcumsumexp logsumexp movedim moveaxis narrow_copy nanmean nansum permute permute_backwards
-    permute_copy pixel_shuffle pixel_unshuffle channel_shuffle prod ravel repeat repeat_backward _reshape_alias
-    _reshape_copy resolve_conj resolve_neg roll rot90 select select_backward select_copy slice slice_inverse
-    slice_backward slice_copy squeeze squeeze_copy sum squeeze_multiple sum_to sum_to_size t t_copy T take trace
-    transpose transpose_copy unfold unfold_backward unfold_copy unsqueeze unsqueeze_copy unsqueeze_multiple unflatten
-    _unsafe_index _unsafe_view view view_copy cummaxmin_backward amax amin as_strided_backward _to_dense to_dense
-    to_dense_backward _sparse_sum _coalesce coalesce values _values values_backward index avg_pool2d avg_pool3d
-    avg_pool2d_backward avg_pool3d_backward _adaptive_avg_pool2d _adaptive_avg_pool3d _adaptive_avg_pool2d_backward
-    _adaptive_avg_pool3d_backward adaptive_max_pool2d_backward adaptive_max_pool3d_backward
-    fractional_max_pool2d_backward fractional_max_pool3d_backward max_pool2d max_pool2d_backward
-    max_pool2d_with_indices_backward max_pool3d_with_indices_backward max_unpool2d max_unpool3d reflection_pad1d
-    reflection_pad2d reflection_pad3d reflection_pad1d_backward reflection_pad2d_backward reflection_pad3d_backward
-    replication_pad1d replication_pad2d replication_pad3d replication_pad1d_backward replication_pad2d_backward
-    replication_pad3d_backward constant_pad_nd constant_pad_nd_backward upsample_linear1d upsample_bilinear2d
-    upsample_bicubic2d upsample_trilinear3d upsample_nearest1d upsample_nearest2d upsample_nearest3d
-    _upsample_bilinear2d_aa _upsample_bicubic2d_aa _upsample_lanczos2d_aa _upsample_nearest_exact1d
-    _upsample_nearest_exact2d _upsample_nearest_exact3d upsample_linear1d_backward upsample_bilinear2d_backward
-    upsample_bicubic2d_backward upsample_trilinear3d_backward upsample_nearest1d_backward upsample_nearest2d_backward
-    upsample_nearest3d_backward _upsample_bilinear2d_aa_backward _upsample_bicubic2d_aa_backward
-    _upsample_lanczos2d_aa_backward _upsample_nearest_exact1d_backward _upsample_nearest_exact2d_backward
-    _upsample_nearest_exact3d_backward im2col col2im _fft_c2c
-    cumprod_backward
-""")
+IDENTITIES = Book.by_hand("moves-elements")
 
 #: The result is the only element of the first argument, and the position of a choice.
-SELECTIONS = words("""
-    sort topk kthvalue mode cummax cummin adaptive_max_pool2d adaptive_max_pool3d fractional_max_pool2d
-    fractional_max_pool3d max_pool2d_with_indices max_pool3d_with_indices
-""")
+SELECTIONS = Book.by_hand("selects")
 
 #: Parameters that say where elements are and how they are stored; with one element they change nothing.
 PLACES = words("""
