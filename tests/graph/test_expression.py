@@ -73,6 +73,7 @@ def test_what_is_printed_is_read_again(entries: Entries, text: str) -> None:
         ("x, y = sin(a); x", "2 names are defined by 1 values"),
         ("sum(dim=[0], a)", 'an argument of "sum" stands behind keywords'),
         ("sum(a, dim=[0], dim=[1])", '"dim" is given twice'),
+        ("mul(a, -b)", '"-b" is no number'),
         ("sin(" * 300 + "a" + ")" * 300, "the expression has more than 200 levels"),
     ],
 )
