@@ -148,6 +148,8 @@ class _Reader:
         text = text_of(tree)
         if kind in ("number", "negative"):
             sign = -1 if kind == "negative" else 1
+            if text != "inf" and not text[0].isdigit() and text[0] != ".":
+                raise GraphError(f'"-{text}" is no number')
             return sign * (int(text) if text.isdigit() else float(text))
         if kind == "string":
             return unquoted(text)
