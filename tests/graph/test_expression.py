@@ -132,3 +132,9 @@ def test_drawings(entries: Entries) -> None:
     assert "pow.Tensor_Scalar, self" in boxes[2].note
     assert dot(graph).count("->") == 5
     assert svg(graph).count("<rect") == 6
+
+
+def test_infinity_has_a_sign(entries: Entries) -> None:
+    """What is not finite is read as it is printed."""
+    for text in ("eq(a, -inf)\n", "eq(a, inf)\n"):
+        assert print_expression(read_expression(text, entries.operators)) == text
