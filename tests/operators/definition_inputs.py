@@ -24,7 +24,8 @@ DIMS = ("dim", "dims", "opt_dims", "opt_dim", "dim_opt")
 def declared(name: str) -> tuple[Function, ...]:
     """The declarations of a helper in the default release, else in the newest one; none for another function."""
     for natives in (load_release(), load_release(bundled_versions()[-1])):
-        found = library_of(natives).declarations.functions[HELPERS].get(name, ())
+        functions = library_of(natives).declarations.functions[HELPERS]
+        found = functions.get(name) or functions.get(f"{name}_symint")
         if found:
             return tuple(found)
     return ()
