@@ -25,6 +25,7 @@ from derivlint.meaning.one_element.domain import INTERPRETER as NUMBERS
 from derivlint.meaning.one_element.evaluate import FAILURES
 from derivlint.meaning.one_element.values import COMPLEX, REAL, UnknownValueError
 from derivlint.operators.definitions import (
+    FOLDER,
     Definition,
     DefinitionError,
     Kind,
@@ -249,8 +250,13 @@ def test_text_that_is_no_definition_is_refused(text: str, message: str) -> None:
     assert str(caught.value) == message
 
 
+def test_lines_are_no_longer_than_those_of_code() -> None:
+    lines = [line for path in FOLDER.glob("*.txt") for line in path.read_text(encoding="utf-8").splitlines()]
+    assert [line for line in lines if len(line) > 120] == []
+
+
 def test_a_definition_has_names_parts_and_defaults() -> None:
-    text = "# what it is\nhelper f, g(x, y = 2)\n    z = x *\n        y\n    # why\n    = z + y\n"
+    text = "# what it is\nhelper f, g(x,\n        y = 2)\n    z = x *\n        y\n    # why\n    = z + y\n"
     first, second = read_definitions(text)
     assert (first.name, second.name) == ("f", "g")
     assert first.parameters == ("x", "y")

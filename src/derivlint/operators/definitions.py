@@ -114,6 +114,8 @@ def read_definitions(text: str) -> Iterator[Definition]:
             head, lines = bare, []
         elif indent > 4 and lines:
             lines[-1] = f"{lines[-1]} {bare}"
+        elif indent > 4:
+            head = f"{head} {bare}"
         else:
             lines.append(bare)
     if head:
