@@ -21,7 +21,10 @@ OPERATORS = sorted(
 )
 #: Operators that the processor has no kernel for, or only for sparse and nested tensors.
 NOT_CALLED = frozenset(
-    {"_sparse_log_softmax", "_sparse_softmax", "cudnn_batch_norm", "linear_backward", "matmul_backward"}
+    {
+        *("_sparse_log_softmax", "_sparse_log_softmax_backward_data", "_sparse_softmax"),
+        *("_sparse_softmax_backward_data", "cudnn_batch_norm", "linear_backward", "matmul_backward"),
+    }
 )
 
 
@@ -49,6 +52,12 @@ def distances() -> tuple[Any, ...]:
     return tensor(3, 4, seed=2), x, y, 2.0, torch.cdist(x, y)
 
 
+def weight_norm() -> tuple[Any, ...]:
+    """A gradient, a direction, a length of each row, and the norms of the rows."""
+    v = tensor(3, 4)
+    return tensor(3, 4, seed=1), v, tensor(3, 1, seed=2), v.norm(dim=1, keepdim=True), 0
+
+
 ARGUMENTS: dict[str, Callable[[], tuple[Any, ...]]] = {
     "_cdist_backward": distances,
     "_linalg_slogdet": lambda: (tensor(2, 3, 3),),
@@ -60,6 +69,10 @@ ARGUMENTS: dict[str, Callable[[], tuple[Any, ...]]] = {
     "_softmax": lambda: (tensor(3, 4), -1, False),
     "_softmax_backward_data": lambda: (tensor(3, 4), softmax(), 1, torch.float64),
     "_trilinear": lambda: (tensor(2, 3), tensor(3, 4, seed=1), tensor(2, 4, seed=2), [2], [0], [1], [1]),
+    "_weight_norm_differentiable_backward": weight_norm,
+    "_weight_norm_interface": lambda: (weight_norm()[1], weight_norm()[2], 0),
+    "_weight_norm_interface_backward": weight_norm,
+    "renorm": lambda: (tensor(3, 4), 2.0, 0, 1.2),
     "cholesky": lambda: (positive(3),),
     "cholesky_inverse": lambda: (torch.linalg.cholesky(positive(3)),),
     "cholesky_solve": lambda: (tensor(2, 3, 2), torch.linalg.cholesky(positive(3)), False),

@@ -314,7 +314,7 @@ def polar(abs: Value, angle: Value) -> Value:
 
 
 @helper("norm", "linalg_vector_norm")
-def norm(self: Value, p: Value = 2) -> Value:
+def norm(self: Value, p: Value = 2, _dim: Value = None, _keepdim: Value = None, _dtype: Value = None) -> Value:
     """The norm of one number is its absolute value, but for p = 0."""
     if p == 0:
         return float(self != 0)
