@@ -33,7 +33,6 @@ NOT_CALLED = words("""
     native_batch_norm native_dropout select_backward slow_conv3d_forward slow_conv_dilated2d slow_conv_dilated3d
     slow_conv_transpose3d sparse_sampled_addmm trace_backward values
 
-    bernoulli cauchy exponential geometric log_normal normal normal_functional poisson random uniform
     _mkldnn_reshape _pin_memory _sparse_log_softmax_backward_data _sparse_softmax_backward_data _to_sparse
     _to_sparse_bsc _to_sparse_bsr _to_sparse_csc _to_sparse_csr _test_warn_in_autograd sparse_mask to_mkldnn
 """)

@@ -56,8 +56,7 @@ NOT_MADE_OF_SEVERAL = NOT_MADE | words(
 )
 #: Helpers of lists of tensors, and of what numbers do not have: dimensions to choose among, an element that is equal.
 WITHOUT_NUMBERS = words("""
-    aminmax_backward aminmax_jvp embedding_dense_double_backward renorm_backward renorm_jvp split_backward
-    split_with_sizes_backward
+    aminmax_backward aminmax_jvp embedding_dense_double_backward split_backward split_with_sizes_backward
     stack_tensors_backward unbind_backward
 """)
 #: Helpers that ask for the number of dimensions, which the graphs here do not say, or for a pseudo-inverse.

@@ -115,7 +115,7 @@ def read_definitions(text: str) -> Iterator[Definition]:
         elif indent > 4 and lines:
             lines[-1] = f"{lines[-1]} {bare}"
         elif indent > 4:
-            head = f"{head} {bare}"
+            head = f"{head}{bare}" if head.endswith("(") else f"{head} {bare}"
         else:
             lines.append(bare)
     if head:
