@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from hypothesis import strategies as st
 
 from tests.graph.situations import BINARY, UNARY
@@ -16,7 +18,7 @@ def programs(draw: st.DrawFn, max_steps: int = 6) -> str:
     for number in range(steps):
         template = draw(st.sampled_from(UNARY + BINARY))
         x, y = draw(st.sampled_from(known)), draw(st.sampled_from(known))
-        text = template.replace("(x", f"({x}").replace(" x", f" {x}").replace("(y", f"({y}").replace(" y", f" {y}")
+        text = re.sub(r"\by\b", y, re.sub(r"\bx\b", x, template))
         lines.append(f"h{number} = mul(sigmoid({text}), 0.6)")
         known.append(f"h{number}")
     results = draw(st.lists(st.sampled_from(known[2:]), min_size=1, max_size=2))
