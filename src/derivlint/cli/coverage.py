@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -14,10 +14,15 @@ from derivlint.lint.wording import did_you_mean
 from derivlint.project.errors import InputError
 
 if TYPE_CHECKING:
+    from derivlint.formats.coverage_json import CoverageReport
+    from derivlint.formats.judged import JudgedReport
+    from derivlint.formats.text import Line
     from derivlint.meaning.differentiability_coverage import Coverage, CoverageOfModel
     from derivlint.model import Model
     from derivlint.schema import NativeFunction
     from derivlint.source import SourceFile
+
+Report = TypeVar("Report", bound="CoverageReport | JudgedReport")
 
 #: What can be missing; the values of :class:`derivlint.meaning.differentiability_coverage.Aspect`.
 ASPECTS = ("backward", "forward", "double-backward", "forward-over-reverse", "complex")
@@ -70,17 +75,29 @@ def coverage(
         CoverageReport(loaded.source, tuple(_rows(loaded.model, ops, missing)))
         for loaded in load_models(paths, stdin_filename, no_config, **given)
     ]
+    _show(reports, output_format, color, render_coverage_json, coverage_markdown, coverage_lines)
+
+
+def _show(
+    reports: Sequence[Report],
+    output_format: str,
+    color: str,
+    to_json: Callable[[Sequence[Report]], str],
+    to_markdown: Callable[[Report], str],
+    to_lines: Callable[[Report], Iterable[Line]],
+) -> None:
+    """Print a report of each file in one of the formats."""
     if output_format == "json":
-        write_json(render_coverage_json(reports))
+        write_json(to_json(reports))
         return
     if output_format == "markdown":
-        write("\n".join(map(coverage_markdown, reports)), utf8=True)
+        write("\n".join(map(to_markdown, reports)), utf8=True)
         return
     colored = wants_color(color)
     for number, report in enumerate(reports):
         if len(reports) > 1:
             write_names([*([""] if number else []), report.source.path])
-        write_lines(coverage_lines(report), colored)
+        write_lines(to_lines(report), colored)
 
 
 def _show_judged(
@@ -94,17 +111,7 @@ def _show_judged(
         wanted = {str(function.name) for name in ops for function in _functions(model, name)}
         rows = (each for each in judged_entries(model) if not ops or each.entry.operator in wanted)
         reports.append(JudgedReport(source, tuple(rows)))
-    if output_format == "json":
-        write_json(render_judged_json(reports))
-        return
-    if output_format == "markdown":
-        write("\n".join(map(judged_markdown, reports)), utf8=True)
-        return
-    colored = wants_color(color)
-    for number, report in enumerate(reports):
-        if len(reports) > 1:
-            write_names([*([""] if number else []), report.source.path])
-        write_lines(judged_lines(report), colored)
+    _show(reports, output_format, color, render_judged_json, judged_markdown, judged_lines)
 
 
 def _rows(model: Model, ops: tuple[str, ...], missing: tuple[str, ...]) -> list[Coverage]:

@@ -61,12 +61,12 @@ def summary(report: CoverageReport) -> Iterator[str]:
 
 def coverage_markdown(report: CoverageReport) -> str:
     """The same as Markdown, with the reasons behind each row."""
-    lines = [f"# Coverage of {_cell(report.source.path)}", ""]
+    lines = [f"# Coverage of {cell(report.source.path)}", ""]
     lines += [f"- {text.strip()}" for text in summary(report)]
     lines += ["", f"| {' | '.join(HEADER)} | why |", "|" + " --- |" * (len(HEADER) + 1)]
     for row in report.rows:
         answers = " | ".join(text for text, _ in answer_texts(row))
-        lines.append(f"| {_cell(operator_text(row))} | {answers} | {_cell(why(row))} |")
+        lines.append(f"| {cell(operator_text(row))} | {answers} | {cell(why(row))} |")
     return "\n".join(lines) + "\n"
 
 
@@ -81,5 +81,6 @@ def why(row: Coverage) -> str:
     return "; ".join(reasons)
 
 
-def _cell(text: str) -> str:
+def cell(text: str) -> str:
+    """A text as it can stand in a table of Markdown."""
     return printable(text).replace("|", "\\|").replace("_", "\\_")

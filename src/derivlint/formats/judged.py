@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from derivlint.formats.coverage_text import cell
 from derivlint.formats.text import Line, Piece, printable
 from derivlint.lint.wording import counted
 from derivlint.meaning.judged import JudgedEntry, Question
@@ -60,12 +61,12 @@ def judged_lines(report: JudgedReport) -> Iterator[Line]:
 
 def judged_markdown(report: JudgedReport) -> str:
     """The same as Markdown."""
-    lines = [f"# What is judged of {_cell(report.source.path)}", ""]
+    lines = [f"# What is judged of {cell(report.source.path)}", ""]
     lines += [f"- {text.strip()}" for text in _summary(report)]
     lines += ["", f"| {' | '.join(_HEADER)} | why not |", "|" + " --- |" * (len(_HEADER) + 1)]
     for row in report.rows:
         answers = " | ".join(answer(row, question) for question in Question)
-        lines.append(f"| {_cell(_name(row))} | {answers} | {_cell('; '.join(_reasons(row)))} |")
+        lines.append(f"| {cell(_name(row))} | {answers} | {cell('; '.join(_reasons(row)))} |")
     return "\n".join(lines) + "\n"
 
 
@@ -127,7 +128,3 @@ def _name(row: JudgedEntry) -> str:
 
 def _reasons(row: JudgedEntry) -> list[str]:
     return [f"{question.value}: {reason}" for question in Question for reason in row.missing(question)]
-
-
-def _cell(text: str) -> str:
-    return printable(text).replace("|", "\\|").replace("_", "\\_")

@@ -86,14 +86,12 @@ def halves(builder: Builder, tensor: Item, dim: Item) -> Item:
 
 
 def products_of_others(builder: Builder, tensor: Item, dim: Item) -> Item:
-    """The products of all elements along a dimension but each: of those before, times those behind."""
+    """The products of all elements along a dimension but each: of those before it, times those after it."""
     others = builder.binary("-", builder.size(builder.sizes(builder.value(tensor)), dim), 1)
     ones = builder.call("ones_like", [builder.call("narrow", [tensor, dim, 0, 1])])
     before = builder.call("narrow", [tensor, dim, 0, others])
-    behind = builder.call("flip", [builder.call("narrow", [tensor, dim, 1, others]), [dim]])
-    left, right = (
-        builder.call("cumprod", [builder.call("cat", [[ones, part], dim]), dim]) for part in (before, behind)
-    )
+    after = builder.call("flip", [builder.call("narrow", [tensor, dim, 1, others]), [dim]])
+    left, right = (builder.call("cumprod", [builder.call("cat", [[ones, part], dim]), dim]) for part in (before, after))
     return builder.call("mul", [left, builder.call("flip", [right, [dim]])])
 
 
@@ -113,7 +111,7 @@ def _rank(builder: Builder, tensor: Item) -> int:
 
 
 def last_dims(builder: Builder, sizes: Item) -> Item:
-    """As many dimensions as there are sizes, counted from behind."""
+    """As many dimensions as there are sizes, counted from the end."""
     if not isinstance(sizes, list):
         raise GraphError("the number of dimensions is not known")
     return list(range(-len(sizes), 0))

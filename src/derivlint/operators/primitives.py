@@ -1,4 +1,4 @@
-"""What definitions are made of besides operators: functions that every interpreter has on its own.
+"""What definitions are made of in addition to operators: functions that every interpreter has on its own.
 
 ``shape`` stands for whatever says how large a tensor is, and ``options`` for its scalar type and where it lies.
 """
@@ -17,7 +17,7 @@ PRIMITIVES: Mapping[str, str] = {
     "halves": "(tensor, dim) its first and its second half",
     "products_of_others": "(tensor, dim) along a dimension, the products of all elements but each",
     "other_dims": "(tensor, dim) all dims but one",
-    "last_dims": "(sizes) as many dims as there are sizes, counted from behind",
+    "last_dims": "(sizes) as many dims as there are sizes, counted from the end",
     "freedom": "(count, correction) how many degrees of freedom are left, zero where there are none",
     "by_channel": "(values, tensor) one value for each channel, in a shape that can be broadcast to the tensor's",
     "is_vector": "(matrix, other) whether the right side of a system is a vector, or a batch of them",

@@ -25,11 +25,6 @@ FILLED_BY = (_arithmetic, _elementary, _helpers, _linear_algebra, _normalization
 _MANY = 100
 
 
-def handle_r_to_c(dtype: Value, gradient: Value) -> Value:
-    """The real part, where the argument is real."""
-    return float(gradient.real) if dtype is REAL else gradient
-
-
 def _first(value: Value) -> Value:
     return value
 
@@ -52,7 +47,7 @@ def _ignoring(function: Function, *positions: int) -> Primitive:
 
 #: The primitives that more is to be said of than METADATA and the table do.
 PRIMITIVES: dict[str, Primitive] = {
-    "handle_r_to_c": Primitive(handle_r_to_c),
+    "handle_r_to_c": Primitive(_helpers.handle_r_to_c),
     "unreduced": Primitive(_first, takes=1),
     "count": Primitive(lambda: 1, takes=0),
     "sum_over": Primitive(_first, takes=1),
