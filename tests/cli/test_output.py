@@ -147,6 +147,10 @@ def test_verbose_tells_what_is_read_and_how_long_it_takes(run: Run) -> None:
         r"derivlint: derivatives\.yaml: operators: bundled operator index of PyTorch .* \(.*\)", lines[1]
     )
     assert re.fullmatch(r"derivlint: derivatives\.yaml: checked by \d+ rules in \d+\.\d\d s", lines[2])
+    assert lines[3] == (
+        "derivlint: derivatives.yaml: judged value of 1 of 1, linear of 1 of 1, complex of 1 of 1 entries; "
+        "derivlint coverage --judged lists them"
+    )
     assert run("check").err == ""
 
 

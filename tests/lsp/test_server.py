@@ -162,6 +162,24 @@ def test_open_files_are_checked_again_when_the_configuration_changes(tmp_path: P
     run(test())
 
 
+def test_the_release_of_a_lone_file_is_detected_when_it_is_opened_and_saved(tmp_path: Path) -> None:
+    of_2_9 = "- name: triu(Tensor self, int diagonal=0) -> Tensor\n  self: grad.triu(diagonal)\n"
+    of_2_13 = of_2_9.replace("int diagonal", "SymInt diagonal").replace("triu(diagonal)", "triu_symint(diagonal)")
+
+    async def test() -> None:
+        async with Editor() as editor:
+            uri = editor.open(tmp_path / "derivatives.yaml", of_2_9)
+            assert await editor.diagnostics(uri, 0) == []
+            editor.replace(uri, 1, of_2_13)
+            assert [item.code for item in await editor.diagnostics(uri, 1)] == ["unknown-schema"]
+            count = len(editor.published)
+            editor.client.text_document_did_save(types.DidSaveTextDocumentParams(types.TextDocumentIdentifier(uri)))
+            await editor.until(lambda: len(editor.published) > count)
+            assert list(editor.published[-1].diagnostics) == []
+
+    run(test())
+
+
 def test_what_keeps_a_file_from_being_checked_is_one_diagnostic(tmp_path: Path) -> None:
     (tmp_path / "derivlint.toml").write_text('native-functions = ["nowhere.yaml"]\n')
 

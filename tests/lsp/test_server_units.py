@@ -173,7 +173,7 @@ def test_kinds_of_actions_include_those_below_them() -> None:
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     """What a file anywhere is checked with."""
-    return Projects().of(tmp_path_factory.mktemp("project") / "derivatives.yaml")
+    return Projects().of(tmp_path_factory.mktemp("project") / "derivatives.yaml", SourceFile("derivatives.yaml", ""))
 
 
 @pytest.fixture(scope="module")

@@ -287,4 +287,3 @@ def test_every_bundled_release_can_be_asked_for(version: str, run: Run, here: Pa
     assert "missing-conjugate" in outcome.out
     shown = run("check", "derivatives.yaml", "--torch", version, "--no-config", "--show-settings").out
     assert f"  facts by release: PyTorch {version.rpartition('.')[0]}\n" in shown
-    assert "  release by its entries: PyTorch 2.13.0 (1 of 1 schemas)\n" in shown

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -73,7 +74,7 @@ def test_tags_that_are_named_come_before_those_beside(checkout: Path) -> None:
 
 def test_without_anything_the_newest_bundled_index_is_taken(here: Path) -> None:
     found = operators_for(here, Settings())
-    assert found == Operators("no PyTorch checkout around the file", bundled=True)
+    assert found == Operators("no PyTorch checkout around the file", bundled=True, lone=True)
     assert load_operators(found).natives.version == available_versions()[-1]
 
 
@@ -121,6 +122,38 @@ file: tools/autograd/derivatives.yaml
   C++ functions: {checkout}/torch/csrc/autograd/FunctionsManual.h
   headers: none
   facts by release: PyTorch 2.13, since the release of the operators is unknown
-  release by its entries: PyTorch 2.13.0 (1 of 1 schemas)
 """
     )
+
+
+# ---- the release of a lone file
+
+#: Up to PyTorch 2.9 an int is taken here, since then a SymInt.
+OF_2_9 = "- name: triu(Tensor self, int diagonal=0) -> Tensor\n  self: grad.triu(diagonal)\n"
+ADDED = "- name: sin(Tensor self) -> Tensor\n  self: grad * self.cos().conj()\n"
+
+
+@pytest.mark.parametrize("cache", [[], ["--no-cache"]])
+def test_a_lone_file_is_judged_against_the_release_whose_schemas_it_has(cache: list[str], here: Path, run: Run) -> None:
+    (here / "derivatives.yaml").write_text(OF_2_9 + ADDED)
+    for _ in range(2):
+        outcome = run("check", "-v", "--no-config", *cache)
+        assert outcome.status == 0, outcome.out
+        assert (
+            "operators: bundled operator index of PyTorch 2.9.1 (no PyTorch checkout around the file; 2 of its 2 "
+            "schemas are of that release)"
+        ) in outcome.err
+    assert "unknown-schema" in run("check", "--no-config", "--torch", "2.13").out
+
+
+def test_a_file_that_fits_no_release_better_keeps_the_default_one(here: Path, run: Run) -> None:
+    (here / "derivatives.yaml").write_text(ADDED + "- name: no_such(Tensor self) -> Tensor\n  self: grad\n")
+    outcome = run("check", "-v", "--no-config")
+    assert "bundled operator index of PyTorch 2.13.0 (no PyTorch checkout around the file)" in outcome.err
+    assert "unknown-schema" in outcome.out
+
+
+def test_every_command_reads_a_lone_file_alike(here: Path, run: Run) -> None:
+    (here / "derivatives.yaml").write_text(OF_2_9)
+    assert [info["name"] for info in json.loads(run("model", "--no-config").out)["infos"]] == ["triu"]
+    assert "PyTorch 2.9.1" in run("check", "--show-settings", "--no-config").out

@@ -110,7 +110,7 @@ def check(
         compiler=compiler,
         mending=mending,
         suppressing=suppressing,
-        say=output.say,
+        say=output.say if output.verbose else None,
     )
     for path in with_progress(files):
         run.check(path, folders[path], settings[path])

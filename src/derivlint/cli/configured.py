@@ -10,7 +10,7 @@ from derivlint.cli.exits import tell
 from derivlint.project.arguments import with_lists
 from derivlint.project.errors import InputError
 from derivlint.project.files import STDIN, derivatives_files, folder_of
-from derivlint.project.operators import operators_for
+from derivlint.project.operators import Operators, fitted, load_operators, operators_for
 from derivlint.project.settings import ConfigurationError, Settings, SettingsOfFiles
 from derivlint.project.untrusted import require_inside
 from derivlint.source import SourceError, SourceFile
@@ -90,7 +90,7 @@ def settings_lines(configured: Configured, rules: dict[str, list[str]]) -> Itera
 
     for path in configured.files:
         of_file = configured.settings[path]
-        operators = operators_for(configured.folders[path], of_file)
+        operators = _operators_of(path, configured.folders[path], of_file)
         yield f"file: {path}"
         yield f"  configuration: {of_file.origin or 'none'}"
         if of_file.untrusted:
@@ -100,22 +100,18 @@ def settings_lines(configured: Configured, rules: dict[str, list[str]]) -> Itera
         yield f"  C++ functions: {operators.functions_manual or ('of the index' if operators.bundled else 'unknown')}"
         yield f"  headers: {', '.join(map(str, operators.headers)) or 'none'}"
         yield f"  facts by release: {operators.describe_facts()}"
-        yield f"  release by its entries: {_release_of(path)}"
         yield "  settings:"
         yield from (f"    {key} = {value}  # {origin}" for key, value, origin in described(of_file))
         yield f"  rules: {len(rules[path])}"
         yield from (f"    {name}" for name in rules[path])
 
 
-def _release_of(path: str) -> str:
-    """The release of PyTorch that a file fits best, which decides nothing by itself."""
-    from derivlint.model import read_file
-    from derivlint.operators.detection import detected_release
-
+def _operators_of(path: str, folder: Path, settings: Settings) -> Operators:
+    """The operators that a file is judged against; standard input is not read for that."""
+    operators = operators_for(folder, settings)
     if path == STDIN:
-        return "unknown"
+        return operators
     try:
-        entries = read_file(SourceFile.read(path))
+        return fitted(operators, SourceFile.read(path), load_operators)
     except SourceError:
-        return "unknown"
-    return str(detected_release(entry.name.value for entry in entries if entry.name is not None) or "unknown")
+        return operators

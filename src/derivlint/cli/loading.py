@@ -13,7 +13,7 @@ from derivlint.cli.exits import FINDINGS, tell
 from derivlint.lint.wording import counted, did_you_mean
 from derivlint.project.errors import InputError
 from derivlint.project.files import read_source
-from derivlint.project.operators import LoadedOperators, load_operators, operators_for, problem_text
+from derivlint.project.operators import LoadedOperators, fitted, load_operators, operators_for, problem_text
 from derivlint.project.settings import Settings, SettingsOfFiles
 from derivlint.source import SourceError, SourceFile
 from derivlint.source.records import dataclass
@@ -77,7 +77,7 @@ def _loaded(wanted: Configured, stdin_filename: str | None) -> Iterator[Loaded]:
         except SourceError as error:
             raise InputError(str(error)) from error
         settings = wanted.settings[path]
-        operators = load(operators_for(wanted.folders[path], settings))
+        operators = load(fitted(operators_for(wanted.folders[path], settings), source, load))
         yield Loaded(source, model_of(source, operators.natives, settings), operators, settings)
 
 

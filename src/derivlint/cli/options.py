@@ -44,7 +44,8 @@ def source_options(function: Command) -> Command:
             multiple=True,
             type=EXISTING,
             help="A native_functions.yaml; repeat it for several, later ones win. With --torch they add to its "
-            "operators. Default: that of the PyTorch checkout around the file, else the bundled operator index.",
+            "operators. Default: that of the PyTorch checkout around the file, else the bundled operator index of the "
+            "release whose schemas the file has, PyTorch 2.13 where several have them.",
         ),
         click.option("--tags", type=EXISTING, help="A tags.yaml. Default: the one beside native_functions.yaml."),
         click.option(

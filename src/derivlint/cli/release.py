@@ -144,16 +144,14 @@ def _difference(noun: str, before: frozenset[str], after: frozenset[str]) -> Ite
 def _judged(source: SourceFile, index: Index, before: Index) -> Iterator[str]:
     """What the checks can judge of the release's own file, above all of what is new in it, and what they find."""
     from derivlint.lint import Severity, run_rules
-    from derivlint.meaning.judged import Question, judged_entries
+    from derivlint.meaning.judged import Question, judged_entries, totals
     from derivlint.rules import load_rules
 
     model = _model(source, index)
     known = frozenset(before.get("derivatives") or ())
     rows = list(judged_entries(model))
-    for question in Question:
-        asked = [row for row in rows if row.is_asked(question)]
-        judged = sum(not row.missing(question) for row in asked)
-        yield f"{question.value} judged of {judged} of {len(asked)} entries"
+    for question, (judged, asked) in totals(rows).items():
+        yield f"{question.value} judged of {judged} of {asked} entries"
     for row in rows:
         reasons = row.missing(Question.VALUE)
         if row.entry.operator not in known and reasons:

@@ -27,7 +27,7 @@ from derivlint.project.cache import cache_folder
 from derivlint.project.errors import InputError
 from derivlint.project.files import read_source
 from derivlint.project.findings import Outcome, judge
-from derivlint.project.operators import LoadedOperators, load_operators, operators_for, problem_text
+from derivlint.project.operators import LoadedOperators, fitted, load_operators, operators_for, problem_text
 from derivlint.project.result_cache import place_of, store_findings, stored_findings
 from derivlint.project.settings import Settings
 from derivlint.project.untrusted import is_inside, repository_of
@@ -57,7 +57,7 @@ class Run:
         compiler: str | None = None,
         mending: Mending | None = None,
         suppressing: Suppressing | None = None,
-        say: Callable[[str], None] = lambda _: None,
+        say: Callable[[str], None] | None = None,
     ) -> None:
         self._stdin_filename = stdin_filename
         self._toolchain = toolchain_named(compiler) if compiler is not None else None
@@ -65,7 +65,8 @@ class Run:
         self._mending = mending
         self._suppressing = suppressing
         self._left_out: Counter[str] = Counter()
-        self._say = say
+        self._is_verbose = say is not None
+        self._say = say or _say_nothing
         self._fail_levels: dict[str, Severity] = {}
         self._load_operators = cache(load_operators)
         self._shown: list[Diagnostic] = []
@@ -94,11 +95,12 @@ class Run:
             return
         self._fail_levels[source.path] = settings.fail_level
         self._say(f"{source.path}: configuration {settings.origin or 'none'}")
-        self._say(f"{source.path}: operators: {operators.describe()}")
         if settings.untrusted and self._use_cache and cache_is_foreign(folder):
             # what lies in the repository could be findings that were planted there
             self._use_cache = False
             self._say("the cache lies in the repository and is not used")
+        operators = fitted(operators, source, self._load, self._use_cache)
+        self._say(f"{source.path}: operators: {operators.describe()}")
         try:
             suppressing = self._suppressing
             narrowing = suppressing.narrowing(settings, operators) if suppressing is not None else None
@@ -118,6 +120,7 @@ class Run:
             return
         findings = outcome.findings
         self._say(f"{source.path}: checked by {len(findings.ran)} rules in {perf_counter() - begin:.2f} s")
+        self._say_judged(source, outcome)
         self._entries += findings.entries
         self._formulas += findings.formulas
         self._crashed |= findings.crashes > 0
@@ -127,6 +130,17 @@ class Run:
         self._shown += outcome.shown
         if settings.untrusted:
             self._tell_silenced(source, outcome)
+
+    def _say_judged(self, source: SourceFile, outcome: Outcome | CheckedFile) -> None:
+        """Say how much of a file the checks can judge, where it is wanted; what is in the cache does not know."""
+        if self._is_verbose and not isinstance(outcome, Outcome):
+            from derivlint.formats.judged import judged_line
+            from derivlint.meaning.judged import judged_entries
+
+            self._say(f"{source.path}: {judged_line(list(judged_entries(outcome.model)))}")
+
+    def _load(self, operators: Operators) -> LoadedOperators:
+        return self._load_operators(operators, self._use_cache)
 
     def _tell_silenced(self, source: SourceFile, outcome: Outcome | CheckedFile) -> None:
         """Say how many findings are shown although comments in the file silence them."""
@@ -154,7 +168,7 @@ class Run:
             self._others.update({file.path: file for file in place.sources})
             self._say(f"{source.path}: found in the cache")
             return judge(findings, source, settings, narrowing)
-        loaded = self._load_operators(operators, self._use_cache)
+        loaded = self._load(operators)
         self._sources[source.path] = source
         self._tell_problems(loaded)
         checked = self._checked(path, source, loaded, settings, narrowing)
@@ -277,6 +291,10 @@ def cache_is_foreign(folder: Path) -> bool:
     """Whether the cache lies in the repository of a folder, or in that of the working folder."""
     cache = cache_folder()
     return cache is not None and any(is_inside(cache, repository_of(place)) for place in (folder, Path.cwd()))
+
+
+def _say_nothing(_: str) -> None:
+    pass
 
 
 def _crash(source: SourceFile, error: Exception) -> Diagnostic:

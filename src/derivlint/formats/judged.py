@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from derivlint.formats.coverage_text import cell
 from derivlint.formats.text import Line, Piece, printable
 from derivlint.lint.wording import counted
-from derivlint.meaning.judged import JudgedEntry, Question
+from derivlint.meaning.judged import JudgedEntry, Question, totals
 from derivlint.source import SourceFile, visible_json
 from derivlint.source.records import dataclass
 
@@ -105,21 +105,20 @@ def _answer(missing: dict[Question, str], not_asked: frozenset[Question], questi
 
 
 def _totals(report: JudgedReport) -> dict[str, dict[str, int]]:
-    counts = {question.value: {YES: 0, NO: 0} for question in Question}
-    for row in report.rows:
-        for question in Question:
-            text = answer(row, question)
-            if text != NOT_ASKED:
-                counts[question.value][text] += 1
-    return counts
+    return {each.value: {YES: judged, NO: asked - judged} for each, (judged, asked) in totals(report.rows).items()}
 
 
 def _summary(report: JudgedReport) -> Iterator[str]:
     yield f"{counted(len(report.rows), 'entry', 'entries')} with formulas to judge"
-    for name, counts in _totals(report).items():
-        asked = sum(counts.values())
-        share = f" ({100 * counts[YES] / asked:.0f}%)" if asked else ""
-        yield f"  {name}: {counts[YES]:,} of {asked:,}{share}"
+    for question, (judged, asked) in totals(report.rows).items():
+        share = f" ({100 * judged / asked:.0f}%)" if asked else ""
+        yield f"  {question.value}: {judged:,} of {asked:,}{share}"
+
+
+def judged_line(rows: Collection[JudgedEntry]) -> str:
+    """How many of a file's entries are judged, in one line."""
+    parts = [f"{each.value} of {judged:,} of {asked:,}" for each, (judged, asked) in totals(rows).items()]
+    return f"judged {', '.join(parts)} entries; derivlint coverage --judged lists them"
 
 
 def _name(row: JudgedEntry) -> str:

@@ -250,8 +250,10 @@ def create_server() -> DerivlintServer:
 
     @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
     async def did_save(params: types.DidSaveTextDocumentParams) -> None:
+        file = server.session.files.get(params.text_document.uri)
+        is_refitted = file is not None and file.is_checked and await server.session.saved(file)
         # an editor that watches nothing tells at least what was saved in it
-        if not server.client.watches and server.session.projects.is_stale():
+        if is_refitted or (not server.client.watches and server.session.projects.is_stale()):
             await server.check_again()
 
     @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)

@@ -94,11 +94,23 @@ class Session:
         file = self.files[uri] = OpenFile(document, self.projects.is_derivatives_file(document.path))
         return file
 
+    async def saved(self, file: OpenFile) -> bool:
+        """Detect the release of a lone file that was saved; whether it is another one than before."""
+        loop = asyncio.get_running_loop()
+        document = file.document
+        try:
+            detect = self.projects.detect_again
+            return await loop.run_in_executor(self._engine, detect, document.path, document.source)
+        except InputError:
+            # the next check says why there is none
+            return False
+
     def close(self, uri: str) -> OpenFile | None:
         """Forget a text that the editor closed."""
         file = self.files.pop(uri, None)
         if file is not None:
             file.is_open = False
+            self.projects.closed(file.document.path)
             self._interrupt(file)
             for task in (file.publishing, file.confirming):
                 if task is not None:
@@ -150,7 +162,7 @@ class Session:
     def _outcome_of(self, source: SourceFile, path: Path, before: Checked | None) -> Outcome:
         """Check a text, on the thread for it; only what an edit can have changed, where that is possible."""
         try:
-            project: Project = self.projects.of(path)
+            project: Project = self.projects.of(path, source)
             found = check_edit(source, project, before) if before is not None else None
             if found is not None:
                 self._memory.checked_part()

@@ -13,7 +13,7 @@ from derivlint.project.baselines import BaselineFile
 from derivlint.project.errors import InputError
 from derivlint.project.files import FILE_PATTERN
 from derivlint.project.narrowing import Narrowing
-from derivlint.project.operators import LoadedOperators, Operators, load_operators, operators_for, problem_text
+from derivlint.project.operators import LoadedOperators, Operators, fitted, load_operators, operators_for, problem_text
 from derivlint.project.settings import OWN_FILE, PYPROJECT, Settings, SettingsOfFiles
 from derivlint.source import SourceFile
 from derivlint.source.records import dataclass
@@ -71,6 +71,7 @@ class Projects:
         self._config = tuple(config)
         self._loaded: dict[Operators, tuple[str, LoadedOperators]] = {}
         self._by_folder: dict[Path, Project | InputError] = {}
+        self._by_file: dict[Path, Project] = {}
         self._made: dict[Path, tuple[Project | InputError, list[str]]] = {}
         self._settings: SettingsOfFiles | None = None
 
@@ -95,12 +96,37 @@ class Projects:
             return False
         return path.match(FILE_PATTERN) or real in {Path(os.path.realpath(named)) for named in settings.paths}
 
-    def of(self, path: Path) -> Project:
+    def of(self, path: Path, source: SourceFile) -> Project:
         """The project of a file.
+
+        The release of a lone file is detected when it is opened or saved, not while somebody types.
+
+        Args:
+            path: the file.
+            source: its text.
 
         Raises:
             InputError: a configuration, the operators or the baseline cannot be read.
         """
+        known = self._by_file.get(path)
+        if known is None:
+            known = self._of_folder(path)
+            operators = fitted(known.operators, source, load_operators)
+            if operators != known.operators:
+                known = self._make(path.parent, operators)
+            self._by_file[path] = known
+        return known
+
+    def closed(self, path: Path) -> None:
+        """Forget which release a lone file is of."""
+        self._by_file.pop(path, None)
+
+    def detect_again(self, path: Path, source: SourceFile) -> bool:
+        """Detect the release of a lone file again; whether it is another one than before."""
+        before = self._by_file.pop(path, None)
+        return before is not None and self.of(path, source).operators != before.operators
+
+    def _of_folder(self, path: Path) -> Project:
         folder = path.parent
         found = self._by_folder.get(folder)
         if found is None:
@@ -114,11 +140,11 @@ class Projects:
             raise found
         return found
 
-    def _make(self, folder: Path) -> Project:
+    def _make(self, folder: Path, operators: Operators | None = None) -> Project:
         from derivlint.rules import load_rules
 
         settings = self.settings_of(folder)
-        operators = operators_for(folder, settings)
+        operators = operators or operators_for(folder, settings)
         # two projects may have the same operators, and a change of configuration leaves them as they are
         known = self._loaded.get(operators)
         stamp = _digest(map(str, (operators, *_stamps(operators.files))))
@@ -136,6 +162,7 @@ class Projects:
     def forget(self) -> None:
         """Read configurations again; operators only where their files changed."""
         self._by_folder.clear()
+        self._by_file.clear()
         self._made.clear()
         self._settings = None
 

@@ -6,7 +6,7 @@ to be linear in the gradients or tangents, and whether its conjugation is follow
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from enum import Enum
 
 from derivlint.formula import Call
@@ -83,6 +83,12 @@ def judged_entries(model: Model) -> Iterator[JudgedEntry]:
             formulas = tuple(each for body in entry.bodies for each in _of_body(meaning, body))
             if any(len(each.not_asked) < len(Question) for each in formulas):
                 yield JudgedEntry(entry, formulas)
+
+
+def totals(rows: Collection[JudgedEntry]) -> dict[Question, tuple[int, int]]:
+    """Of how many entries each question is answered for all formulas, and of how many it is asked."""
+    asked = {question: [row for row in rows if row.is_asked(question)] for question in Question}
+    return {each: (sum(not row.missing(each) for row in found), len(found)) for each, found in asked.items()}
 
 
 def _of_body(meaning: Meaning, body: DispatchBody) -> Iterator[JudgedFormula]:

@@ -27,6 +27,15 @@ def read_file(source: SourceFile) -> tuple[Entry, ...]:
     return tuple(read_entries(root, detected_layout(root)))
 
 
+def entry_names(source: SourceFile) -> list[str]:
+    """The names of a file's entries, which are schemas, as far as they are text."""
+    root = read_yaml(source).root
+    node = detected_layout(root).list_in(root)
+    items = node.items if isinstance(node, Sequence) else ()
+    values = (item.get(NAME) for item in items if isinstance(item, Mapping))
+    return [value.value for value in values if isinstance(value, Scalar) and value.kind == "str"]
+
+
 def read_entries(root: Node | None, layout: Layout = PLAIN) -> Iterator[Entry]:
     """The entries of a file's list."""
     node = layout.list_in(root)

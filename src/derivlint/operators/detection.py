@@ -47,6 +47,8 @@ def detected_release(schemas: Iterable[str]) -> DetectedRelease | None:
         schemas: the names of the file's entries as written, which are schemas.
     """
     written = list(dict.fromkeys(schema.strip() for schema in schemas))
+    if not written:
+        return None
     counts = versions_with_schemas(written)
     most = max(counts.values(), default=0)
     if not most:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from derivlint.lint.wording import quoted_list
 from derivlint.operators.topics import CHECKOUT_FILES, INSTALLED_FILES
-from derivlint.project.cache import cached
+from derivlint.project.cache import Row, cached
 from derivlint.project.errors import InputError
 from derivlint.project.headers import merged, read_headers
 from derivlint.project.presets import PRESETS
@@ -47,7 +47,9 @@ class Operators:
         generators: the files of the generators whose lists of operators count: those of a checkout, or of an installed
             torch that is not a bundled release.
         bundled: whether the bundled index is taken.
-        version: the version of the index or of the installed torch; None for the newest index, or where unknown.
+        version: the version of the index or of the installed torch; None for the default index, or where unknown.
+        lone: whether nothing but the file itself says which release's operators it is written for: see
+            :func:`fitted`.
     """
 
     reason: str
@@ -58,10 +60,14 @@ class Operators:
     generators: tuple[Path, ...] = ()
     bundled: bool = False
     version: str | None = None
+    lone: bool = False
 
     def describe(self) -> str:
         """What was found and why, in one line."""
-        parts = [f"bundled operator index of PyTorch {self.version or 'newest'}"] if self.bundled else []
+        from derivlint.schema.index import available_versions
+
+        version = self.version or available_versions()[-1]
+        parts = [f"bundled operator index of PyTorch {version}"] if self.bundled else []
         parts += map(str, self.native_functions)
         return f"{', '.join(parts)} ({self.reason})"
 
@@ -169,7 +175,44 @@ def _operators_for(folder: Path, settings: Settings) -> Operators:
         native = parent / NATIVE_FUNCTIONS
         if os.path.isfile(native):
             return _of_checkout(f"the PyTorch checkout {parent}", (native,), settings)
-    return Operators("no PyTorch checkout around the file", (), settings.tags, bundled=True)
+    return Operators("no PyTorch checkout around the file", (), settings.tags, bundled=True, lone=True)
+
+
+def fitted(
+    operators: Operators, source: SourceFile, load: Callable[[Operators], LoadedOperators], use_cache: bool = True
+) -> Operators:
+    """The operators that a file is judged against: for a lone file, those of the release whose schemas it has.
+
+    A file that fits no other release better than the default one is judged against that.
+
+    Args:
+        operators: where operators for files of its folder come from.
+        source: the file.
+        load: loads operators, and keeps them where they are wanted again.
+        use_cache: whether the release may come from the cache.
+    """
+    if not operators.lone:
+        return operators
+
+    def detect() -> list[str | int] | None:
+        from derivlint.model import entry_names
+        from derivlint.operators.detection import detected_release
+
+        names = entry_names(source)
+        natives = load(operators).natives
+        if all(natives.by_schema(name) is not None for name in names):
+            return None
+        release = detected_release(names)
+        other = release is not None and release.is_other
+        return [release.version, release.known, release.total] if release is not None and other else None
+
+    text = source.text.encode("utf-8", "surrogatepass")
+    found = cached("release", text, detect, shape=(None, Row(str, int, int)), use_cache=use_cache)
+    if found is None:
+        return operators
+    version, known, total = found
+    reason = f"{operators.reason}; {known} of its {total} schemas are of that release"
+    return replace(operators, reason=reason, version=str(version))
 
 
 def _beside_by_preset(folder: Path, settings: Settings) -> tuple[Path, ...]:
