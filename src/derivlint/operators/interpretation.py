@@ -10,27 +10,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from derivlint.formula import (
-    Binary,
-    BraceList,
-    Call,
-    Conditional,
-    Construct,
-    Expr,
-    Index,
-    Member,
-    Name,
-    Number,
-    Parenthesized,
-    String,
-    Unary,
-    whole_number,
-)
+from derivlint.formula import Call, Expr, Member, Name, Number
 from derivlint.operators.definitions import Definition, Kind, definitions, tree_of
+from derivlint.operators.evaluators import Evaluator, ExpressionCompiler
 from derivlint.source.records import dataclass
 
-#: Gives the value of an expression for the values of parameters and parts.
-Evaluator = Callable[[Mapping[str, Any]], Any]
 #: Definitions that call each other deeper than that call themselves.
 MAX_DEPTH = 40
 
@@ -163,22 +147,19 @@ class Interpreter:
         return Compiled(call, parameters, definition.required, needed)
 
 
-class _Body:
+class _Body(ExpressionCompiler):
     def __init__(self, interpreter: Interpreter) -> None:
+        super().__init__()
         self._interpreter = interpreter
         self._domain = interpreter.domain
+        self.unary = self._domain.unary
+        self.binary = self._domain.binary
         self.needed: set[str] = set()
 
-    def expression(self, node: Expr) -> Evaluator:
-        rule = _RULES.get(type(node))
-        if rule is None:
-            raise InterpretationError(f'"{type(node).__name__}" has no meaning in definitions')
-        return rule(self, node)
+    def unknown(self, node: Expr) -> Evaluator:
+        raise InterpretationError(f'"{type(node).__name__}" has no meaning in definitions')
 
-    def _parenthesized(self, node: Parenthesized) -> Evaluator:
-        return self.expression(node.inner)
-
-    def _name(self, node: Name) -> Evaluator:
+    def name(self, node: Name) -> Evaluator:
         name = node.simple
         if name is None or name in self._domain.constants:
             value = self._domain.constants[node.spelling]
@@ -186,60 +167,18 @@ class _Body:
         self.needed.add(name)
         return lambda values: values[name]
 
-    def _number(self, node: Number) -> Evaluator:
+    def number(self, node: Number) -> Evaluator:
         value = self._domain.number(node.text)
         return lambda _: value
 
-    def _string(self, node: String) -> Evaluator:
-        value = node.text.strip('"')
-        return lambda _: value
-
-    def _list(self, node: BraceList) -> Evaluator:
-        items = [self.expression(item) for item in node.items]
-        return lambda values: tuple([item(values) for item in items])
-
-    def _construct(self, node: Construct) -> Evaluator:
-        return self._list(node.braces)
-
-    def _unary(self, node: Unary) -> Evaluator:
-        operate = self._domain.unary[node.op]
-        operand = self.expression(node.operand)
-        return lambda values: operate(operand(values))
-
-    def _binary(self, node: Binary) -> Evaluator:
-        left = self.expression(node.left)
-        right = self.expression(node.right)
-        if node.op == "&&":
-            return lambda values: bool(left(values)) and bool(right(values))
-        if node.op == "||":
-            return lambda values: bool(left(values)) or bool(right(values))
-        operate = self._domain.binary[node.op]
-        return lambda values: operate(left(values), right(values))
-
-    def _conditional(self, node: Conditional) -> Evaluator:
-        condition = self.expression(node.condition)
-        then = self.expression(node.then)
-        otherwise = self.expression(node.otherwise)
-        return lambda values: then(values) if condition(values) else otherwise(values)
-
-    def _index(self, node: Index) -> Evaluator:
-        items = self.expression(node.object)
-        index = self.expression(node.args[0])
-        return lambda values: items(values)[index(values)]
-
-    def _call(self, node: Call) -> Evaluator:
+    def call(self, node: Call) -> Evaluator:
         callee = node.callee
         if isinstance(callee, Member):
             return self._called(callee.name, (callee.object, *node.args))
         if not isinstance(callee, Name):
-            raise InterpretationError("a call of an expression has no meaning in definitions")
+            return self.unknown(node)
         last = callee.parts[-1]
-        if last.identifier == "get" and last.template_args:
-            (index,) = last.template_args
-            position = whole_number(index.text) if isinstance(index, Number) else None
-            items = self.expression(node.args[0])
-            return lambda values: items(values)[position]
-        return self._called(last.identifier, node.args)
+        return self.item(node) if last.template_args else self._called(last.identifier, node.args)
 
     def _called(self, name: str, arguments: tuple[Expr, ...]) -> Evaluator:
         primitive = self._callee(name, len(arguments))
@@ -271,18 +210,3 @@ class _Body:
 
 def _nothing(_: Mapping[str, Any]) -> None:
     return None
-
-
-_RULES: dict[type[Expr], Callable[..., Evaluator]] = {
-    Name: _Body._name,
-    Number: _Body._number,
-    String: _Body._string,
-    BraceList: _Body._list,
-    Construct: _Body._construct,
-    Parenthesized: _Body._parenthesized,
-    Unary: _Body._unary,
-    Binary: _Body._binary,
-    Conditional: _Body._conditional,
-    Index: _Body._index,
-    Call: _Body._call,
-}

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field
 
 from derivlint.meaning.meaning import Meaning
-from derivlint.meaning.one_element.evaluate import Evaluator, compile_formula
+from derivlint.meaning.one_element.evaluate import compile_formula
 from derivlint.meaning.one_element.points import POINTS, Kind, arguments_at, direction
 from derivlint.meaning.one_element.situation import Values, World, components, world_of
 from derivlint.meaning.one_element.structure import IDENTITIES
@@ -21,6 +21,7 @@ from derivlint.model import Differentiability, DispatchBody
 from derivlint.model.forward import TANGENT
 from derivlint.model.gradients import GRAD, GRADS, NAMED_PREFIX
 from derivlint.operators import Book, holds_for
+from derivlint.operators.evaluators import Evaluator
 from derivlint.schema import NativeFunction
 from derivlint.source.records import dataclass
 

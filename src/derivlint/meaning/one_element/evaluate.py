@@ -6,24 +6,10 @@ understood raises :class:`UnknownValueError` where it is evaluated: a branch tha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from derivlint.cpp.inference import number_value
-from derivlint.formula import (
-    Binary,
-    BraceList,
-    Call,
-    Conditional,
-    Construct,
-    Expr,
-    Index,
-    Name,
-    Number,
-    Parenthesized,
-    String,
-    Unary,
-    whole_number,
-)
+from derivlint.formula import Call, Expr, Name, Number
 from derivlint.meaning.callee import Argument, CallFacts, call_facts
 from derivlint.meaning.one_element.domain import implementation_named
 from derivlint.meaning.one_element.structure import PLACES
@@ -51,9 +37,9 @@ from derivlint.meaning.one_element.vocabulary import (
     saved_property,
 )
 from derivlint.meaning.typed import TypedFormula
+from derivlint.operators.evaluators import Evaluator, ExpressionCompiler
 
 Environment = Mapping[str, Value]
-Evaluator = Callable[[Environment], Value]
 
 #: Namespaces whose functions the table has.
 NAMESPACES = frozenset({"at", "torch", "std", "c10"})
@@ -93,23 +79,18 @@ def _constant(value: Value) -> Evaluator:
     return lambda _: value
 
 
-class _Compiler:
+class _Compiler(ExpressionCompiler):
+    unary = UNARY
+    binary = BINARY
+
     def __init__(self, formula: TypedFormula) -> None:
+        super().__init__()
         self._formula = formula
-        # the object of a method is looked at by several readings of the call; doing its work again in each
-        # would double it with every call of a chain
-        self._compiled: dict[Expr, Evaluator] = {}
 
-    def expression(self, node: Expr) -> Evaluator:
-        found = self._compiled.get(node)
-        if found is None:
-            rule = _RULES.get(type(node))
-            found = self._compiled[node] = _unknown if rule is None else rule(self, node)
-        return found
+    def unknown(self, node: Expr) -> Evaluator:
+        return _unknown
 
-    # ---- leaves
-
-    def _name(self, node: Name) -> Evaluator:
+    def name(self, node: Name) -> Evaluator:
         if node.simple is None:
             spelling = node.spelling.removeprefix("::")
             return _constant(QUALIFIED[spelling]) if spelling in QUALIFIED else _unknown
@@ -127,60 +108,11 @@ class _Compiler:
 
         return variable
 
-    def _number(self, node: Number) -> Evaluator:
+    def number(self, node: Number) -> Evaluator:
         constant = number_value(node.text).constant
         return _unknown if constant is None or isinstance(constant, str) else _constant(constant)
 
-    def _string(self, node: String) -> Evaluator:
-        return _constant(node.text.strip('"'))
-
-    def _list(self, node: BraceList) -> Evaluator:
-        items = [self.expression(item) for item in node.items]
-        return lambda environment: tuple(item(environment) for item in items)
-
-    def _construct(self, node: Construct) -> Evaluator:
-        return self._list(node.braces)
-
-    # ---- operators of C++
-
-    def _parenthesized(self, node: Parenthesized) -> Evaluator:
-        return self.expression(node.inner)
-
-    def _unary(self, node: Unary) -> Evaluator:
-        operate = UNARY.get(node.op)
-        if operate is None:
-            return _unknown
-        operand = self.expression(node.operand)
-        return lambda environment: operate(operand(environment))
-
-    def _binary(self, node: Binary) -> Evaluator:
-        left = self.expression(node.left)
-        right = self.expression(node.right)
-        if node.op == "&&":
-            return lambda environment: bool(left(environment)) and bool(right(environment))
-        if node.op == "||":
-            return lambda environment: bool(left(environment)) or bool(right(environment))
-        operate = BINARY.get(node.op)
-        if operate is None:
-            return _unknown
-        return lambda environment: operate(left(environment), right(environment))
-
-    def _conditional(self, node: Conditional) -> Evaluator:
-        condition = self.expression(node.condition)
-        then = self.expression(node.then)
-        otherwise = self.expression(node.otherwise)
-        return lambda environment: then(environment) if condition(environment) else otherwise(environment)
-
-    def _index(self, node: Index) -> Evaluator:
-        if len(node.args) != 1:
-            return _unknown
-        items = self.expression(node.object)
-        index = self.expression(node.args[0])
-        return lambda environment: items(environment)[index(environment)]
-
-    # ---- calls
-
-    def _call(self, node: Call) -> Evaluator:
+    def call(self, node: Call) -> Evaluator:
         call = call_facts(node, self._formula)
         if call is None:
             return _unknown
@@ -232,13 +164,8 @@ class _Compiler:
         if name in ("make_tuple", "tuple"):
             items = [self.expression(argument) for argument in arguments]
             return lambda environment: tuple(item(environment) for item in items)
-        if name == "get" and isinstance(call.node.callee, Name):
-            template = call.node.callee.parts[-1].template_args or ()
-            index = template[0] if len(template) == 1 else None
-            position = whole_number(index.text) if isinstance(index, Number) else None
-            if position is not None:
-                return lambda environment: first(environment)[position]
-            return _unknown
+        if name == "get":
+            return self.item(call.node)
         if name in ("wrap_opt_if", "Tensor", "optional"):
             return first
         return None
@@ -297,18 +224,3 @@ def _element_type(options: Value) -> Value:
 
 def _as_element(value: Value) -> Value:
     return float(value) if isinstance(value, int) else value
-
-
-_RULES: dict[type[Expr], Callable[..., Evaluator]] = {
-    Name: _Compiler._name,
-    Number: _Compiler._number,
-    String: _Compiler._string,
-    BraceList: _Compiler._list,
-    Construct: _Compiler._construct,
-    Parenthesized: _Compiler._parenthesized,
-    Unary: _Compiler._unary,
-    Binary: _Compiler._binary,
-    Conditional: _Compiler._conditional,
-    Index: _Compiler._index,
-    Call: _Compiler._call,
-}

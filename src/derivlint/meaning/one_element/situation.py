@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from derivlint.cpp import Binding, return_names
-from derivlint.meaning.one_element.evaluate import Evaluator
 from derivlint.meaning.one_element.values import UnknownValueError, Value, is_finite
 from derivlint.meaning.typed import TypedFormula
 from derivlint.model import Differentiability
 from derivlint.model.evaluation import INDEX
 from derivlint.model.forward import PRIMAL, TANGENT
 from derivlint.model.gradients import GRAD, GRAD_INPUT_MASK, GRADS, NAMED_PREFIX
+from derivlint.operators.evaluators import Evaluator
 from derivlint.schema import NativeFunction
 from derivlint.source.records import dataclass
 
