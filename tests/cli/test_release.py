@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import re
 import shutil
+import zipfile
 from pathlib import Path
 
 import pytest
 
+from derivlint.cli.release_checks import CONFORMANCE, conformance_line, emission_lines, unpacked, vanished_deviations
+from derivlint.model import Model, build_model
 from derivlint.operators.bundling import bundled_files, bundled_indexes
+from derivlint.operators.sources import TorchSource, installed_source
+from derivlint.schema import load_index
 from derivlint.schema.index import index_name
+from derivlint.source import SourceFile
 from tests.cli.conftest import Run
 
 ROOT = Path(__file__).parents[2]
@@ -32,7 +39,7 @@ def test_the_shipped_facts_can_be_made_again_of_themselves() -> None:
 
 @pytest.mark.torch
 def test_the_facts_of_the_installed_release_are_the_bundled_ones(run: Run, repository: Path) -> None:
-    outcome = run("dev", "release", "installed")
+    outcome = run("dev", "release", "installed", "--quick")
     assert (outcome.status, outcome.err) == (0, "")
     lines = outcome.out.splitlines()
     assert lines[0] == "PyTorch 2.13.0, against 2.12.1"
@@ -46,9 +53,9 @@ def test_a_fact_that_changed_is_written(run: Run, repository: Path) -> None:
     path = repository / SCHEMA / index_name("2.13.0")
     before = path.read_bytes()
     path.write_bytes(before.replace(b"aten", b"atem"))
-    assert f"would write {SCHEMA / path.name}: " in run("dev", "release", "installed", "--dry-run").out
+    assert f"would write {SCHEMA / path.name}: " in run("dev", "release", "installed", "--dry-run", "--quick").out
     assert path.read_bytes() != before
-    assert f"wrote {SCHEMA / path.name}: " in run("dev", "release", "installed").out
+    assert f"wrote {SCHEMA / path.name}: " in run("dev", "release", "installed", "--quick").out
     assert path.read_bytes() == before
 
 
@@ -57,3 +64,72 @@ def test_what_is_not_a_release_is_refused(run: Run, here: Path) -> None:
     outcome = run("dev", "release", "torch")
     assert outcome.status == 2
     assert '"torch" is not a PyTorch: expected a checkout' in outcome.err
+
+
+# ---- what the compiler, torchgen and verify say
+
+
+@pytest.fixture(scope="module")
+def model() -> Model:
+    return build_model(
+        SourceFile("d.yaml", "- name: exp(Tensor self) -> Tensor\n  self: grad * result\n"), load_index()
+    )
+
+
+def test_without_headers_nothing_is_compiled(model: Model, tmp_path: Path) -> None:
+    (line,) = emission_lines(model, tmp_path)
+    assert line == "emission: 5 operators with 2 node classes; not compiled, since there are no headers"
+
+
+def test_what_the_compiler_refuses_is_told(model: Model, tmp_path: Path) -> None:
+    include = tmp_path / "torch" / "include"
+    (include / "ATen").mkdir(parents=True)
+    (include / "ATen" / "ATen.h").write_text("#error this is not it\n")
+    first, *errors = emission_lines(model, tmp_path)
+    assert first.startswith("emission: 5 operators with 2 node classes; the compiler accepts 0 of 4 sources")
+    assert len(errors) == 4
+    assert all("error: " in line for line in errors)
+
+
+def test_conformance_is_tested_with_the_torchgen_of_the_release(tmp_path: Path) -> None:
+    assert conformance_line(tmp_path, ROOT) == "conformance: not tested, since there is no packaged torchgen"
+    packaged = tmp_path / "torchgen" / "packaged" / "autograd"
+    packaged.mkdir(parents=True)
+    (packaged / "derivatives.yaml").write_text("[]")
+    # without a module of that name Python would take the installed torchgen
+    assert "no packaged torchgen" in conformance_line(tmp_path, ROOT)
+    (tmp_path / "torchgen" / "__init__.py").touch()
+    missing = tmp_path / CONFORMANCE
+    assert conformance_line(tmp_path, tmp_path) == f'conformance: not tested, since there is no "{missing}"'
+    # a torchgen without modules
+    assert conformance_line(tmp_path, ROOT).startswith("conformance: FAILED\n")
+
+
+@pytest.mark.torch
+def test_the_conformance_tests_pass_with_the_installed_torchgen() -> None:
+    folder = installed_source().path
+    assert re.fullmatch(r"conformance with its torchgen: \d+ passed", conformance_line(folder, ROOT))
+
+
+def test_deviations_whose_formula_is_gone_have_vanished(model: Model, tmp_path: Path) -> None:
+    text = ""
+    for formula in ("grad  * result", "grad + result"):
+        text += (
+            f'[[deviation]]\noperator = "exp"\nkey = "self"\nrule = "wrong-vjp"\nkind = "convention"\n'
+            f'formula = "{formula}"\nreason = "it is so"\n'
+        )
+    (tmp_path / "d.toml").write_text(text)
+    (vanished,) = vanished_deviations(model, tmp_path / "d.toml")
+    assert vanished.formula == "grad + result"
+
+
+def test_a_wheel_is_unpacked_as_far_as_it_is_needed(tmp_path: Path) -> None:
+    names = ["torchgen/packaged/ATen/native/native_functions.yaml", "torch/include/ATen/ATen.h", "torch/lib/big.so"]
+    with zipfile.ZipFile(tmp_path / "torch.whl", "w") as wheel:
+        for name in names:
+            wheel.writestr(name, "[]")
+    with unpacked(TorchSource(tmp_path / "torch.whl")) as folder:
+        assert sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()) == sorted(
+            names[:2]
+        )
+    assert not folder.exists()

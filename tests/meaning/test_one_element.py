@@ -17,6 +17,7 @@ from derivlint.meaning.one_element.points import POINTS, Kind, arguments_at
 from derivlint.meaning.one_element.truth import truth_of
 from derivlint.meaning.one_element.values import COMPLEX, REAL, UnknownValueError
 from derivlint.model import build_model
+from derivlint.operators.history import load_release
 from derivlint.schema import NativeFunction, NativeFunctions, load_index, read_native_functions
 from derivlint.source import SourceFile
 
@@ -333,3 +334,18 @@ TIES = """\
 def test_shares_of_equal_arguments_add_up_to_one(operator: str, self: str, other: str, found: list[str]) -> None:
     assert verdict(TIES.format(operator, self, other))["shares"] == found
     assert verdict(TIES.format(operator, self, other))["wrong"] == []
+
+
+@pytest.mark.parametrize(
+    ("release", "arguments", "problems"),
+    [("2.13", "LU, pivots, A_t, sign, true", 1), ("2.15", "LU, pivots, A_t, A_p, sign, true", 0)],
+)
+def test_a_helper_of_another_release_is_another_function(release: str, arguments: str, problems: int) -> None:
+    yaml = (
+        "- name: _linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet, Tensor LU, Tensor pivots)\n"
+        "  A: slogdet_backward(grad_sign, grad_logabsdet, A, sign, LU, pivots)\n"
+        # the sign is wrong, and the definition of "slogdet_jvp" is that of PyTorch up to 2.14
+        f"  sign, logabsdet: slogdet_jvp({arguments.replace('sign', '-sign')})\n"
+        "  output_differentiability: [True, True, False, False]\n"
+    )
+    assert len(verdict(yaml, load_release(release))["wrong"]) == problems

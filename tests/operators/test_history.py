@@ -174,6 +174,14 @@ def test_a_part_of_another_release() -> None:
     assert found.is_other
 
 
+@pytest.mark.parametrize(("arguments", "version"), [(5, "2.14.1"), (6, "2.15.0")])
+def test_helpers_tell_releases_apart_whose_entries_are_the_same(arguments: int, version: str) -> None:
+    schemas = schemas_of(load_release("2.14.1"))
+    found = detected_release(schemas, lambda: [("linalg_det_jvp", arguments), ("no_such", 1)])
+    assert found is not None
+    assert found.version == version
+
+
 @pytest.mark.parametrize("schemas", [[], ["no_such(Tensor self) -> Tensor"], [""], ["(" * 1000]])
 def test_a_file_of_no_release(schemas: list[str]) -> None:
     assert detected_release(schemas) is None

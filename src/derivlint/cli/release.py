@@ -30,14 +30,19 @@ INDEX = "index-"
 @click.command(short_help="Bundle a release of PyTorch, and say what it changes.")
 @click.argument("source", metavar="installed|PATH")
 @click.option("--dry-run", is_flag=True, help="Write nothing.")
+@click.option("--quick", is_flag=True, help="Run no tests and no compiler.")
 @click.option("--root", type=click.Path(file_okay=False, path_type=Path), default=Path("."), help="The repository.")
-def release(source: str, dry_run: bool, root: Path) -> None:
+def release(source: str, dry_run: bool, quick: bool, root: Path) -> None:
     """Bundle the facts of a release, and say what it changes against the one before.
 
-    The release is the installed torch, a wheel, packed or unpacked, or a checkout; nothing of it is run. Its facts take
-    the place of those that are bundled of the same release. What is printed is for whoever adds the release: operators,
-    entries and helpers that are new or gone, changes in the lists of generators, new entries that the checks cannot
-    judge, what "derivlint check" finds in its derivatives.yaml, and definitions of what no bundled release has.
+    The release is the installed torch, a wheel, packed or unpacked, or a checkout. Its facts take the place of those
+    that are bundled of the same release. What is printed is for whoever adds the release: operators, entries and
+    helpers that are new or gone, changes in the lists of generators, new entries that the checks cannot judge, what
+    "derivlint check" finds in its derivatives.yaml, expected findings of "derivlint verify" that vanished, definitions
+    of what no bundled release has.
+
+    Of the release, only its torchgen is run, by the conformance tests; the emitted C++ is read by the compiler with
+    the release's headers, where there are any. With --quick neither is done.
     """
     from derivlint.operators.book import release_number
     from derivlint.operators.bundling import bundled_files
@@ -54,7 +59,11 @@ def release(source: str, dry_run: bool, root: Path) -> None:
         write_names(list(_changes(indexes[earlier], index)))
     derivatives = torch.derivatives
     if derivatives is not None:
-        write_names(list(_judged(derivatives, index, indexes[earlier] if earlier else {})))
+        model = _model(derivatives, index)
+        write_names(list(_judged(model, indexes[earlier] if earlier else {})))
+        write_names(list(_vanished(model)))
+        if not quick:
+            write_names(list(_checked(torch, model, root)))
     write_names(list(_unknown(indexes.values())))
     try:
         files = bundled_files(list(indexes.values()))
@@ -141,13 +150,12 @@ def _difference(noun: str, before: frozenset[str], after: frozenset[str]) -> Ite
             yield f"{counted(len(names), noun, plural)} {verb}: {', '.join(sorted(names))}"
 
 
-def _judged(source: SourceFile, index: Index, before: Index) -> Iterator[str]:
+def _judged(model: Model, before: Index) -> Iterator[str]:
     """What the checks can judge of the release's own file, above all of what is new in it, and what they find."""
     from derivlint.lint import Severity, run_rules
     from derivlint.meaning.judged import Question, judged_entries, totals
     from derivlint.rules import load_rules
 
-    model = _model(source, index)
     known = frozenset(before.get("derivatives") or ())
     rows = list(judged_entries(model))
     for question, (judged, asked) in totals(rows).items():
@@ -159,6 +167,28 @@ def _judged(source: SourceFile, index: Index, before: Index) -> Iterator[str]:
     findings = run_rules(model, load_rules()).diagnostics
     errors = [each for each in findings if each.severity is Severity.ERROR]
     yield f"check finds {counted(len(findings), 'problem')}, {len(errors)} of them errors"
+
+
+def _vanished(model: Model) -> Iterator[str]:
+    """Expected findings of verify that the release's file cannot have any more."""
+    from derivlint.cli.release_checks import vanished_deviations
+    from derivlint.verify.deviations import FOLDER
+
+    for path in sorted(FOLDER.glob("deviations-*.toml")):
+        for each in vanished_deviations(model, path):
+            yield f"expected finding of {path.stem} vanished: {each.operator}, {each.key}, {each.rule}: {each.reason}"
+
+
+def _checked(torch: TorchSource, model: Model, root: Path) -> Iterator[str]:
+    """What the compiler and the release's torchgen say."""
+    from derivlint.cli.release_checks import conformance_line, emission_lines, unpacked
+
+    try:
+        with unpacked(torch) as folder:
+            yield conformance_line(folder, root)
+            yield from emission_lines(model, folder)
+    except SourceProblem as error:
+        raise InputError(str(error)) from error
 
 
 def _model(source: SourceFile, index: Index) -> Model:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from derivlint.operators.book import DEFAULT_RELEASE, entries_at, release_number
-from derivlint.operators.history import bundled_versions, versions_with_schemas
+from derivlint.operators.history import bundled_versions, helper_arities, versions_with_schemas
 from derivlint.source.records import dataclass
 
 #: A file with as many entries is PyTorch's own as a whole, which has more than 650.
@@ -37,14 +37,18 @@ class DetectedRelease:
         return f"PyTorch {self.version} ({self.known} of {self.total} schemas)"
 
 
-def detected_release(schemas: Iterable[str]) -> DetectedRelease | None:
+def detected_release(
+    schemas: Iterable[str], calls: Callable[[], Iterable[tuple[str, int]]] = tuple
+) -> DetectedRelease | None:
     """The bundled release that a file of derivatives fits best; None where no release has any of its schemas.
 
     That is the release with the most of its schemas. Among releases with as many of them, it is for PyTorch's own file
-    as a whole the one whose entries differ least, and else the default one or the newest.
+    as a whole the one whose entries differ least; then the default one; then the one whose helpers are called as they
+    are declared (three of 2.15 take one argument more than in 2.14, whose entries are the same), and the newest.
 
     Args:
         schemas: the names of the file's entries as written, which are schemas.
+        calls: the functions that its formulas call, with the number of arguments; asked where schemas do not decide.
     """
     written = list(dict.fromkeys(schema.strip() for schema in schemas))
     if not written:
@@ -57,11 +61,25 @@ def detected_release(schemas: Iterable[str]) -> DetectedRelease | None:
     versions = bundled_versions()
     default = next(version for version in versions if release_number(version) == DEFAULT_RELEASE)
 
-    def rank(version: str) -> tuple[int, bool, int]:
+    def rank(version: str) -> tuple[int, bool]:
         release = release_number(version)
         assert release is not None
         other = len(entries_at(release) ^ names) if len(written) >= WHOLE else 0
-        return other, version != default, -versions.index(version)
+        return other, version != default
 
-    best = min((version for version, count in counts.items() if count == most), key=rank)
+    ranks = {version: rank(version) for version, count in counts.items() if count == most}
+    first = min(ranks.values())
+    tied = [version for version in versions if ranks.get(version) == first]
+    best = tied[-1] if len(tied) == 1 else _best_called(tied, calls())
     return DetectedRelease(best, most, len(written), counts[default])
+
+
+def _best_called(versions: Sequence[str], calls: Iterable[tuple[str, int]]) -> str:
+    """The release that declares the most of the called helpers with as many arguments, the newest of several."""
+    called = frozenset(calls)
+    arities = {version: helper_arities(version) for version in versions} if called else {}
+
+    def declared(version: str) -> int:
+        return sum(count in arities[version].get(name, ()) for name, count in called) if called else 0
+
+    return max(reversed(versions), key=declared)

@@ -165,6 +165,23 @@ def versions_with_schemas(schemas: Collection[str]) -> dict[str, int]:
     return counts
 
 
+def helper_arities(version: str) -> dict[str, set[int]]:
+    """The numbers of arguments that each helper of a bundled release takes.
+
+    Args:
+        version: the release.
+    """
+    from derivlint.cpp.library import HELPERS
+
+    found: dict[str, set[int]] = {}
+    declarations = read_history(history_bytes(), version).get("declarations") or {}
+    for name, overloads in declarations.get("functions", {}).get(HELPERS, {}).items():
+        for _, parameters, *_ in overloads:
+            required = sum("=" not in parameter for parameter in parameters)
+            found.setdefault(name, set()).update(range(required, len(parameters) + 1))
+    return found
+
+
 def load_release(version: str | None = None) -> NativeFunctions:
     """The operators of a release of PyTorch, by default of the one that is bundled as an index of its own.
 

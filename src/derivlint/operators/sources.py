@@ -59,6 +59,28 @@ class TorchSource:
                 f'"{path}" is not a PyTorch: expected a checkout, or torch and torchgen, installed or in a wheel'
             )
 
+    @property
+    def is_archive(self) -> bool:
+        """Whether it is a wheel that is packed."""
+        return self._archive is not None
+
+    def unpack(self, folder: Path, parts: tuple[str, ...]) -> None:
+        """Unpack a wheel.
+
+        Args:
+            folder: where to.
+            parts: what the names of the files begin with.
+
+        Raises:
+            SourceProblem: a file cannot be unpacked.
+        """
+        assert self._archive is not None, "it is a wheel"
+        try:
+            # extract keeps names with ".." inside the folder
+            self._archive.extractall(folder, [name for name in self._archive.namelist() if name.startswith(parts)])
+        except _UNREADABLE as error:
+            raise SourceProblem(f'cannot unpack "{self.path}": {error}') from error
+
     def _has(self, name: str) -> bool:
         if self._archive is not None:
             return name in self._archive.NameToInfo

@@ -136,7 +136,8 @@ def implementation_named(name: str) -> Implementation | None:
         return None
     assert compiled is not None, "it is defined"
     names = tuple(each if each in compiled.needed else f"_{each}" for each in compiled.parameters)
-    return Implementation(_by_name(compiled, names), names, compiled.required, definition.kind is Kind.HELPER)
+    is_helper = definition.kind is Kind.HELPER
+    return Implementation(_by_name(compiled, names), names, compiled.required, is_helper, is_whole=is_helper)
 
 
 def _by_name(compiled: Compiled, names: tuple[str, ...]) -> Function:

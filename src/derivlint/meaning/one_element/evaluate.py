@@ -126,6 +126,9 @@ class _Compiler(ExpressionCompiler):
         callee = node.callee
         if isinstance(callee, Name) and len(callee.parts) > 1 and callee.parts[0].identifier not in NAMESPACES:
             return _unknown
+        if call.function is not None and not implementation.is_of(len(call.function.parameters)):
+            # "slogdet_jvp" of PyTorch 2.15 takes "A" as well
+            return _unknown
         return self._table(call, implementation)
 
     def _method(self, call: CallFacts, name: str) -> Evaluator | None:

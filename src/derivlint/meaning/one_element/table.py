@@ -20,12 +20,19 @@ class Implementation:
         required: how many of them have no default.
         by_position: whether arguments are bound by position: helpers, whose headers do not always agree with
             themselves about names. Operators are bound by the names in their schemas.
+        is_whole: whether the parameters are all that the declaration has: a declaration with more or fewer is that of
+            another release, and another function.
     """
 
     function: Function
     parameters: tuple[str, ...]
     required: int
     by_position: bool
+    is_whole: bool = False
+
+    def is_of(self, declared: int) -> bool:
+        """Whether it stands for a function that is declared with so many parameters."""
+        return not self.is_whole or self.required <= declared <= len(self.parameters)
 
 
 TABLE: dict[str, Implementation] = {}
