@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from derivlint.model.layout import LAYOUTS, PLAIN, Layout
     from derivlint.model.match import FunctionMatch, How, Matcher, MatchProblem
     from derivlint.model.model import Model, build_model, build_models
-    from derivlint.model.read import entry_names, read_file
+    from derivlint.model.read import called_functions, entry_names, read_file
     from derivlint.model.resolve import EntryFunction, NameKind, Output, ResolvedName, SchemaProblem, SchemaProblemKind
     from derivlint.model.versions import EntryVersions, FileVersions, VersionProblem
 
@@ -44,7 +44,7 @@ _NAMES = {
     "layout": "LAYOUTS PLAIN Layout",
     "match": "FunctionMatch How Matcher MatchProblem",
     "model": "Model build_model build_models",
-    "read": "entry_names read_file",
+    "read": "called_functions entry_names read_file",
     "resolve": "EntryFunction NameKind Output ResolvedName SchemaProblem SchemaProblemKind",
     "versions": "EntryVersions FileVersions VersionProblem",
 }
@@ -96,6 +96,7 @@ __all__ = [
     "VersionProblem",
     "build_model",
     "build_models",
+    "called_functions",
     "entry_names",
     "read_file",
 ]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from derivlint.formula import Call, Name, walk
 from derivlint.model.entry import DispatchBody, Entry, KeyedFormula, KeyName, OutputDifferentiability, ShapeProblem
 from derivlint.model.layout import PLAIN, Layout, detected_layout
 from derivlint.model.versions import FileVersions, entry_versions, file_versions
@@ -34,6 +35,15 @@ def entry_names(source: SourceFile) -> list[str]:
     items = node.items if isinstance(node, Sequence) else ()
     values = (item.get(NAME) for item in items if isinstance(item, Mapping))
     return [value.value for value in values if isinstance(value, Scalar) and value.kind == "str"]
+
+
+def called_functions(source: SourceFile) -> Iterator[tuple[str, int]]:
+    """The functions that a file's formulas call, by their last names, with the number of arguments."""
+    for line in (line for entry in read_file(source) for body in entry.bodies for line in body.lines):
+        tree = line.formula.tree if line.text is not None else None
+        for node in walk(tree) if tree is not None else ():
+            if isinstance(node, Call) and isinstance(node.callee, Name):
+                yield node.callee.parts[-1].identifier, len(node.args)
 
 
 def read_entries(root: Node | None, layout: Layout = PLAIN) -> Iterator[Entry]:

@@ -171,14 +171,13 @@ def helper_arities(version: str) -> dict[str, set[int]]:
     Args:
         version: the release.
     """
-    from derivlint.cpp.library import HELPERS
-
     found: dict[str, set[int]] = {}
     declarations = read_history(history_bytes(), version).get("declarations") or {}
-    for name, overloads in declarations.get("functions", {}).get(HELPERS, {}).items():
-        for _, parameters, *_ in overloads:
-            required = sum("=" not in parameter for parameter in parameters)
-            found.setdefault(name, set()).update(range(required, len(parameters) + 1))
+    for functions in declarations.get("functions", {}).values():
+        for name, overloads in functions.items():
+            for _, parameters, *_ in overloads:
+                required = sum("=" not in parameter for parameter in parameters)
+                found.setdefault(name, set()).update(range(required, len(parameters) + 1))
     return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -195,14 +195,14 @@ def fitted(
         return operators
 
     def detect() -> list[str | int] | None:
-        from derivlint.model import entry_names
+        from derivlint.model import called_functions, entry_names
         from derivlint.operators.detection import detected_release
 
         names = entry_names(source)
         natives = load(operators).natives
         if all(natives.by_schema(name) is not None for name in names):
             return None
-        release = detected_release(names, lambda: _calls(source))
+        release = detected_release(names, lambda: called_functions(source))
         other = release is not None and release.is_other
         return [release.version, release.known, release.total] if release is not None and other else None
 
@@ -248,19 +248,6 @@ def _of_checkout(reason: str, files: tuple[Path, ...], settings: Settings) -> Op
         generators=tuple(path for name in CHECKOUT_FILES if os.path.isfile(path := checkout / name)),
         version=_version_of(checkout),
     )
-
-
-def _calls(source: SourceFile) -> Iterator[tuple[str, int]]:
-    """The functions that formulas of a file call, with the number of arguments."""
-    from derivlint.formula import Call, Name, walk
-    from derivlint.model import read_file
-
-    lines = (line for entry in read_file(source) for body in entry.bodies for line in body.lines)
-    for line in lines:
-        tree = line.formula.tree if line.text is not None else None
-        for node in walk(tree) if tree is not None else ():
-            if isinstance(node, Call) and isinstance(node.callee, Name):
-                yield node.callee.parts[-1].identifier, len(node.args)
 
 
 def load_operators(operators: Operators, use_cache: bool = True) -> LoadedOperators:
