@@ -97,12 +97,14 @@ def literals(tree: ast.Module) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
             function = node.func
-            method = isinstance(function, ast.Attribute) and function.attr == "split"
-            strings = [function.value] if method else node.args
-            if method or (isinstance(function, ast.Name) and function.id == "words"):
-                for each in strings:
-                    if isinstance(each, ast.Constant) and isinstance(each.value, str):
-                        yield from each.value.split()
+            strings: list[ast.expr] = []
+            if isinstance(function, ast.Attribute) and function.attr == "split":
+                strings = [function.value]
+            elif isinstance(function, ast.Name) and function.id == "words":
+                strings = node.args
+            for each in strings:
+                if isinstance(each, ast.Constant) and isinstance(each.value, str):
+                    yield from each.value.split()
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in aside:
             yield node.value.rpartition("::")[2]
 
