@@ -42,6 +42,7 @@ from derivlint.model.inplace import ORIGINAL_TANGENT, SELF_PRIMAL
 from derivlint.model.keywords import is_clear
 from derivlint.model.scope import undeclared_names, visible_tangents
 from derivlint.model.words import mentions
+from derivlint.operators.special import NOT_IMPLEMENTED
 
 META = RuleMeta(severity=Severity.ERROR, checks=("G7",))
 
@@ -120,8 +121,6 @@ INVALID = (
         help='the tangents are "self_t" and "other_t"',
     ),
 )
-
-NOT_IMPLEMENTED = "not_implemented"
 
 
 def check(model: Model) -> Iterator[Finding]:

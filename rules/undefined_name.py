@@ -50,6 +50,7 @@ from derivlint.model.scope import (
     undeclared_names,
     visible_names,
 )
+from derivlint.operators.special import NOT_IMPLEMENTED
 
 META = RuleMeta(severity=Severity.ERROR, checks=("X2",))
 
@@ -249,7 +250,7 @@ def _messages(formula: Formula) -> frozenset[int]:
     return frozenset(
         argument.start
         for node in formula.nodes
-        if isinstance(node, Call) and isinstance(node.callee, Name) and node.callee.simple == "not_implemented"
+        if isinstance(node, Call) and isinstance(node.callee, Name) and node.callee.simple == NOT_IMPLEMENTED
         for argument in node.args
         if isinstance(argument, Name)
     )

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 import torch
 
+from derivlint.operators import Book
+from derivlint.operators.inputs import input_expressions, operators_with_like_inputs
 from derivlint.verify.functions import Described, Value
 from derivlint.verify.points import call, generator, is_inexact, overload_of
-from derivlint.verify.recipes import RECIPES, recipe_points
-from derivlint.verify.recipes_layouts import LAYOUTS
-from derivlint.verify.recipes_single import SINGLE
+from derivlint.verify.recipes import is_single, recipe_points
 from derivlint.verify.siblings import converted, recorded_points, siblings
 
 # sparse and nested tensors say that they are in beta state
@@ -27,13 +27,13 @@ def described(operator: str) -> Described:
     return Described(0, "backward", operator, "self", arguments, (), (), (), (), ())
 
 
-@pytest.mark.parametrize("operator", [*RECIPES, *LAYOUTS, *SINGLE])
+@pytest.mark.parametrize("operator", sorted(input_expressions()))
 def test_each_recipe_is_a_valid_call(operator: str) -> None:
     """The operator takes the arguments, which are the same each time and of the right precision."""
     (point,) = recipe_points(described(operator), generator(0, operator))
     (again,) = recipe_points(described(operator), generator(0, operator))
     assert point.size == again.size > 0
-    dtype = torch.float32 if operator in SINGLE else torch.float64
+    dtype = torch.float32 if is_single(operator) else torch.float64
     assert any(value.dtype == dtype for value in _tensors(point.values))
     result = call(operator, point.values)
     assert _tensors(list(result) if isinstance(result, (list, tuple)) else [result])
@@ -44,10 +44,22 @@ def _tensors(values: list[Any]) -> list[Any]:
     return [item for item in found if is_inexact(item)] or [item for item in found if isinstance(item, torch.Tensor)]
 
 
-def test_no_operator_has_two_recipes() -> None:
-    """One that is found in two tables would be taken from the first."""
-    names = [*RECIPES, *LAYOUTS, *SINGLE]
-    assert len(names) == len(set(names))
+def test_facts_about_recipes_speak_of_operators_with_a_recipe() -> None:
+    assert Book.by_hand("single-precision") | Book.by_hand("other-layouts") <= input_expressions().keys()
+
+
+def test_arguments_are_those_of_the_schemas() -> None:
+    for operator, recipe in input_expressions().items():
+        known = {argument.name for argument in overload_of(operator)._schema.arguments}
+        assert recipe.keys() <= known, operator
+
+
+def test_inputs_that_are_taken_over_are_recorded() -> None:
+    """Both operators exist, and the other one has no inputs that are taken over, too."""
+    for operator, other in operators_with_like_inputs().items():
+        assert overload_of(operator)
+        assert overload_of(other)
+        assert other not in operators_with_like_inputs()
 
 
 def test_operators_without_a_recipe_have_no_points() -> None:

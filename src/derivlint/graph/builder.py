@@ -259,8 +259,8 @@ class Builder:
             for known, other in ((left, right), (right, left)):
                 if isinstance(known, bool):
                     return other if known == (op == "&&") else known
-            kind = "aten::__and__" if op == "&&" else "aten::__or__"
-            return self.node(kind, [self.value(left), self.value(right)], [BOOL]).output
+            operands = [self.value(left), self.value(right)]
+            return self.node("aten::__and__" if op == "&&" else "aten::__or__", operands, [BOOL]).output
         values = [self.value(left), self.value(right)]
         kinds = [value.type for value in values]
         if op in COMPARISONS:

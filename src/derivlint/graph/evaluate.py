@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
@@ -23,26 +22,8 @@ from derivlint.graph.ir import (
     Node,
     Value,
 )
+from derivlint.graph.numbers import NUMBERS
 
-_NUMBERS: dict[str, Callable[..., Any]] = {
-    "add": operator.add,
-    "sub": operator.sub,
-    "mul": operator.mul,
-    "div": operator.truediv,
-    "floordiv": operator.floordiv,
-    "neg": operator.neg,
-    "eq": operator.eq,
-    "ne": operator.ne,
-    "lt": operator.lt,
-    "le": operator.le,
-    "gt": operator.gt,
-    "ge": operator.ge,
-    "len": len,
-    "__getitem__": operator.getitem,
-    "__not__": operator.not_,
-    "__and__": operator.and_,
-    "__or__": operator.or_,
-}
 _DTYPES = (
     *("uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64"),
     *("complex32", "complex64", "complex128", "bool"),
@@ -115,10 +96,8 @@ class _Evaluation:
             return [inputs[0].dim()]
         if name == "numel":
             return [inputs[0].numel()]
-        if name == "log" and not tensors:
-            return [import_module("math").log(inputs[0])]
-        if name in _NUMBERS and not tensors:
-            return [_NUMBERS[name](*inputs)]
+        if name in NUMBERS and not tensors:
+            return [NUMBERS[name](*inputs)]
         if name == "_grad_sum_to_size":
             grad, sizes = inputs
             return [grad if sizes is None or list(grad.shape) == list(sizes) else grad.sum_to_size(sizes)]

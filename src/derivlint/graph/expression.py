@@ -7,7 +7,6 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from derivlint.formula.vocabulary import words
 from derivlint.graph.builder import Builder, Item
 from derivlint.graph.errors import GraphError
 from derivlint.graph.ir import (
@@ -24,10 +23,11 @@ from derivlint.graph.ir import (
     copy_graph,
     is_constant,
 )
+from derivlint.graph.numbers import NUMBERS, number_type
 from derivlint.graph.operators import Operators
 from derivlint.graph.passes import eliminate_dead_code, inline_linear_blocks, simplify
 from derivlint.graph.reader import children, parse, text_of, unquoted
-from derivlint.graph.types import BOOL, FLOAT, INT, NUMBER, TENSOR, GraphType, list_of
+from derivlint.graph.types import INT, TENSOR, GraphType, list_of
 
 if TYPE_CHECKING:
     from lark import Token, Tree
@@ -44,8 +44,6 @@ SPECIAL = {
     "_grad_sum_to_size": "aten::_grad_sum_to_size",
 }
 _RESULTS = {ADD: TENSOR, ZERO: TENSOR, "prim::dtype": INT, "aten::dim": INT, "aten::numel": INT}
-#: Operators that are also applied to numbers and to lists of them.
-OF_NUMBERS = words("add sub mul div floordiv neg log eq ne lt le gt ge len __getitem__ __not__ __and__ __or__")
 #: What gives the items of a list, each a name: ``a, b = ListUnpack(unbind(x, 0))``.
 UNPACK = "ListUnpack"
 #: Deeper expressions are refused, so that code that walks them may use recursion.
@@ -178,8 +176,10 @@ class _Reader:
         if name in SPECIAL and not keywords:
             return self._special(SPECIAL[name], operands)
         values = [self._builder.value(item) for item in operands]
-        if name in OF_NUMBERS and not keywords and not any(value.type.is_tensor for value in values):
-            return self._builder.node(f"aten::{name}", values, [_number_type(name, values)]).output
+        if name in NUMBERS and not keywords and not any(value.type.is_tensor for value in values):
+            return self._builder.node(
+                f"aten::{name}", values, [number_type(name, [value.type for value in values])]
+            ).output
         return self._builder.call(name, values, keywords)
 
     def _special(self, kind: str, operands: list[Item]) -> Item:
@@ -189,16 +189,6 @@ class _Reader:
             whole = kind == "aten::size" and len(values) == 1
             type_ = list_of(INT) if whole else INT if kind == "aten::size" else TENSOR
         return self._builder.node(kind, values, [type_]).output
-
-
-def _number_type(name: str, values: list[Value]) -> GraphType:
-    """The type of arithmetic on numbers."""
-    if name in ("eq", "ne", "lt", "le", "gt", "ge", "__not__", "__and__", "__or__"):
-        return BOOL
-    kinds = [value.type for value in values]
-    if name in ("floordiv", "len", "__getitem__") or (name != "log" and kinds == [INT] * len(kinds)):
-        return INT
-    return FLOAT if name == "log" or FLOAT in kinds else NUMBER
 
 
 def print_expression(graph: Graph, *, origins: bool = False) -> str:

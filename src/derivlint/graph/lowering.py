@@ -29,6 +29,7 @@ from derivlint.graph.errors import GraphError
 from derivlint.graph.ir import Value
 from derivlint.graph.types import FLOAT, INT, complex_tensor
 from derivlint.operators.definitions import Definition, helper_named, tree_of
+from derivlint.operators.special import RAISING
 
 NAMES: dict[str, Item] = {
     "true": True,
@@ -185,7 +186,7 @@ class Lowering:
 
     def function(self, name: str, arguments: Sequence[Item]) -> Item:
         """Call a helper or an operator by its C++ name."""
-        if name in ("not_implemented", "not_implemented_list"):
+        if name in RAISING:
             raise GraphError("the derivative is not implemented")
         built_in = BUILT_IN.get(name)
         if built_in is not None:

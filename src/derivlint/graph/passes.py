@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from derivlint.graph.ir import (
     ADD,
     CONSTANT,
@@ -18,24 +20,34 @@ from derivlint.graph.ir import (
     Value,
     constant_key,
 )
+from derivlint.operators import Book
+from derivlint.schema import load_index
 
 #: Nodes that ask for the shape or the type of a tensor, not for its elements.
 METADATA = frozenset({"aten::size", "aten::dim", "aten::numel", "prim::dtype"})
+#: The tag of operators that give something else each time.
+RANDOM = "nondeterministic_seeded"
 #: Where the gradient of a value is complete; takes a further gradient where the value becomes a temporary output.
 TOTAL = "derivlint::total"
-#: Words in the names of operators that give something else each time.
-RANDOM = (
-    *("rand", "dropout", "bernoulli", "multinomial", "normal", "poisson", "rrelu", "uniform", "exponential"),
-    *("standard_gamma", "dirichlet", "binomial", "geometric", "cauchy", "attention", "lstm", "gru", "rnn_", "empty"),
-)
 
 
 def is_pure(node: Node) -> bool:
     """Whether the node does the same each time, and nothing but define its values."""
     name = node.kind.rpartition("::")[2]
-    return (
-        node.kind not in ("prim::Print", TOTAL) and not name.endswith("_") and not any(word in name for word in RANDOM)
-    )
+    return node.kind not in ("prim::Print", TOTAL) and not name.endswith("_") and not _differs_each_time(node, name)
+
+
+def _differs_each_time(node: Node, name: str) -> bool:
+    """Whether an operator gives something else each time: it is random, or leaves memory as it finds it."""
+    is_random = name in _random_names() if node.function is None else RANDOM in node.function.tags
+    return is_random or name in Book.by_hand("uninitialized")
+
+
+@cache
+def _random_names() -> frozenset[str]:
+    """The names of random operators, for nodes that are not resolved."""
+    names = (function.name.name_without_overload for function in load_index().written if RANDOM in function.tags)
+    return frozenset(names)
 
 
 def eliminate_dead_code(block: Block) -> None:

@@ -27,6 +27,7 @@ from derivlint.graph.ir import (
 )
 from derivlint.graph.passes import METADATA, TOTAL
 from derivlint.graph.types import holds_tensors
+from derivlint.operators import Book
 from derivlint.schema import NativeFunction
 
 #: Nodes that are understood without an operator.
@@ -39,14 +40,7 @@ _CHANGES_CONTAINER = words(
     "append extend insert pop popitem remove reverse sort clear _set_item setdefault update Delete"
 )
 #: TorchScript's own operators that have no effect, and give no tensor that depends on their operands.
-_SCRIPT = words(
-    "add sub mul div floordiv floor remainder mod fmod neg pow abs eq ne lt le gt ge min max ceil round trunc sqrt "
-    "log log2 log10 log1p exp sin cos tan asin acos atan atan2 sinh cosh tanh degrees radians gcd factorial "
-    "__is__ __isnot__ __not__ __and__ __or__ __xor__ __contains__ __getitem__ __range_length __derive_index "
-    "len size dim numel Int Float Bool Complex FloatImplicit IntImplicit ScalarImplicit ComplexImplicit item "
-    "is_floating_point is_complex list slice index count format str lower upper ord copy sym_size stride "
-    "storage_offset element_size nbytes all any sum"
-)
+_SCRIPT = Book.by_hand("of-numbers")
 _PRIM = {
     "prim::Loop": "loops have no derivative here",
     "prim::fork": "work of other threads has no derivative here",

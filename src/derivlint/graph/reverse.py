@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from derivlint.formula import Member
-from derivlint.formula.vocabulary import words
 from derivlint.graph.builder import Builder, Item
 from derivlint.graph.entries import Entries, NodeArguments, output_names
 from derivlint.graph.errors import GraphError, UndifferentiableError
@@ -34,14 +33,10 @@ from derivlint.graph.passes import TOTAL
 from derivlint.graph.prepare import Prepared
 from derivlint.graph.types import GraphType, list_of
 from derivlint.model import Derivative
+from derivlint.operators import Book
 
 #: Operators whose operands never have another shape than their gradients, so that nothing is to be summed.
-NEVER_BROADCAST = words(
-    "mm bmm mv dot vdot cat stack gather index_select scatter_add index_add index_copy scatter masked_select "
-    "_softmax_backward_data _log_softmax_backward_data convolution embedding index native_layer_norm grid_sampler_2d "
-    "gelu_backward sigmoid_backward tanh_backward threshold_backward elu_backward softplus_backward hardtanh_backward "
-    "log_sigmoid_backward leaky_relu_backward hardswish_backward hardsigmoid_backward new_zeros zeros_like"
-)
+NEVER_BROADCASTS = Book.by_hand("never-broadcasts")
 SUM_TO_SIZE = "aten::_grad_sum_to_size"
 _PLAIN = Origin("sum over uses")
 
@@ -241,7 +236,7 @@ class _Reverse:
     def _reduced(self, arguments: NodeArguments, value: Value, grad: Value) -> Value:
         """The gradient with the shape of its input, to which the operator may have broadcast it."""
         tensors = [other for _, other in arguments.values if other.type.is_tensor]
-        if not value.type.is_tensor or len(tensors) < 2 or arguments.function.name.base in NEVER_BROADCAST:
+        if not value.type.is_tensor or len(tensors) < 2 or arguments.function.name.base in NEVER_BROADCASTS:
             return grad
         shapes = {other.type.static_shape for other in tensors}
         if len(shapes) == 1 and None not in shapes:

@@ -13,9 +13,10 @@ from derivlint.meaning.facts import Cause, Culprit
 from derivlint.meaning.linearity import NotLinear, not_linear
 from derivlint.meaning.typed import TypedFormula
 from derivlint.model import Model
+from derivlint.operators.terms import polynomials
 
 #: The functions that only multiply their arguments.
-PRODUCTS = frozenset({"mul", "multiply", "mm", "bmm", "mv", "matmul", "dot", "outer", "ger", "square"})
+PRODUCTS = frozenset(name for name, known in polynomials().items() if known.is_product)
 #: Longer parts of a formula are underlined, not quoted.
 LONG = 60
 

@@ -23,6 +23,7 @@ from derivlint.meaning.definedness import keeps_contract
 from derivlint.meaning.siblings import common_name
 from derivlint.model import PLAIN, Entry, Model
 from derivlint.model.read import read_entry
+from derivlint.operators import Book
 from derivlint.project.findings import Findings, judge
 from derivlint.project.narrowing import rule_names
 from derivlint.source import SourceFile
@@ -255,8 +256,12 @@ def _families_of(name: str) -> set[str]:
 def _outward(entry: Entry) -> object:
     """What others can see of an entry: its name, which arguments and outputs it has formulas for, and which kinds."""
     lines = [
-        (body.key, line.key_text, line.auto, line.says_non_differentiable, "zeros" in (line.text or ""))
+        (body.key, line.key_text, line.auto, line.says_non_differentiable, _may_be_zero(line.text or ""))
         for body in entry.bodies
         for line in body.lines
     ]
     return entry.name.value if entry.name is not None else None, lines
+
+
+def _may_be_zero(formula: str) -> bool:
+    return any(name in formula for name in Book.by_hand("zero"))

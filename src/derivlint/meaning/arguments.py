@@ -18,8 +18,8 @@ from derivlint.meaning.callee import call_facts
 from derivlint.meaning.meaning import Meaning
 from derivlint.meaning.typed import TypedFormula
 from derivlint.model import DispatchBody, Entry, KeyedFormula, Model, Role
-from derivlint.model.evaluation import NOT_IMPLEMENTED
 from derivlint.model.forward import PRIMAL, TANGENT
+from derivlint.operators.special import NOT_IMPLEMENTED
 from derivlint.source.records import dataclass
 
 #: Names of arguments that hold indices, truth values, counts or sizes, or are the state of a random number generator.

@@ -16,6 +16,7 @@ from derivlint.meaning.meaning import Meaning
 from derivlint.model import AUTO_LINEAR, DispatchBody, KeyedFormula, Role
 from derivlint.model.forward import PRIMAL
 from derivlint.operators import Book
+from derivlint.operators.special import RAISING
 from derivlint.source.records import dataclass
 
 #: Functions that mix, move or drop elements.
@@ -25,7 +26,6 @@ SHAPING = words("""
     dim dims dim0 dim1 keepdim sizes input_sizes kernel_size stride padding dilation output_size normalized_shape
     shape start_dim end_dim index indices
 """)
-NOT_IMPLEMENTED = "not_implemented"
 
 
 class Reason(Enum):
@@ -99,7 +99,7 @@ def _not_element_wise(meaning: Meaning, line: KeyedFormula, backward: list[Inter
     function = line.entry.function
     for item in backward:
         for call in item.calls:
-            if call.name.startswith(NOT_IMPLEMENTED):
+            if call.name in RAISING:
                 yield WrongAutomatic(line, Reason.NOT_IMPLEMENTED, item, call.name, call.node)
             elif _mixes(item, call):
                 yield WrongAutomatic(line, Reason.NOT_ELEMENT_WISE, item, call.spelling, call.node)

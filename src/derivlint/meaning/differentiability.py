@@ -16,6 +16,7 @@ from derivlint.meaning.typed import TypedFormula
 from derivlint.model import Differentiability, DifferentiabilityInfo, Model
 from derivlint.model.read import DEFAULT
 from derivlint.operators.book import Book
+from derivlint.operators.special import RAISING
 from derivlint.schema import Argument, NativeFunction
 from derivlint.source.records import dataclass
 
@@ -105,7 +106,6 @@ class OperatorDerivatives:
 #: What the names of backward operators have. A file that is a part of PyTorch's, or that belongs to a back end, does
 #: not show that PyTorch has no entry for one.
 BACKWARD = "backward"
-NOT_IMPLEMENTED = words("not_implemented not_implemented_list")
 #: Helpers that raise when they are called, as the whole of a formula.
 RAISING_PREFIX = "error_for_"
 #: An argument of this name that has no formula passes unchecked: double backward entries are given it besides "input".
@@ -281,7 +281,7 @@ def is_refusal(tree: Expr | None) -> bool:
     if not isinstance(tree, Call) or not isinstance(tree.callee, Name):
         return False
     name = tree.callee.parts[-1].identifier
-    return name in NOT_IMPLEMENTED or name.startswith(RAISING_PREFIX)
+    return name in RAISING or name.startswith(RAISING_PREFIX)
 
 
 def derivatives_of(model: Model) -> Derivatives:

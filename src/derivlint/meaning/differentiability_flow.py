@@ -31,7 +31,6 @@ from derivlint.formula import (
 from derivlint.formula.vocabulary import words
 from derivlint.meaning.callee import SYMINT, CallFacts, call_facts, callee_name
 from derivlint.meaning.differentiability import (
-    NOT_IMPLEMENTED,
     RAISING_PREFIX,
     Answer,
     Derivatives,
@@ -48,6 +47,7 @@ from derivlint.meaning.typed import TypedFormula
 from derivlint.model import Model
 from derivlint.model.forward import PRIMAL
 from derivlint.operators import Book
+from derivlint.operators.special import RAISING
 from derivlint.schema import NativeFunction
 
 
@@ -60,7 +60,8 @@ class Again(Enum):
 
 #: Helpers that cannot be differentiated again although they are made of ATen, in records written by hand.
 ENDING = "scales-computed-gradient"
-STOPPING = words("detach detach_ item data")
+#: Methods behind which no gradient flows.
+STOPPING = Book.by_hand("detaches") | {"item"}
 #: Types of expressions in which no gradient flows.
 WITHOUT_GRADIENT = words("""
     bool int int64_t double float size_t SymInt SymBool SymFloat ScalarType TypeMeta Layout Device MemoryFormat
@@ -110,7 +111,7 @@ class FormulaFlow:
         return found
 
     def _name_may_lack(self, name: str, again: Again) -> bool:
-        if name in NOT_IMPLEMENTED or name.startswith(RAISING_PREFIX) or name in Book.by_hand(ENDING):
+        if name in RAISING or name.startswith(RAISING_PREFIX) or name in Book.by_hand(ENDING):
             return True
         for native in (*self._natives.named(name), *self._natives.named(name.removesuffix(SYMINT))):
             if native.schema.is_out:
@@ -218,7 +219,7 @@ class _Run:
         if call is None:
             return self._any_carries((node.callee, *node.args))
         carrying = [argument for argument in call.arguments if self.carries(argument.node)]
-        if call.name in NOT_IMPLEMENTED or call.name.startswith(RAISING_PREFIX):
+        if call.name in RAISING or call.name.startswith(RAISING_PREFIX):
             self._note(Reason(f'"{call.spelling}" raises'), node)
             return False
         if not carrying or (call.is_method and call.spelling in STOPPING):

@@ -36,6 +36,7 @@ from derivlint.meaning.facts import Cause, Culprit, Dependence, Fact, merged, we
 from derivlint.meaning.operators import LIKE_FIRST, LIKE_SECOND, MAY_RETURN_ARGUMENT, VIEWS, Operators
 from derivlint.meaning.roles import ParameterRole, role_of
 from derivlint.meaning.typed import TypedFormula
+from derivlint.operators.special import RAISING, REAL_FROM_COMPLEX
 from derivlint.operators.terms import Polynomial
 from derivlint.source.records import dataclass
 
@@ -287,7 +288,7 @@ class _Run:
             return Fact(Degree.CONSTANT, frozenset(), {})
         if not call.is_method and name in TRANSPARENT:
             return _collected(facts) if self._holds_tensors(call) else ZERO
-        if name.startswith("not_implemented") or "error" in name:
+        if name in RAISING or "error" in name:
             return Fact(Degree.UNKNOWN)
         if name in LIKE_SECOND and len(facts) > 1:
             facts = [facts[0], CONSTANT, *facts[2:]]
@@ -466,7 +467,7 @@ def _aliases(call: CallFacts, facts: list[Fact]) -> frozenset[str]:
     if not facts:
         return frozenset()
     if call.name in VIEWS or call.name in MAY_RETURN_ARGUMENT or call.is_inplace:
-        return facts[1 if call.name == "handle_r_to_c" and len(facts) > 1 else 0].aliases
+        return facts[1 if call.name == REAL_FROM_COMPLEX and len(facts) > 1 else 0].aliases
     if call.name in TRANSPARENT:
         return frozenset().union(*(fact.aliases for fact in facts))
     return frozenset()

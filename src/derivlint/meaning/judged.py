@@ -13,7 +13,7 @@ from derivlint.formula import Call
 from derivlint.meaning import conjugation
 from derivlint.meaning.callee import call_facts
 from derivlint.meaning.degree import Degree
-from derivlint.meaning.differentiability import NOT_IMPLEMENTED, RAISING_PREFIX
+from derivlint.meaning.differentiability import RAISING_PREFIX
 from derivlint.meaning.interpret import Interpretation
 from derivlint.meaning.meaning import Meaning, meaning_of
 from derivlint.meaning.one_element.compare import compared
@@ -23,6 +23,7 @@ from derivlint.meaning.one_element.points import Kind
 from derivlint.meaning.one_element.truth import truth_of
 from derivlint.meaning.typed import TypedFormula
 from derivlint.model import DispatchBody, Entry, KeyedFormula, Model
+from derivlint.operators.special import RAISING
 from derivlint.source.records import dataclass
 
 
@@ -117,7 +118,7 @@ def _of_body(meaning: Meaning, body: DispatchBody) -> Iterator[JudgedFormula]:
 def _is_refused(formula: TypedFormula) -> bool:
     """Whether a formula only says that there is no derivative."""
     call = call_facts(formula.tree, formula) if isinstance(formula.tree, Call) else None
-    return call is not None and (call.name in NOT_IMPLEMENTED or call.name.startswith(RAISING_PREFIX))
+    return call is not None and (call.name in RAISING or call.name.startswith(RAISING_PREFIX))
 
 
 def _compared_at(meaning: Meaning, body: DispatchBody) -> dict[TypedFormula, set[Kind]]:

@@ -13,11 +13,12 @@ from itertools import combinations
 from derivlint.formula import Call, Expr, Member, Name, unparenthesized, walk
 from derivlint.meaning.callee import callee_name
 from derivlint.model import KeyedFormula, NameKind, Role
+from derivlint.operators.special import TO_TENSOR, WRAP_OPT_IF
 from derivlint.schema import ListType, Type
 from derivlint.source.records import dataclass
 
 #: What passes its first argument on, or nothing: it stands for the argument itself.
-WRAPPERS = frozenset({"wrap_opt_if", "optional", "toNonOptTensor", "make_optional"})
+WRAPPERS = frozenset({WRAP_OPT_IF, TO_TENSOR, "optional", "make_optional"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,8 @@ from derivlint.model import DispatchBody, KeyedFormula
 from derivlint.model.forward import TANGENT
 from derivlint.model.gradients import NAMED_PREFIX, gradients_of
 from derivlint.model.scope import ORIGINAL_SELF
+from derivlint.operators.special import REAL_FROM_COMPLEX
 from derivlint.source.records import dataclass
-
-REAL_FROM_COMPLEX = "handle_r_to_c"
 
 
 @dataclass(frozen=True, slots=True)

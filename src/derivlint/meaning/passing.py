@@ -19,11 +19,12 @@ from derivlint.meaning.roles import ParameterRole, role_of
 from derivlint.meaning.typed import TypedFormula
 from derivlint.model.forward import PRIMAL, TANGENT
 from derivlint.model.gradients import GRADS
+from derivlint.operators import Book
 from derivlint.schema import SchemaKind
 from derivlint.source.records import dataclass
 
 #: Methods that return the same value in another form.
-SAME_VALUE = frozenset({"conj", "contiguous", "clone", "detach"})
+SAME_VALUE = Book.by_hand("same-or-conjugate")
 BACKWARD = "_backward"
 JVP = "_jvp"
 

@@ -9,9 +9,8 @@ from derivlint.model.keywords import near_keyword
 from derivlint.model.resolve import NameKind
 from derivlint.model.scope import undeclared_names
 from derivlint.model.sizes import plain_sizes
+from derivlint.operators.special import WRAP_OPT_IF
 
-#: The helper whose first argument torchgen looks for in the text; a rule of its own judges its calls.
-WRAP_OPT_IF = "wrap_opt_if"
 OF_ARGUMENTS = frozenset(
     {
         TypeProblemKind.ARGUMENT_TYPE,
@@ -77,6 +76,7 @@ def is_consequence(line: KeyedFormula, problem: TypeProblem, written: tuple[int,
     if kind is TypeProblemKind.RESULT:
         return line.auto is not None or bool(undeclared_names(line))
     if kind is TypeProblemKind.ARGUMENT_COUNT and problem.name == WRAP_OPT_IF:
+        # torchgen looks for its first argument in the text; a rule of its own judges its calls
         return len(problem.given) == 1
     if kind is TypeProblemKind.WRONG_ACCESS and line.role is Role.BACKWARD:
         # "bias->sizes()" was a saved property once, as "bias->sym_sizes()" is now

@@ -24,6 +24,7 @@ from derivlint.model.gradients import GRAD, GRAD_INPUT_MASK
 from derivlint.model.match import How
 from derivlint.model.scope import RETAIN_VARIABLES
 from derivlint.model.words import mentions
+from derivlint.operators.special import NOT_IMPLEMENTED
 from derivlint.schema import NativeFunction
 from derivlint.source.records import dataclass
 
@@ -48,7 +49,6 @@ UNPACKED = {
 TENSOR = "at::Tensor"
 SCALAR = "at::Scalar"
 INDEX = "i"
-NOT_IMPLEMENTED = "not_implemented"
 
 
 class Mode(Enum):

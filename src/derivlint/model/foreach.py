@@ -12,15 +12,14 @@ from derivlint.formula import Word, parse_formula
 from derivlint.model.derivative import Derivative, DifferentiabilityInfo, ForwardDerivative, InfoSource, SavedAttribute
 from derivlint.model.forward import PRIMAL, TANGENT
 from derivlint.model.words import WordReplacer, mentions, replace_in_words, rewrite_words
+from derivlint.operators import Book
 from derivlint.schema import Argument, FunctionSchema, ListType, NativeFunction, OptionalType, SchemaKind
 from derivlint.source.records import dataclass
 
 #: foreach functions whose reference is the in-place function
-WITH_INPLACE_REFERENCE = frozenset({"_foreach_zero_"})
+WITH_INPLACE_REFERENCE = Book.by_hand("inplace-reference")
 #: foreach functions without the ``alpha`` of their reference
-OTHER_ARITY = frozenset(
-    f"_foreach_{name}.{overload}" for name in ("add", "add_", "sub", "sub_") for overload in ("Scalar", "ScalarList")
-)
+OTHER_ARITY = Book.by_hand("fewer-arguments")
 RESULT = "result"
 
 

@@ -11,13 +11,12 @@ from derivlint.cpp.types import TENSOR
 from derivlint.formula import Call, Name
 from derivlint.model.differentiable import is_tensor_list
 from derivlint.model.words import mentions
+from derivlint.operators.special import WRAP_OPT_IF
 from derivlint.source.records import dataclass
 
 if TYPE_CHECKING:
     from derivlint.model.derivative import DifferentiabilityInfo
     from derivlint.model.entry import KeyedFormula
-
-WRAP_OPT_IF = "wrap_opt_if"
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,6 +114,18 @@ class Interpreter:
             found = self._compiled[name] = self._compile(definition)
         return found
 
+    def value(self, expression: str, values: Mapping[str, Any]) -> Any:
+        """The value of an expression of the language of definitions.
+
+        Args:
+            expression: the expression.
+            values: the values of the names in it.
+
+        Raises:
+            InterpretationError: it cannot be run.
+        """
+        return _Body(self).expression(tree_of(expression))(values)
+
     def _compile(self, definition: Definition) -> Compiled:
         if self._depth > MAX_DEPTH:
             raise InterpretationError(f'the definition of "{definition.name}" calls itself')

@@ -42,6 +42,11 @@ class Polynomial:
     parameters: tuple[str, ...]
     terms: tuple[Term, ...]
 
+    @property
+    def is_product(self) -> bool:
+        """Whether it only multiplies arguments."""
+        return [len(term.factors) > 1 and not term.divisors for term in self.terms] == [True]
+
 
 def _parse(line: str) -> tuple[str, Polynomial]:
     head, _, body = line.partition(":")
@@ -55,6 +60,8 @@ def _parse(line: str) -> tuple[str, Polynomial]:
 
 _FIRST = Polynomial(("self",), (Term(("self",)),))
 _ZERO = Polynomial((), ())
+#: An operator over a list that is linear in all of it.
+LINEAR_IN_LIST = Polynomial(("tensors",), (Term(("tensors",)),))
 
 
 @cache

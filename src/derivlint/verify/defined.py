@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from derivlint.operators import Book
 from derivlint.verify.functions import Described
 
 Condition = Callable[[dict[str, Any]], bool]
@@ -12,18 +13,16 @@ Condition = Callable[[dict[str, Any]], bool]
 
 def is_defined(described: Described, values: Sequence[Any]) -> bool:
     """Whether the result of an operator is defined for arguments, by its documentation."""
-    condition = _CONDITIONS.get(described.operator)
-    return condition is None or condition(dict(zip((each.name for each in described.arguments), values, strict=True)))
+    named = dict(zip((each.name for each in described.arguments), values, strict=True))
+    return all(
+        condition(named) for topic, condition in _CONDITIONS.items() if described.operator in Book.by_hand(topic)
+    )
 
 
-def _differ(axes: int) -> Condition:
-    """No index occurs twice in a plane of so many axes: which value is kept would not be defined."""
-
-    def differ(values: dict[str, Any]) -> bool:
-        planes = values["indices"].flatten(-axes)
-        return all(plane.unique().numel() == plane.numel() for plane in planes.reshape(-1, planes.shape[-1]))
-
-    return differ
+def _differ(values: dict[str, Any]) -> bool:
+    """No index occurs twice in a plane, which has as many axes as sizes are given for it."""
+    planes = values["indices"].flatten(-len(values["output_size"]))
+    return all(plane.unique().numel() == plane.numel() for plane in planes.reshape(-1, planes.shape[-1]))
 
 
 def _is_length(values: dict[str, Any]) -> bool:
@@ -41,18 +40,10 @@ def _differ_along(values: dict[str, Any]) -> bool:
 
 
 def _has_full_rank(values: dict[str, Any]) -> bool:
-    """Least squares without a driver for other matrices suppose full rank."""
+    """Least squares without a driver for other matrices suppose full rank; other factorizations are not unique."""
     import torch
 
-    matrix = values["self"]
-    return bool((torch.linalg.matrix_rank(matrix) == min(matrix.shape[-2:])).all())
-
-
-def _has_independent_columns(values: dict[str, Any]) -> bool:
-    """A factorization of a singular matrix is not unique."""
-    import torch
-
-    matrix = values["A"]
+    matrix = next(iter(values.values()))
     return bool((torch.linalg.matrix_rank(matrix) == min(matrix.shape[-2:])).all())
 
 
@@ -76,14 +67,13 @@ def _is_smooth(values: dict[str, Any]) -> bool:
     return bool((values["self"] != 0).all())
 
 
+#: What arguments are like, by the fact that says so.
 _CONDITIONS: dict[str, Condition] = {
-    "max_unpool2d": _differ(2),
-    "max_unpool3d": _differ(3),
-    "linalg_lstsq": _has_full_rank,
-    "linalg_qr": _has_independent_columns,
-    **dict.fromkeys(("linalg_lu", "linalg_lu_factor_ex"), _has_independent_first_columns),
-    **dict.fromkeys(("median", "median.dim", "nanmedian", "nanmedian.dim"), _all_differ),
-    "polar": _is_length,
-    "scatter.src": _differ_along,
-    "special_i1e": _is_smooth,
+    "takes-different-indices": _differ,
+    "takes-full-rank": _has_full_rank,
+    "takes-independent-pivots": _has_independent_first_columns,
+    "takes-different-elements": _all_differ,
+    "takes-lengths": _is_length,
+    "writes-places-once": _differ_along,
+    "jumps-at-zero": _is_smooth,
 }

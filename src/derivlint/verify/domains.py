@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
+from derivlint.operators import Book
+
+Known = TypeVar("Known")
 #: What some arguments are of others: they move along when those are changed.
 Auxiliary = Callable[[dict[str, Any]], dict[str, Any]]
+#: Brings a tensor to a manifold or to its tangent space, given all arguments.
+Move = Callable[[Any, dict[str, Any]], Any]
 
 
 def _layer_norm(values: dict[str, Any]) -> dict[str, Any]:
@@ -43,14 +48,17 @@ def _log_sigmoid(values: dict[str, Any]) -> dict[str, Any]:
     return {"buffer": (-values["self"].abs()).exp() if values["buffer"].numel() else values["buffer"]}
 
 
-AUXILIARIES: dict[str, Auxiliary] = {
-    "native_layer_norm_backward": _layer_norm,
-    "native_batch_norm_backward": _batch_norm,
-    "batch_norm_backward": _batch_norm,
-    "log_sigmoid_backward": _log_sigmoid,
-    "nll_loss_backward": _nll_loss,
-    "nll_loss2d_backward": _nll_loss,
+_AUXILIARIES: dict[str, Auxiliary] = {
+    "saves-moments-of-rows": _layer_norm,
+    "saves-moments-of-channels": _batch_norm,
+    "saves-buffer-of-sigmoid": _log_sigmoid,
+    "saves-weight-of-targets": _nll_loss,
 }
+
+
+def auxiliary_of(operator: str) -> Auxiliary | None:
+    """What gives those arguments of an operator that follow from others; None where there are none."""
+    return _by_fact(_AUXILIARIES, operator)
 
 
 def _symmetric(tensor: Any, values: dict[str, Any]) -> Any:
@@ -78,17 +86,23 @@ def _symmetric_if_hermitian(tensor: Any, values: dict[str, Any]) -> Any:
     return _symmetric(tensor, values) if values["hermitian"] else tensor
 
 
-#: Arguments that must lie on a manifold: what brings a tensor to its tangent space.
-MANIFOLDS: dict[tuple[str, str], Callable[[Any, dict[str, Any]], Any]] = {
-    ("cholesky", "self"): _symmetric,
-    ("linalg_cholesky_ex", "self"): _symmetric,
-    ("_linalg_eigh", "A"): _symmetric,
-    ("cholesky_inverse", "self"): _triangular,
-    ("cholesky_solve", "input2"): _triangular,
-    ("linalg_pinv.atol_rtol_tensor", "self"): _symmetric_if_hermitian,
+_MANIFOLDS: dict[str, Move] = {
+    "symmetric": _symmetric,
+    "triangular": _triangular,
+    "symmetric-if-hermitian": _symmetric_if_hermitian,
 }
-#: What makes a point of such an argument, where the tangent space is not the manifold itself.
-INHABITANTS: dict[tuple[str, str], Callable[[Any, dict[str, Any]], Any]] = {
-    ("cholesky", "self"): _positive,
-    ("linalg_cholesky_ex", "self"): _positive,
-}
+_INHABITANTS: dict[str, Move] = {"positive-definite": _positive}
+
+
+def tangent_space_of(operator: str, argument: str) -> Move | None:
+    """What brings a tensor to the tangent space of the manifold that an argument must lie on; None for most."""
+    return _by_fact(_MANIFOLDS, f"{operator}({argument})")
+
+
+def manifold_of(operator: str, argument: str) -> Move | None:
+    """What brings a tensor to the manifold that an argument must lie on; None for most."""
+    return _by_fact(_INHABITANTS, f"{operator}({argument})") or tangent_space_of(operator, argument)
+
+
+def _by_fact(table: Mapping[str, Known], name: str) -> Known | None:
+    return next((each for topic, each in table.items() if name in Book.by_hand(topic)), None)

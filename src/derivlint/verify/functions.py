@@ -14,8 +14,9 @@ from typing import Any
 from derivlint.model import Model
 from derivlint.model.differentiable import Differentiability, is_tensor_list
 from derivlint.model.entry import Entry, KeyedFormula, Role
-from derivlint.model.evaluation import NOT_IMPLEMENTED, Evaluation, Mode, Origin, evaluations
+from derivlint.model.evaluation import Evaluation, Mode, Origin, evaluations
 from derivlint.model.read import DEFAULT
+from derivlint.operators.special import NOT_IMPLEMENTED
 from derivlint.source.records import dataclass
 
 BACKWARD = "backward"

@@ -9,20 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
+from derivlint.operators import Book
 from derivlint.verify.exhaustion import require_memory
 from derivlint.verify.functions import Described, Value
 from derivlint.verify.layouts import is_plain
 from derivlint.verify.points import Point, is_inexact, mapped
-from derivlint.verify.recipes_layouts import LAYOUTS
-from derivlint.verify.recipes_single import SINGLE
 
 #: Makes one value out of another.
 Change = Callable[[Any], Any]
 
-#: Operators that are not meant for users: they trust their arguments, and harder ones would end the process.
-_RAW = ("backward", "native_", "_native", "batch_norm", "_slow_conv2d", "_trilinear", "_weight_norm")
-#: Operators whose arguments tell strides: another layout of the same numbers is another input.
-_LAYOUTS = ("as_strided", "_reshape_alias")
+#: How operators are called that are not meant for users.
+_RAW = ("backward", "native_", "_native")
 #: Tensors that say how far numbers may be off are no numbers to differentiate by.
 _TOLERANCES = ("atol", "rtol", "tol")
 #: A part of so many elements is made zero: more than one in a row hide each other in products.
@@ -34,7 +31,8 @@ _REDUCTIONS = 3
 def is_raw(described: Described) -> bool:
     """Whether an operator trusts its arguments."""
     operator = described.operator
-    return operator in LAYOUTS or operator in SINGLE or any(word in operator for word in _RAW)
+    known = (Book.by_hand(topic) for topic in ("trusts-arguments", "other-layouts", "single-precision"))
+    return any(operator in names for names in known) or any(word in operator for word in _RAW)
 
 
 def variants(point: Point, described: Described, random: Any, *, broadcasts: Collection[int] = ()) -> Iterator[Point]:
@@ -59,7 +57,7 @@ def _variants(point: Point, described: Described, noise: Change, broadcasts: Col
         return
     yield _numbers(point, "generic", lambda value: value + 0.3 * noise(value))
     yield from _one_complex(point)
-    follows_strides = any(word in described.operator for word in _LAYOUTS)
+    follows_strides = described.operator in Book.by_hand("follows-strides")
     if not follows_strides:
         yield _shapes(point, "strided", _strided)
     yield _numbers(point, "zeros", lambda value: value * (noise(value).real > _ZEROS))

@@ -7,7 +7,7 @@ from dataclasses import field
 from typing import Any
 
 from derivlint.source.records import dataclass
-from derivlint.verify.domains import AUXILIARIES, INHABITANTS, MANIFOLDS
+from derivlint.verify.domains import auxiliary_of, manifold_of, tangent_space_of
 from derivlint.verify.exhaustion import require_memory
 from derivlint.verify.functions import FORWARD, Described
 from derivlint.verify.layouts import is_plain
@@ -59,14 +59,13 @@ class Subject:
         self._namespace = namespace
         self._seed = seed
         self._keywords = [argument.name for argument in self._operator._schema.arguments if argument.kwarg_only]
-        self._auxiliary = AUXILIARIES.get(described.operator)
+        self._auxiliary = auxiliary_of(described.operator)
         given = {value.name for value in described.arguments}
         self._is_return = [value.name not in given for value in described.returns]
 
         made: dict[tuple[str, int], Any] = {}
         for name, position in self.positions.items():
-            place = (described.operator, name)
-            manifold = INHABITANTS.get(place, MANIFOLDS.get(place))
+            manifold = manifold_of(described.operator, name)
             if manifold is not None:
                 made[name, 0] = manifold(point.values[position], self._named(point.values))
         if made or self._auxiliary is not None:
@@ -82,7 +81,7 @@ class Subject:
 
     def tangential(self, variable: tuple[str, int], direction: Any) -> Any:
         """A direction in which the input may move."""
-        manifold = MANIFOLDS.get((self.described.operator, variable[0]))
+        manifold = tangent_space_of(self.described.operator, variable[0])
         return direction if manifold is None else manifold(direction, self._named(self.point.values))
 
     def variables(self, names: Sequence[str]) -> list[tuple[str, int]]:

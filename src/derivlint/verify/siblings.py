@@ -5,28 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from derivlint.operators.inputs import operators_with_like_inputs
 from derivlint.verify.functions import Described
 from derivlint.verify.points import Point, overload_of
 from derivlint.verify.samples import stem
 from derivlint.verify.stored import Inputs
-
-#: Operators that take the arguments of another one, and are not called like it.
-LIKE = {
-    "_unsafe_index.Tensor": "index.Tensor",
-    "_unsafe_index_put": "index_put",
-    "_index_put_impl_": "index_put",
-    "unsafe_split_with_sizes": "split_with_sizes",
-    "unsafe_split.Tensor": "split.Tensor",
-    "_native_batch_norm_legit_no_training": "native_batch_norm",
-    "linalg_matrix_exp": "matrix_exp",
-    "lift": "clone",
-    "_lazy_clone": "clone",
-    "_neg_view": "neg",
-    "_foreach_mm": "mm",
-    "norm.ScalarOpt_dim_dtype": "norm.ScalarOpt_dim",
-    "norm.ScalarOpt_dtype": "norm.ScalarOpt_dim",
-    "_euclidean_dist": "_cdist_forward",
-}
 
 
 def recorded_points(described: Described, inputs: Inputs) -> list[Point]:
@@ -49,7 +32,7 @@ def recorded_points(described: Described, inputs: Inputs) -> list[Point]:
 
 def siblings(operator: str, recorded: Iterable[str]) -> list[str]:
     """The recorded operators whose inputs may fit: in-place and copying forms, other overloads, nearest first."""
-    base, _, overload = LIKE.get(operator, operator).partition(".")
+    base, _, overload = operators_with_like_inputs().get(operator, operator).partition(".")
     wanted = stem(base)
 
     def distance(name: str) -> tuple[bool, bool, bool, str]:

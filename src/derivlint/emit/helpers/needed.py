@@ -10,13 +10,14 @@ from derivlint.emit.helpers.elf import ElfError, ElfFile
 from derivlint.formula import parse_formula
 from derivlint.model import Model
 from derivlint.model.entry import Entry
+from derivlint.operators.special import WRAP_OPT_IF
 
 #: The namespace of the functions in FunctionsManual.h.
 NAMESPACE = "torch::autograd::generated::details"
 #: What the mangled names of its functions begin with; the length and the name of the function follow.
 MANGLED = "_ZN5torch8autograd9generated7details"
 #: The helpers whose definition stands in the header itself: every object has its own.
-IN_HEADER = frozenset({"wrap_opt_if"})
+IN_HEADER = frozenset({WRAP_OPT_IF})
 
 
 def helpers_of(model: Model, entries: Iterable[Entry]) -> dict[str, frozenset[str]]:

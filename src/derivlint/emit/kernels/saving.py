@@ -12,7 +12,7 @@ from derivlint.formula import Call, Name, parse_formula
 from derivlint.model.derivative import Derivative, SavedAttribute
 from derivlint.model.differentiable import is_tensor_list
 from derivlint.model.gradients import GRAD_INPUT_MASK
-from derivlint.model.guards import WRAP_OPT_IF
+from derivlint.operators.special import WRAP_OPT_IF
 
 SELF = "self"
 SCALAR = "at::Scalar"

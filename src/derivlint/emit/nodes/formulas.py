@@ -11,8 +11,8 @@ from derivlint.emit.release import Release
 from derivlint.emit.template import fill, in_yaml, load
 from derivlint.formula import apply_edits
 from derivlint.model import Derivative, DifferentiabilityInfo
-from derivlint.model.evaluation import NOT_IMPLEMENTED
 from derivlint.model.gradients import GRAD_INPUT_MASK
+from derivlint.operators.special import NOT_IMPLEMENTED
 from derivlint.source import SourceFile
 
 

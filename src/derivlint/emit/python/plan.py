@@ -13,8 +13,8 @@ from derivlint.meaning.differentiability_coverage import Aspect, coverage_of
 from derivlint.meaning.typed import TypedFormula, typed_formulas
 from derivlint.model import Derivative, DifferentiabilityInfo, Entry, ForwardDerivative, Model, SavedAttribute
 from derivlint.model.differentiable import Differentiability, is_tensor_list
-from derivlint.model.evaluation import NOT_IMPLEMENTED
 from derivlint.model.read import DEFAULT
+from derivlint.operators.special import NOT_IMPLEMENTED
 from derivlint.schema import Argument, NativeFunction, SchemaKind
 from derivlint.source.records import dataclass
 

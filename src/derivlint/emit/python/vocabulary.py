@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import IntEnum
 
+from derivlint.operators import Book
+
 
 class Precedence(IntEnum):
     """How strongly Python's operators bind."""
@@ -122,5 +124,5 @@ METHODS = {
     "item": "item",
     "sym_storage_offset": "storage_offset",
 }
-#: Methods of C++ tensors that are none of Python's.
-NO_METHOD = frozenset(("index", "slice", "to_dense_backward", "squeeze_copy"))
+#: Methods of C++ tensors that are not methods in Python.
+NO_METHOD = Book.by_hand("cpp-method-only")
