@@ -31,11 +31,13 @@ from derivlint.formula import (
 from derivlint.formula.vocabulary import words
 from derivlint.meaning.callee import Argument, CallFacts, call_facts
 from derivlint.meaning.degree import Degree, function_of, product_of, sum_of
+from derivlint.meaning.derived_calls import bound, degree_of
 from derivlint.meaning.directions import direction_names, direction_of, dual_lists
 from derivlint.meaning.facts import Cause, Culprit, Dependence, Fact, merged, weakened
 from derivlint.meaning.operators import LIKE_FIRST, LIKE_SECOND, MAY_RETURN_ARGUMENT, VIEWS, Operators
 from derivlint.meaning.roles import ParameterRole, role_of
 from derivlint.meaning.typed import TypedFormula
+from derivlint.operators.derivation import Derived
 from derivlint.operators.terms import Polynomial
 from derivlint.source.records import dataclass
 
@@ -104,6 +106,11 @@ class Interpretation:
     calls: tuple[CallFacts, ...]
 
 
+def is_conventional(name: str) -> bool:
+    """Whether a function takes what it is linear in, by its name."""
+    return any(part in name for part in CONVENTIONAL)
+
+
 class Interpreter:
     """Interprets the formulas of one file."""
 
@@ -132,6 +139,7 @@ class _Run:
         self._directions = direction_names(formula)
         self._duals = dual_lists(formula)
         self._owners = _owners(formula)
+        self._positions: dict[Expr, dict[str, int] | None] = {}
 
     def fact_of(self, node: Expr) -> Fact:
         fact = _HANDLERS[type(node)](self, node)
@@ -296,7 +304,50 @@ class _Run:
             return self._polynomial(call, facts, polynomial)
         if self.operators.is_nonlinear(name):
             return self._function(call, facts)
-        return self._helper(call, facts)
+        derived = self.operators.derived(name)
+        found = self._derived(call, facts, derived) if derived is not None else None
+        return self._helper(call, facts) if found is None else found
+
+    def _derived(self, call: CallFacts, facts: list[Fact], derived: Derived) -> Fact | None:
+        """What the definition of a function says of a call; None where it does not decide."""
+        positions = self._bound(call, derived)
+        if positions is None:
+            return None
+        degree = degree_of(derived, {name: facts[position].degree for name, position in positions.items()})
+        if degree is Degree.UNKNOWN:
+            return None
+        if degree not in (Degree.NONLINEAR, Degree.AFFINE):
+            return Fact(degree, _joined(facts).directions)
+        if derived.is_by_position:
+            conventional = self._helper(call, facts)
+            if conventional.degree is not Degree.LINEAR:
+                # where gradients or tangents are passed for something else, other rules speak
+                return conventional
+        for output in derived.outputs:
+            self._note_culprits(call, facts, output, positions)
+        return Fact(degree, _joined(facts).directions)
+
+    def _note_culprits(self, call: CallFacts, facts: list[Fact], output: Polynomial, positions: dict[str, int]) -> None:
+        """Note where one of the values that a defined function returns stops being linear."""
+        terms: list[tuple[Expr, Fact]] = []
+        for term in output.terms:
+            if term.is_sure:
+                factors, divisors = (
+                    [
+                        (call.arguments[positions[name]].node, facts[positions[name]])
+                        for name in names
+                        if name in positions
+                    ]
+                    for names in (term.factors, term.divisors)
+                )
+                degree = self._product(call.node, factors, divisors)
+                terms.append((factors[-1][0] if len(factors) == 1 else call.node, degree))
+        self._sum(call.node, terms)
+
+    def _bound(self, call: CallFacts, derived: Derived) -> dict[str, int] | None:
+        if call.node not in self._positions:
+            self._positions[call.node] = bound(call, derived)
+        return self._positions[call.node]
 
     def _holds_tensors(self, call: CallFacts) -> bool:
         """Whether a list or tuple is made of values: ``std::vector<Tensor>(n)`` holds undefined tensors."""
@@ -360,8 +411,7 @@ class _Run:
                 return Fact(strong, joined.directions)
         roles = [role_of(argument.parameter) if argument.parameter else None for argument in call.arguments]
         if not any(role is not None and role.is_direction for role in roles):
-            conventional = any(part in call.name for part in CONVENTIONAL)
-            return Fact(Degree.LINEAR if conventional else Degree.UNKNOWN, joined.directions)
+            return Fact(Degree.LINEAR if is_conventional(call.name) else Degree.UNKNOWN, joined.directions)
         for role, fact in zip(roles, facts, strict=True):
             if role is ParameterRole.PRIMAL and fact.degree.has_direction:
                 # a tangent in the place of a primal: arguments are swapped, of which another rule speaks
@@ -395,10 +445,12 @@ class _Run:
         known = (
             self.operators.polynomial(name) is not None
             or self.operators.is_nonlinear(name)
+            or (self.operators.derived(name) is not None and not is_conventional(name))
             or name in TRANSPARENT
             or (call.is_method and call.function is not None)
         )
         parts = []
+        read = self._read(call)
         for position, fact in enumerate(facts):
             most = Dependence.VALUE if known or fact.degree is not Degree.CONSTANT else Dependence.POSSIBLE
             parameter = call.arguments[position].parameter
@@ -406,10 +458,21 @@ class _Run:
                 name, parameter.name if parameter is not None else ""
             ):
                 most = Dependence.METADATA
+            if read is not None and position not in read:
+                most = Dependence.METADATA
             if (position == 0 and name in LIKE_FIRST) or (position == 1 and name in LIKE_SECOND):
                 most = Dependence.METADATA
             parts.append(weakened(fact.dependence, most))
         return dict(merged(parts))
+
+    def _read(self, call: CallFacts) -> frozenset[int] | None:
+        """The positions of arguments whose values count, by the definition of what is called; None without one."""
+        derived = self.operators.derived(call.name)
+        positions = self._bound(call, derived) if derived is not None else None
+        if derived is None or positions is None:
+            return None
+        ignored = {position for name, position in positions.items() if name not in derived.read}
+        return frozenset(range(len(call.arguments))) - ignored
 
 
 def _owners(formula: TypedFormula) -> dict[str, str]:

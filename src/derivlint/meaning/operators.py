@@ -6,6 +6,7 @@ from derivlint.formula import Call
 from derivlint.meaning.callee import callee_name
 from derivlint.model import AUTO_LINEAR, Derivative, Model
 from derivlint.operators import Book
+from derivlint.operators.derivation import Derived, derived_call
 from derivlint.operators.terms import Polynomial, Term, polynomials
 
 #: Methods and functions that return a view of their first argument, or that very tensor.
@@ -40,6 +41,10 @@ class Operators:
         if name not in self._known:
             self._known[name] = self._declared_linear(name)
         return self._known[name]
+
+    def derived(self, name: str) -> Derived | None:
+        """What its definition says of a function; None where it has none, or the tables know it."""
+        return None if name in polynomials() or self.is_nonlinear(name) else derived_call(name)
 
     def is_nonlinear(self, name: str) -> bool:
         """Whether an operator is known to be linear in none of its arguments."""

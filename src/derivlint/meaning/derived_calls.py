@@ -1,0 +1,90 @@
+"""Calls of what is defined: which argument is for which parameter of the definition, and of which degree they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from derivlint.meaning.callee import CallFacts
+from derivlint.meaning.degree import Degree, product_of, sum_of
+from derivlint.operators.derivation import Derived
+from derivlint.operators.terms import Polynomial, Term
+
+#: Degrees that a value keeps where it is zero for some flags.
+_KEPT = frozenset({Degree.LINEAR, Degree.CONSTANT})
+
+
+def bound(call: CallFacts, derived: Derived) -> dict[str, int] | None:
+    """The positions of a call's arguments, by the parameters of a definition.
+
+    Returns:
+        None where a helper of another signature is called, as other releases have it.
+    """
+    names = derived.definition.parameters
+    if derived.is_by_position:
+        if not derived.definition.required <= len(call.arguments) <= len(names) or _is_other(call, names):
+            return None
+        return {name: position for position, name in enumerate(names[: len(call.arguments)])}
+    positions: dict[str, int] = {}
+    for position, argument in enumerate(call.arguments):
+        given = argument.parameter
+        if given is None or (call.is_method and position == 0):
+            name = names[position] if position < len(names) else None
+        elif given.name in names:
+            name = given.name
+        else:
+            # a composite operator is defined with names of its own, an operator without the parameters that shape
+            name = names[position] if derived.has_own_names and position < len(names) else None
+        if name is not None:
+            positions.setdefault(name, position)
+    return positions
+
+
+def _is_other(call: CallFacts, names: tuple[str, ...]) -> bool:
+    """Whether the function that is called has the parameters of a definition in another order."""
+    if call.function is None:
+        return False
+    declared = [parameter.name for parameter in call.function.parameters]
+    return any(own != other and own in declared and other in names for own, other in zip(names, declared, strict=False))
+
+
+def degree_of(derived: Derived, given: Mapping[str, Degree]) -> Degree:
+    """The degree of a call, of all of its values together, for those of its arguments."""
+    absent = dict.fromkeys(derived.given, Degree.CONSTANT)
+    degrees = {**absent, **given}
+    found = {_output_degree(output, degrees) for output in derived.outputs} - {Degree.ZERO}
+    if len(found) > 1:
+        # several values side by side are no sum
+        found.discard(Degree.CONSTANT)
+    return sum_of(found)
+
+
+def _output_degree(output: Polynomial, degrees: Mapping[str, Degree]) -> Degree:
+    sure = []
+    possible = set()
+    for term in output.terms:
+        degree = term_degree(term, degrees)
+        if term.is_sure:
+            sure.append(degree)
+        else:
+            possible.add(degree)
+    total = sum_of(sure)
+    possible -= {Degree.ZERO, total}
+    if not possible or total is Degree.NONLINEAR:
+        return total
+    if len(possible) == 1 and total is Degree.ZERO and possible <= _KEPT:
+        return possible.pop()
+    return Degree.UNKNOWN
+
+
+def term_degree(term: Term, degrees: Mapping[str, Degree]) -> Degree:
+    """The degree of a product for those of the arguments; what has none is absent."""
+    degree = product_of(degrees.get(name, Degree.ZERO) for name in term.factors)
+    if degree is Degree.ZERO:
+        return degree
+    rest = {degrees.get(name, Degree.ZERO) for name in (*term.divisors, *term.unclear)}
+    rest -= {Degree.ZERO, Degree.CONSTANT}
+    if not rest:
+        return degree
+    if Degree.UNKNOWN in rest or any(degrees.get(name, Degree.ZERO) in rest for name in term.unclear):
+        return Degree.UNKNOWN
+    return Degree.NONLINEAR
