@@ -33,11 +33,12 @@ from derivlint.meaning.degree import Degree
 from derivlint.meaning.derived_calls import bound
 from derivlint.meaning.facts import Fact
 from derivlint.meaning.interpret import METADATA_MEMBERS, METADATA_TYPES, TRANSPARENT, Interpretation, is_conventional
+from derivlint.meaning.operators import SHAPE_HELPERS
 from derivlint.meaning.passing import variable_of
 from derivlint.meaning.roles import ParameterRole, role_of
 from derivlint.model.forward import PRIMAL
 from derivlint.operators import Book
-from derivlint.operators.derivation import derived_call
+from derivlint.operators.derived import derived
 from derivlint.operators.parity import Parity, joint
 from derivlint.operators.terms import Polynomial, not_holomorphic, polynomials
 from derivlint.source.records import dataclass
@@ -47,7 +48,7 @@ HOLOMORPHIC = Book.by_hand("holomorphic")
 #: Functions of a complex number that are not holomorphic.
 NON_HOLOMORPHIC = not_holomorphic()
 #: Functions whose value is real, and the same around almost every argument, whatever they are called on.
-REAL = Book.by_hand("real")
+REAL = Book.by_hand("real") | Book.by_hand("integral") | SHAPE_HELPERS
 REAL_OPERATORS = frozenset({"==", "!=", "<", ">", "<=", ">=", "&&", "||", "&", "|", "^", "%"})
 
 
@@ -251,11 +252,11 @@ class _Run:
                 name = argument.parameter.name if named and argument.parameter else polynomial.parameters[position]
                 by_name.setdefault(name, argument.node)
             return by_name, (polynomial,)
-        derived = derived_call(call.name)
-        positions = bound(call, derived) if derived is not None else None
-        if derived is None or positions is None:
+        found = derived(call.name)
+        positions = bound(call, found) if found is not None else None
+        if found is None or positions is None:
             return None
-        return {name: call.arguments[at].node for name, at in positions.items()}, derived.outputs
+        return {name: call.arguments[at].node for name, at in positions.items()}, found.outputs
 
     def _called(self, call: CallFacts, parity_of: Callable[[Expr], Parity]) -> Parity | None:
         """How the value of a call depends on what its arguments depend on; None where nothing is known of it."""
@@ -265,12 +266,11 @@ class _Run:
         if known is None:
             return None
         by_name, outputs = known
-        derived = polynomials().get(call.name) is None
+        default = Parity.REAL if polynomials().get(call.name) is None else Parity.HOLOMORPHIC
         nodes = [argument.node for argument in call.arguments]
         found = []
         for polynomial in outputs:
             for name, node in by_name.items():
-                default = Parity.REAL if derived else Parity.HOLOMORPHIC
                 found.append(polynomial.parities.get(name, default).of(parity_of(node)))
         taken = set(by_name.values())
         return joint((*found, *(parity_of(node) for node in nodes if node not in taken)))

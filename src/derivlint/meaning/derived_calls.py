@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from derivlint.meaning.callee import CallFacts
 from derivlint.meaning.degree import Degree, product_of, sum_of
-from derivlint.operators.derivation import Derived
+from derivlint.operators.derived import Derived
 from derivlint.operators.terms import Polynomial, Term
 
 #: Degrees that a value keeps where it is zero for some flags.
@@ -19,9 +19,9 @@ def bound(call: CallFacts, derived: Derived) -> dict[str, int] | None:
     Returns:
         None where a helper of another signature is called, as other releases have it.
     """
-    names = derived.definition.parameters
+    names = derived.parameters
     if derived.is_by_position:
-        if not derived.definition.required <= len(call.arguments) <= len(names) or _is_other(call, names):
+        if not derived.required <= len(call.arguments) <= len(names) or _is_other(call, names):
             return None
         return {name: position for position, name in enumerate(names[: len(call.arguments)])}
     positions: dict[str, int] = {}

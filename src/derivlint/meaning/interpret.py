@@ -37,7 +37,7 @@ from derivlint.meaning.facts import Cause, Culprit, Dependence, Fact, merged, we
 from derivlint.meaning.operators import LIKE_FIRST, LIKE_SECOND, MAY_RETURN_ARGUMENT, VIEWS, Operators
 from derivlint.meaning.roles import ParameterRole, role_of
 from derivlint.meaning.typed import TypedFormula
-from derivlint.operators.derivation import Derived
+from derivlint.operators.derived import Derived
 from derivlint.operators.terms import Polynomial
 from derivlint.source.records import dataclass
 
@@ -64,6 +64,9 @@ TRANSPARENT = words("get make_tuple tuple vector optional TensorList ArrayRef Te
 
 #: Names that tell that a function takes what it is linear in, where its parameters are not known.
 CONVENTIONAL = ("backward", "jvp", "differential", "_grad")
+
+#: What the names of forward helpers end with.
+JVP = "_jvp"
 
 ASSIGNMENTS = frozenset({"=", "+=", "-=", "*=", "/="})
 CONSTANT = Fact(Degree.CONSTANT)
@@ -283,11 +286,19 @@ class _Run:
             facts = [self.fact_of(argument) for argument in node.args]
             return _opaque(facts)
         facts = [self.fact_of(argument.node) for argument in call.arguments]
+        if self._duals and call.name.endswith(JVP):
+            facts = [self._tangents(argument.node, fact) for argument, fact in zip(call.arguments, facts, strict=True)]
         self.calls.append(call)
         if call.is_inplace:
             self.writes.append(Write(call, call.arguments[0].node, facts[0]))
         fact = self._called(call, facts)
         return Fact(fact.degree, fact.directions, self._dependence(call, facts), _aliases(call, facts))
+
+    def _tangents(self, node: Expr, fact: Fact) -> Fact:
+        """A list of primals with their tangents, of which a forward helper takes both: linear in the tangents."""
+        if not isinstance(node, Name) or node.simple not in self._duals:
+            return fact
+        return Fact(Degree.LINEAR, fact.aliases, fact.dependence)
 
     def _called(self, call: CallFacts, facts: list[Fact]) -> Fact:
         name = call.name
@@ -443,9 +454,7 @@ class _Run:
         if call.is_method and name in METADATA_MEMBERS:
             return dict(weakened(merged(fact.dependence for fact in facts), Dependence.METADATA))
         known = (
-            self.operators.polynomial(name) is not None
-            or self.operators.is_nonlinear(name)
-            or (self.operators.derived(name) is not None and not is_conventional(name))
+            (self.operators.is_known(name) and not is_conventional(name))
             or name in TRANSPARENT
             or (call.is_method and call.function is not None)
         )

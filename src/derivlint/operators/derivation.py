@@ -6,7 +6,7 @@ not there in every case is not sure, and an argument that is read by a function 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -29,54 +29,14 @@ from derivlint.formula import (
 )
 from derivlint.operators.book import Book
 from derivlint.operators.definitions import Definition, Kind, definitions, tree_of
+from derivlint.operators.derived import Derived, write_derived
 from derivlint.operators.parity import Parity, joint
 from derivlint.operators.terms import Polynomial, Term, not_holomorphic, polynomials, read_terms
-from derivlint.source.lazy import cached_property
-from derivlint.source.records import dataclass
 
 _FILE = Path(__file__).parent / "data" / "primitives.txt"
 #: Sums of more products are not followed.
 _MOST_TERMS = 200
 _NONE: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True)
-class Derived:
-    """What the definition of an operator or helper says of it.
-
-    Attributes:
-        definition: the definition.
-        outputs: its values as sums of products; several where it returns a tuple.
-        given: the parameters that have a value where they are left out.
-    """
-
-    definition: Definition
-    outputs: tuple[Polynomial, ...]
-    given: frozenset[str]
-
-    @property
-    def is_by_position(self) -> bool:
-        """Whether arguments are bound by position, and not by the names of an operator's schema."""
-        return self.definition.kind in (Kind.HELPER, Kind.PART)
-
-    @property
-    def has_own_names(self) -> bool:
-        """Whether its parameters may have other names than the schema has."""
-        return self.definition.kind is Kind.COMPOSITE
-
-    @cached_property
-    def read(self) -> frozenset[str]:
-        """The parameters whose values count, and not only their metadata."""
-        return frozenset(
-            name
-            for output in self.outputs
-            for term in output.terms
-            for name in (*term.factors, *term.divisors, *term.unclear)
-        )
-
-    def parity(self, parameter: str) -> Parity:
-        """How the values depend on a complex parameter."""
-        return joint(output.parities.get(parameter, Parity.REAL) for output in self.outputs)
 
 
 class _Term(NamedTuple):
@@ -206,69 +166,57 @@ def _primitives() -> Mapping[str, tuple[Polynomial, frozenset[int]]]:
     return found
 
 
+def derive() -> str:
+    """The file of what definitions say: ``data/derived.txt``."""
+    return write_derived((name, found) for name, found in all_derived())
+
+
+def all_derived() -> Iterator[tuple[str, Derived]]:
+    """What definitions say of what formulas can call, by name; not of definitions that refuse every case."""
+    for name, definition in definitions().items():
+        found = _of_name(name) if definition.kind is not Kind.PART else None
+        if found is not None:
+            yield name, found
+
+
 @cache
-def derived(name: str) -> Derived | None:
-    """What the definition of a name says; None where there is none, or it says nothing."""
+def _of_name(name: str) -> Derived | None:
     definition = definitions().get(name)
     if definition is None:
         return None
     try:
         return _of_definition(definition)
-    except (_UnsupportedError, RecursionError):
+    except _UnsupportedError:
         return None
-
-
-@cache
-def derived_call(name: str) -> Derived | None:
-    """What is known of a function that formulas call by a base name; None where its overloads are not the same."""
-    names = _overloads().get(name, ())
-    found = [derived(each) for each in names]
-    first = found[0] if found else None
-    if first is None or any(each is None or each.outputs != first.outputs for each in found):
-        return None
-    return first
-
-
-@cache
-def _overloads() -> Mapping[str, tuple[str, ...]]:
-    """The names of definitions that formulas can call, by base name."""
-    found: dict[str, tuple[str, ...]] = {}
-    for name, definition in definitions().items():
-        if definition.kind is not Kind.PART:
-            base = name.partition(".")[0]
-            found[base] = (*found.get(base, ()), name)
-    return found
 
 
 def _of_definition(definition: Definition) -> Derived:
-    body = _Body(definition)
-    value = body.value()
-    outputs = value if not isinstance(value, _Sum) else (value,)
-    order = {name: index for index, name in enumerate(definition.parameters)}
+    value = _Body(definition).value()
+    outputs = (value,) if isinstance(value, _Sum) else value
+    names = definition.parameters
+    return Derived(
+        definition.kind.value,
+        names,
+        definition.required,
+        frozenset(name for name, default in definition.defaults.items() if _constant(default).terms),
+        tuple(_polynomial(names, _flat(each)) for each in outputs),
+    )
+
+
+def _polynomial(parameters: tuple[str, ...], value: _Sum) -> Polynomial:
+    order = {name: index for index, name in enumerate(parameters)}
 
     def ordered(names: frozenset[str]) -> tuple[str, ...]:
         return tuple(sorted(names, key=order.__getitem__))
 
-    return Derived(
-        definition,
-        tuple(
-            Polynomial(
-                definition.parameters,
-                tuple(
-                    sorted(
-                        (
-                            Term(ordered(term.linear), ordered(term.curved), ordered(term.unclear), term.is_sure)
-                            for term in each.terms
-                        ),
-                        key=lambda term: (term.factors, term.divisors, term.unclear, term.is_sure),
-                    )
-                ),
-                each.parities,
-            )
-            for each in map(_flat, outputs)
-        ),
-        frozenset(name for name, default in definition.defaults.items() if _constant(default).terms),
-    )
+    def place(term: Term) -> list[object]:
+        return [[order[name] for name in part] for part in (term.factors, term.divisors, term.unclear)]
+
+    terms = [
+        Term(ordered(each.linear), ordered(each.curved), ordered(each.unclear), each.is_sure) for each in value.terms
+    ]
+    parities = {name: value.parities[name] for name in parameters if name in value.parities}
+    return Polynomial(parameters, tuple(sorted(terms, key=place)), parities)
 
 
 def _constant(formula: str) -> _Sum:
@@ -457,10 +405,10 @@ _NO_POSITION: frozenset[int] = frozenset()
 
 def _defined(name: str, arguments: list[_Sum]) -> _Value | None:
     """A call of what is defined."""
-    found = derived(name)
+    found = _of_name(name)
     if found is None:
         return None
-    names = found.definition.parameters
+    names = found.parameters
     given = dict(zip(names, arguments, strict=False))
     for missing in names[len(arguments) :]:
         given[missing] = _CONSTANT if missing in found.given else _ABSENT
