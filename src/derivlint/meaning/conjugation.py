@@ -28,11 +28,11 @@ from derivlint.formula import (
     Unary,
     walk,
 )
-from derivlint.meaning.callee import CallFacts, call_facts
+from derivlint.meaning.callee import CallFacts, call_facts, is_conventional
 from derivlint.meaning.degree import Degree
-from derivlint.meaning.derived_calls import bound
+from derivlint.meaning.derived_calls import bound, has_parameters
 from derivlint.meaning.facts import Fact
-from derivlint.meaning.interpret import METADATA_MEMBERS, METADATA_TYPES, TRANSPARENT, Interpretation, is_conventional
+from derivlint.meaning.interpret import METADATA_MEMBERS, METADATA_TYPES, TRANSPARENT, Interpretation
 from derivlint.meaning.operators import SHAPE_HELPERS
 from derivlint.meaning.passing import variable_of
 from derivlint.meaning.roles import ParameterRole, role_of
@@ -246,7 +246,7 @@ class _Run:
         """The arguments of a call by parameters, and what it gives as sums of products of these."""
         polynomial = polynomials().get(call.name)
         by_name: dict[str, Expr] = {}
-        if polynomial is not None:
+        if polynomial is not None and has_parameters(call, polynomial):
             for position, argument in enumerate(call.arguments[: len(polynomial.parameters)]):
                 named = argument.parameter is not None and argument.parameter.name in polynomial.parameters
                 name = argument.parameter.name if named and argument.parameter else polynomial.parameters[position]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from derivlint.meaning.callee import CallFacts
+from derivlint.meaning.callee import CallFacts, is_conventional
 from derivlint.meaning.degree import Degree, product_of, sum_of
 from derivlint.operators.derived import Derived
 from derivlint.operators.terms import Polynomial, Term
@@ -13,15 +13,20 @@ from derivlint.operators.terms import Polynomial, Term
 _KEPT = frozenset({Degree.LINEAR, Degree.CONSTANT})
 
 
-def bound(call: CallFacts, derived: Derived) -> dict[str, int] | None:
+def bound(call: CallFacts, derived: Derived, *, is_same: bool = False) -> dict[str, int] | None:
     """The positions of a call's arguments, by the parameters of a definition.
+
+    Args:
+        call: the call.
+        derived: what is defined.
+        is_same: whether a helper that is not declared is taken for the one that is defined.
 
     Returns:
         None where a helper of another signature is called, as other releases have it.
     """
     names = derived.parameters
     if derived.is_by_position:
-        if not derived.required <= len(call.arguments) <= len(names) or _is_other(call, names):
+        if not derived.required <= len(call.arguments) <= len(names) or (not is_same and _is_other(call, names)):
             return None
         return {name: position for position, name in enumerate(names[: len(call.arguments)])}
     positions: dict[str, int] = {}
@@ -40,11 +45,18 @@ def bound(call: CallFacts, derived: Derived) -> dict[str, int] | None:
 
 
 def _is_other(call: CallFacts, names: tuple[str, ...]) -> bool:
-    """Whether the function that is called has the parameters of a definition in another order."""
+    """Whether the function that is called may have other parameters than a definition, or has them in another order."""
     if call.function is None:
-        return False
+        return is_conventional(call.name)
     declared = [parameter.name for parameter in call.function.parameters]
     return any(own != other and own in declared and other in names for own, other in zip(names, declared, strict=False))
+
+
+def has_parameters(call: CallFacts, polynomial: Polynomial) -> bool:
+    """Whether a called helper is known to have the parameters of a table; operators keep theirs."""
+    if len(polynomial.parameters) == 1 or not is_conventional(call.name):
+        return True
+    return call.function is not None and {each.name for each in call.function.parameters} >= {*polynomial.parameters}
 
 
 def degree_of(derived: Derived, given: Mapping[str, Degree]) -> Degree:

@@ -29,9 +29,9 @@ from derivlint.formula import (
     Unary,
 )
 from derivlint.formula.vocabulary import words
-from derivlint.meaning.callee import Argument, CallFacts, call_facts
+from derivlint.meaning.callee import Argument, CallFacts, call_facts, is_conventional
 from derivlint.meaning.degree import Degree, function_of, product_of, sum_of
-from derivlint.meaning.derived_calls import bound, degree_of
+from derivlint.meaning.derived_calls import bound, degree_of, has_parameters
 from derivlint.meaning.directions import direction_names, direction_of, dual_lists
 from derivlint.meaning.facts import Cause, Culprit, Dependence, Fact, merged, weakened
 from derivlint.meaning.operators import LIKE_FIRST, LIKE_SECOND, MAY_RETURN_ARGUMENT, VIEWS, Operators
@@ -61,9 +61,6 @@ METADATA_MEMBERS = words("""
 
 #: Methods that return one of several tensors or a part of what they are called on.
 TRANSPARENT = words("get make_tuple tuple vector optional TensorList ArrayRef Tensor make_optional")
-
-#: Names that tell that a function takes what it is linear in, where its parameters are not known.
-CONVENTIONAL = ("backward", "jvp", "differential", "_grad")
 
 #: What the names of forward helpers end with.
 JVP = "_jvp"
@@ -107,11 +104,6 @@ class Interpretation:
     culprits: tuple[Culprit, ...]
     writes: tuple[Write, ...]
     calls: tuple[CallFacts, ...]
-
-
-def is_conventional(name: str) -> bool:
-    """Whether a function takes what it is linear in, by its name."""
-    return any(part in name for part in CONVENTIONAL)
 
 
 class Interpreter:
@@ -311,7 +303,7 @@ class _Run:
         if name in LIKE_SECOND and len(facts) > 1:
             facts = [facts[0], CONSTANT, *facts[2:]]
         polynomial = self.operators.polynomial(name)
-        if polynomial is not None:
+        if polynomial is not None and has_parameters(call, polynomial):
             return self._polynomial(call, facts, polynomial)
         if self.operators.is_nonlinear(name):
             return self._function(call, facts)
@@ -329,7 +321,7 @@ class _Run:
             return None
         if degree not in (Degree.NONLINEAR, Degree.AFFINE):
             return Fact(degree, _joined(facts).directions)
-        if derived.is_by_position:
+        if derived.is_by_position or is_conventional(call.name):
             conventional = self._helper(call, facts)
             if conventional.degree is not Degree.LINEAR:
                 # where gradients or tangents are passed for something else, other rules speak
@@ -477,7 +469,8 @@ class _Run:
     def _read(self, call: CallFacts) -> frozenset[int] | None:
         """The positions of arguments whose values count, by the definition of what is called; None without one."""
         derived = self.operators.derived(call.name)
-        positions = self._bound(call, derived) if derived is not None else None
+        # without headers the helper is taken for the defined one: at worst a value is said to count less than it does
+        positions = bound(call, derived, is_same=call.function is None) if derived is not None else None
         if derived is None or positions is None:
             return None
         ignored = {position for name, position in positions.items() if name not in derived.read}
