@@ -323,12 +323,18 @@ class _Run:
             return Fact(degree, _joined(facts).directions)
         if derived.is_by_position or is_conventional(call.name):
             conventional = self._helper(call, facts)
-            if conventional.degree is not Degree.LINEAR:
-                # where gradients or tangents are passed for something else, other rules speak
+            if conventional.degree is not Degree.LINEAR or self._is_passed_elsewhere(call, facts):
                 return conventional
         for output in derived.outputs:
             self._note_culprits(call, facts, output, positions)
         return Fact(degree, _joined(facts).directions)
+
+    def _is_passed_elsewhere(self, call: CallFacts, facts: list[Fact]) -> bool:
+        """Whether gradients or tangents are passed for something else, of which other rules speak."""
+        return any(
+            argument.parameter is not None and role_of(argument.parameter).is_direction and not fact.directions
+            for argument, fact in zip(call.arguments, facts, strict=True)
+        )
 
     def _note_culprits(self, call: CallFacts, facts: list[Fact], output: Polynomial, positions: dict[str, int]) -> None:
         """Note where one of the values that a defined function returns stops being linear."""
@@ -451,7 +457,7 @@ class _Run:
             or (call.is_method and call.function is not None)
         )
         parts = []
-        read = self._read(call)
+        unread = self._only_metadata(call)
         for position, fact in enumerate(facts):
             most = Dependence.VALUE if known or fact.degree is not Degree.CONSTANT else Dependence.POSSIBLE
             parameter = call.arguments[position].parameter
@@ -459,22 +465,21 @@ class _Run:
                 name, parameter.name if parameter is not None else ""
             ):
                 most = Dependence.METADATA
-            if read is not None and position not in read:
+            if position in unread:
                 most = Dependence.METADATA
             if (position == 0 and name in LIKE_FIRST) or (position == 1 and name in LIKE_SECOND):
                 most = Dependence.METADATA
             parts.append(weakened(fact.dependence, most))
         return dict(merged(parts))
 
-    def _read(self, call: CallFacts) -> frozenset[int] | None:
-        """The positions of arguments whose values count, by the definition of what is called; None without one."""
+    def _only_metadata(self, call: CallFacts) -> frozenset[int]:
+        """The positions of arguments whose values do not count, by the definition of what is called."""
         derived = self.operators.derived(call.name)
+        if derived is None or not derived.only_metadata:
+            return frozenset()
         # without headers the helper is taken for the defined one: at worst a value is said to count less than it does
-        positions = bound(call, derived, is_same=call.function is None) if derived is not None else None
-        if derived is None or positions is None:
-            return None
-        ignored = {position for name, position in positions.items() if name not in derived.read}
-        return frozenset(range(len(call.arguments))) - ignored
+        positions = bound(call, derived, is_same=call.function is None)
+        return frozenset(at for name, at in (positions or {}).items() if name in derived.only_metadata)
 
 
 def _owners(formula: TypedFormula) -> dict[str, str]:

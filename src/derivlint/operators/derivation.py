@@ -191,7 +191,8 @@ def _of_name(name: str) -> Derived | None:
 
 
 def _of_definition(definition: Definition) -> Derived:
-    value = _Body(definition).value()
+    body = _Body(definition)
+    value = body.named("")
     outputs = (value,) if isinstance(value, _Sum) else value
     names = definition.parameters
     return Derived(
@@ -199,6 +200,7 @@ def _of_definition(definition: Definition) -> Derived:
         names,
         definition.required,
         frozenset(name for name, default in definition.defaults.items() if _constant(default).terms),
+        frozenset(names) - body.used,
         tuple(_polynomial(names, _flat(each)) for each in outputs),
     )
 
@@ -228,17 +230,15 @@ class _Body:
 
     def __init__(self, definition: Definition) -> None:
         self._trees = dict(definition.trees)
+        self.used: set[str] = set()
         self._values: dict[str, _Value] = {
             name: _Sum(frozenset({_Term(frozenset({name}), _NONE, _NONE)}), {name: Parity.HOLOMORPHIC})
             for name in definition.parameters
         }
 
-    def value(self) -> _Value:
-        """The value of the whole."""
-        return self.named("")
-
     def named(self, name: str) -> _Value:
-        """The value of a parameter, a part or a constant."""
+        """The value of a parameter, a part or a constant; the value of the whole has no name."""
+        self.used.add(name)
         if name not in self._values:
             tree = self._trees.get(name)
             self._values[name] = _CONSTANT if tree is None else _evaluated(tree, self)

@@ -8,6 +8,7 @@
 A line for each value: a sum of products, and the complex parameters that it depends on. A product is linear in its
 factors and not linear in what stands behind ``/``; behind ``~`` stands what it may be linear in or not, and ``?`` marks
 a product that some flags leave out. A parameter with ``=`` has a value where it is left out, one with ``?`` is absent.
+One with ``!`` has no part in the definition, since what it holds follows from the others: PyTorch may read it.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ class Derived:
         parameters: the names of its parameters.
         required: how many of them have no default.
         given: those that have a value where they are left out.
+        unused: those that have no part in the definition.
         outputs: its values as sums of products; several where it returns a tuple.
     """
 
@@ -45,6 +47,7 @@ class Derived:
     parameters: tuple[str, ...]
     required: int
     given: frozenset[str]
+    unused: frozenset[str]
     outputs: tuple[Polynomial, ...]
 
     @property
@@ -58,14 +61,15 @@ class Derived:
         return self.kind == "composite"
 
     @cached_property
-    def read(self) -> frozenset[str]:
-        """The parameters whose values count, and not only their metadata."""
-        return frozenset(
+    def only_metadata(self) -> frozenset[str]:
+        """The parameters whose values do not count, but their sizes or types."""
+        read = {
             name
             for output in self.outputs
             for term in output.terms
             for name in (*term.factors, *term.divisors, *term.unclear)
-        )
+        }
+        return frozenset(self.parameters) - self.unused - read
 
     def parity(self, parameter: str) -> Parity:
         """How the values depend on a complex parameter."""
@@ -78,7 +82,9 @@ def write_derived(found: Iterable[tuple[str, Derived]]) -> str:
     for name, each in sorted(found, key=lambda item: item[0]):
         optional = frozenset(each.parameters[each.required :])
         parameters = ", ".join(
-            f"{parameter}=" if parameter in each.given else f"{parameter}?" if parameter in optional else parameter
+            parameter
+            + ("!" if parameter in each.unused else "")
+            + ("=" if parameter in each.given else "?" if parameter in optional else "")
             for parameter in each.parameters
         )
         lines.append(f"{each.kind} {name}({parameters})")
@@ -113,7 +119,7 @@ def _term(text: str) -> Term:
 def _read(head: str, lines: list[str]) -> Derived:
     kind, _, rest = head.partition(" ")
     shown = rest[:-1].partition("(")[2].split(", ") if not rest.endswith("()") else []
-    parameters = tuple(each.rstrip("=?") for each in shown)
+    parameters = tuple(each.rstrip("!=?") for each in shown)
     outputs = []
     for line in lines:
         sums, _, names = line.partition(" ;")
@@ -124,8 +130,9 @@ def _read(head: str, lines: list[str]) -> Derived:
             parities[name] = _MARKS[word] if word else Parity.HOLOMORPHIC
         outputs.append(Polynomial(parameters, terms, parities))
     required = sum(each[-1] not in "=?" for each in shown)
-    given = frozenset(each[:-1] for each in shown if each[-1] == "=")
-    return Derived(kind, parameters, required, given, tuple(outputs))
+    given = frozenset(each.rstrip("!=") for each in shown if each[-1] == "=")
+    unused = frozenset(name for name, each in zip(parameters, shown, strict=True) if "!" in each)
+    return Derived(kind, parameters, required, given, unused, tuple(outputs))
 
 
 @cache
