@@ -85,8 +85,8 @@ def functions(names: Iterator[str]) -> Iterator[tuple[str, Callable[[torch.Tenso
         yield name, call
 
 
-SINGLE = Polynomial(("self",), polynomials()["sum"].terms)
-UNARY = dict(functions(iter(sorted(name for name, item in polynomials().items() if item == SINGLE))))
+SINGLE = polynomials()["sum"]
+UNARY = dict(functions(iter(sorted(name for name, item in polynomials().items() if item.terms == SINGLE.terms))))
 #: Masks are the same on nearly all numbers; "torch.cholesky" is deprecated.
 MASKS = frozenset({"isnan", "isinf", "isfinite", "logical_not", "cholesky"})
 CURVED = dict(functions(iter(sorted(Book.by_hand("nonlinear") - MASKS))))

@@ -387,7 +387,7 @@ def _by_hand(name: str, arguments: list[_Sum]) -> _Sum | None:
         return _substituted(polynomial, ignored if name in Book.by_hand("like-second") else _NO_POSITION, arguments)
     rest = [value for position, value in enumerate(arguments) if position not in ignored]
     if name in Book.by_hand("real"):
-        return _curved(*rest)
+        return _Sum(_opaque(*rest).terms, {})
     if ignored:
         return _curved(*rest)
     if name in Book.by_hand("nonlinear"):

@@ -14,7 +14,7 @@ One with ``!`` has no part in the definition, since what it holds follows from t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -135,18 +135,31 @@ def _read(head: str, lines: list[str]) -> Derived:
     return Derived(kind, parameters, required, given, unused, tuple(outputs))
 
 
+def read_derived(text: str) -> Iterator[tuple[str, Derived]]:
+    """What a file says, by name."""
+    for name, head, lines in _blocks(text):
+        yield name, _read(head, lines)
+
+
+def _blocks(text: str) -> Iterator[tuple[str, str, list[str]]]:
+    """The name of each function, its first line, and those of its values."""
+    head = ""
+    lines: list[str] = []
+    for line in (*text.splitlines(), ""):
+        if line[:1] == " ":
+            lines.append(line[4:])
+        elif line[:1] != "#":
+            if head:
+                yield head[head.index(" ") + 1 : head.index("(")], head, lines
+            head, lines = line, []
+
+
 @cache
-def _lines() -> Mapping[str, list[tuple[str, list[str]]]]:
+def _shipped() -> Mapping[str, list[tuple[str, list[str]]]]:
     """The lines of the file by base name, of every overload."""
     found: dict[str, list[tuple[str, list[str]]]] = {}
-    lines: list[str] = []
-    for line in PATH.read_text(encoding="ascii").splitlines():
-        if line[0] == " ":
-            lines.append(line[4:])
-        elif line[0] != "#":
-            lines = []
-            name = line[line.index(" ") + 1 : line.index("(")]
-            found.setdefault(name.partition(".")[0], []).append((line, lines))
+    for name, head, lines in _blocks(PATH.read_text(encoding="ascii")):
+        found.setdefault(name.partition(".")[0], []).append((head, lines))
     return found
 
 
@@ -158,7 +171,7 @@ def derived(name: str) -> Derived | None:
         None where it has no definition, or its overloads are not the same.
     """
     first: Derived | None = None
-    for head, lines in _lines().get(name, ()):
+    for head, lines in _shipped().get(name, ()):
         found = _read(head, lines)
         if first is not None and found.outputs != first.outputs:
             return None
