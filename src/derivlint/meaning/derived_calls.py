@@ -10,7 +10,7 @@ from derivlint.operators.derived import Derived
 from derivlint.operators.terms import Polynomial, Term
 
 #: Degrees that a value keeps where it is zero for some flags.
-_KEPT = frozenset({Degree.LINEAR, Degree.CONSTANT})
+_KEPT = (Degree.LINEAR, Degree.CONSTANT)
 
 
 def bound(call: CallFacts, derived: Derived, *, is_same: bool = False) -> dict[str, int] | None:
@@ -71,32 +71,35 @@ def degree_of(derived: Derived, given: Mapping[str, Degree]) -> Degree:
 
 
 def _output_degree(output: Polynomial, degrees: Mapping[str, Degree]) -> Degree:
-    sure = []
-    possible = set()
+    sure: list[Degree] = []
+    possible: list[Degree] = []
     for term in output.terms:
         degree = term_degree(term, degrees)
-        if term.is_sure:
-            sure.append(degree)
-        else:
-            possible.add(degree)
+        if degree is not Degree.ZERO:
+            (sure if term.is_sure else possible).append(degree)
     total = sum_of(sure)
-    possible -= {Degree.ZERO, total}
-    if not possible or total is Degree.NONLINEAR:
+    if total is Degree.NONLINEAR or all(degree is total for degree in possible):
         return total
-    if len(possible) == 1 and total is Degree.ZERO and possible <= _KEPT:
-        return possible.pop()
+    first = possible[0]
+    if total is Degree.ZERO and first in _KEPT and all(degree is first for degree in possible):
+        return first
     return Degree.UNKNOWN
 
 
 def term_degree(term: Term, degrees: Mapping[str, Degree]) -> Degree:
     """The degree of a product for those of the arguments; what has none is absent."""
-    degree = product_of(degrees.get(name, Degree.ZERO) for name in term.factors)
-    if degree is Degree.ZERO:
-        return degree
-    rest = {degrees.get(name, Degree.ZERO) for name in (*term.divisors, *term.unclear)}
-    rest -= {Degree.ZERO, Degree.CONSTANT}
-    if not rest:
-        return degree
-    if Degree.UNKNOWN in rest or any(degrees.get(name, Degree.ZERO) in rest for name in term.unclear):
-        return Degree.UNKNOWN
-    return Degree.NONLINEAR
+    found = Degree.CONSTANT
+    for name in term.factors:
+        degree = degrees.get(name, Degree.ZERO)
+        if degree is Degree.ZERO:
+            return degree
+        if degree is not Degree.CONSTANT:
+            found = degree if found is Degree.CONSTANT else product_of((found, degree))
+    for names, worst in ((term.divisors, Degree.NONLINEAR), (term.unclear, Degree.UNKNOWN)):
+        for name in names:
+            degree = degrees.get(name, Degree.ZERO)
+            if degree is Degree.UNKNOWN:
+                return degree
+            if degree is not Degree.ZERO and degree is not Degree.CONSTANT:
+                found = worst
+    return found

@@ -313,6 +313,8 @@ class _Run:
 
     def _derived(self, call: CallFacts, facts: list[Fact], derived: Derived) -> Fact | None:
         """What the definition of a function says of a call; None where it does not decide."""
+        if all(fact.degree is Degree.CONSTANT for fact in facts):
+            return Fact(Degree.CONSTANT)
         positions = self._bound(call, derived)
         if positions is None:
             return None

@@ -35,19 +35,19 @@ class Operators:
     def __init__(self, model: Model) -> None:
         self._model = model
         self._known: dict[str, Polynomial | None] = {}
+        self._derived: dict[str, Derived | None] = {}
 
     def polynomial(self, name: str) -> Polynomial | None:
         """An operator as a polynomial, by its base name; None where nothing is known of it."""
-        found = polynomials().get(name)
-        if found is not None:
-            return found
         if name not in self._known:
-            self._known[name] = self._declared_linear(name)
+            self._known[name] = polynomials().get(name) or self._declared_linear(name)
         return self._known[name]
 
     def derived(self, name: str) -> Derived | None:
         """What its definition says of a function; None where it has none, or the tables know it."""
-        return None if name in polynomials() or name in NONLINEAR else derived(name)
+        if name not in self._derived:
+            self._derived[name] = None if name in polynomials() or name in NONLINEAR else derived(name)
+        return self._derived[name]
 
     def is_known(self, name: str) -> bool:
         """Whether the tables, a definition or the file say what a function does to a degree."""
