@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import torch
 
+from derivlint.formula.vocabulary import words
 from derivlint.functional.definitions import INTERPRETER
 from derivlint.meaning.degree import Degree
 from derivlint.meaning.derived_calls import degree_of
@@ -28,7 +29,7 @@ from tests.operators.test_defined_operators import OPERATORS
 from tests.operators.test_defined_operators import arguments as made_for_operator
 
 #: What is written by hand of degrees and conjugation.
-TOPICS = ("linear", "nonlinear", "zero", "holomorphic", "not-holomorphic", "conjugates", "like-second")
+TOPICS = words("linear nonlinear zero holomorphic not-holomorphic conjugates like-second reads-metadata")
 #: How often each definition is run.
 RUNS = 16
 SHAPES = ((2, 3), (3,), (2, 2))
