@@ -13,6 +13,8 @@ SELF = Parameter("Tensor", "self")
 SYMINT = "_symint"
 #: The namespaces whose functions are known by their names alone.
 NAMESPACES = frozenset({"at", "torch", "c10", "std"})
+#: Names that tell that a function takes what it is linear in: its parameters differ from release to release.
+CONVENTIONAL = ("backward", "jvp", "differential", "_grad")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,11 @@ def callee_name(call: Call) -> str | None:
     if isinstance(callee, Member):
         return callee.name
     return callee.parts[-1].identifier if isinstance(callee, Name) else None
+
+
+def is_conventional(name: str) -> bool:
+    """Whether a function takes what it is linear in, by its name."""
+    return any(part in name for part in CONVENTIONAL)
 
 
 def base_name(spelling: str) -> str:

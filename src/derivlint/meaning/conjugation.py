@@ -9,7 +9,7 @@ said.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from enum import Enum
 from typing import Any
 
@@ -28,58 +28,28 @@ from derivlint.formula import (
     Unary,
     walk,
 )
-from derivlint.meaning.callee import CallFacts, call_facts
+from derivlint.meaning.callee import CallFacts, call_facts, is_conventional
 from derivlint.meaning.degree import Degree
+from derivlint.meaning.derived_calls import bound, has_parameters
 from derivlint.meaning.facts import Fact
-from derivlint.meaning.interpret import METADATA_MEMBERS, METADATA_TYPES, Interpretation
+from derivlint.meaning.interpret import METADATA_MEMBERS, METADATA_TYPES, TRANSPARENT, Interpretation
+from derivlint.meaning.operators import SHAPE_HELPERS
 from derivlint.meaning.passing import variable_of
 from derivlint.meaning.roles import ParameterRole, role_of
 from derivlint.model.forward import PRIMAL
 from derivlint.operators import Book
-from derivlint.operators.terms import polynomials
+from derivlint.operators.derived import derived
+from derivlint.operators.parity import Parity, joint
+from derivlint.operators.terms import Polynomial, not_holomorphic, polynomials
 from derivlint.source.records import dataclass
 
-
-class Parity(Enum):
-    """How a value depends on complex variables."""
-
-    #: it is real, or depends on none
-    REAL = "real"
-    HOLOMORPHIC = "holomorphic"
-    #: it depends on the conjugates only
-    CONJUGATED = "conjugated"
-    #: it depends on both, or through a function that is not holomorphic
-    NON_HOLOMORPHIC = "non-holomorphic"
-    UNKNOWN = "unknown"
-
-
-#: Functions that conjugate what they are called on.
-CONJUGATING = Book.by_hand("conjugates")
 #: Holomorphic functions beside the polynomials of the table.
 HOLOMORPHIC = Book.by_hand("holomorphic")
 #: Functions of a complex number that are not holomorphic.
-NON_HOLOMORPHIC = Book.by_hand("not-holomorphic")
+NON_HOLOMORPHIC = not_holomorphic()
 #: Functions whose value is real, and the same around almost every argument, whatever they are called on.
-REAL = Book.by_hand("real")
+REAL = Book.by_hand("real") | Book.by_hand("integral") | SHAPE_HELPERS
 REAL_OPERATORS = frozenset({"==", "!=", "<", ">", "<=", ">=", "&&", "||", "&", "|", "^", "%"})
-
-
-def conjugate(parity: Parity) -> Parity:
-    """The parity of the conjugate."""
-    return _FLIPPED.get(parity, parity)
-
-
-_FLIPPED = {Parity.HOLOMORPHIC: Parity.CONJUGATED, Parity.CONJUGATED: Parity.HOLOMORPHIC}
-
-
-def joint(parities: Iterable[Parity]) -> Parity:
-    """The parity of a sum or product."""
-    found = set(parities) - {Parity.REAL}
-    if not found:
-        return Parity.REAL
-    if Parity.UNKNOWN in found:
-        return Parity.UNKNOWN
-    return found.pop() if len(found) == 1 else Parity.NON_HOLOMORPHIC
 
 
 class Mistake(Enum):
@@ -167,8 +137,8 @@ def _products(run: _Run, kind: Mistake) -> Iterator[ConjugationMistake]:
             parity = run.direction_parity(direction)
             for factor in factors:
                 own = run.parity(factor)
-                wrong = own is parity if kind is Mistake.MISSING else own is conjugate(parity)
-                if parity is Parity.HOLOMORPHIC and own in _FLIPPED and wrong:
+                wrong = own is parity if kind is Mistake.MISSING else own is parity.conjugate
+                if parity is Parity.HOLOMORPHIC and own.is_pure and wrong:
                     yield ConjugationMistake(kind, run.interpretation, factor)
 
 
@@ -257,17 +227,53 @@ class _Run:
             yield from self._split((node.left, node.right))
         elif isinstance(node, Call):
             call = call_facts(node, self._formula)
-            polynomial = polynomials().get(call.name) if call is not None else None
-            if call is None or polynomial is None or call.name in NON_HOLOMORPHIC or _conjugates(call):
+            if call is None or call.name in NON_HOLOMORPHIC or _conjugates(call):
                 return
-            by_name: dict[str, Expr] = {}
+            known = self._polynomials(call)
+            if known is None:
+                return
+            by_name, outputs = known
+            if is_conventional(call.name):
+                # a helper for one operator, which need not be holomorphic
+                return
+            for polynomial in outputs:
+                for term in polynomial.terms:
+                    names = (*term.factors, *term.divisors)
+                    if all(polynomial.parity(name) is Parity.HOLOMORPHIC for name in names):
+                        yield from self._split(tuple(by_name[name] for name in names if name in by_name))
+
+    def _polynomials(self, call: CallFacts) -> tuple[dict[str, Expr], tuple[Polynomial, ...]] | None:
+        """The arguments of a call by parameters, and what it gives as sums of products of these."""
+        polynomial = polynomials().get(call.name)
+        by_name: dict[str, Expr] = {}
+        if polynomial is not None and has_parameters(call, polynomial):
             for position, argument in enumerate(call.arguments[: len(polynomial.parameters)]):
                 named = argument.parameter is not None and argument.parameter.name in polynomial.parameters
                 name = argument.parameter.name if named and argument.parameter else polynomial.parameters[position]
                 by_name.setdefault(name, argument.node)
-            for term in polynomial.terms:
-                names = (*term.factors, *term.divisors)
-                yield from self._split(tuple(by_name[name] for name in names if name in by_name))
+            return by_name, (polynomial,)
+        found = derived(call.name)
+        positions = bound(call, found) if found is not None else None
+        if found is None or positions is None:
+            return None
+        return {name: call.arguments[at].node for name, at in positions.items()}, found.outputs
+
+    def _called(self, call: CallFacts, parity_of: Callable[[Expr], Parity]) -> Parity | None:
+        """How the value of a call depends on what its arguments depend on; None where nothing is known of it."""
+        if call.name in TRANSPARENT and not call.is_method:
+            return joint(parity_of(argument.node) for argument in call.arguments)
+        known = self._polynomials(call)
+        if known is None:
+            return None
+        by_name, outputs = known
+        default = Parity.REAL if polynomials().get(call.name) is None else Parity.HOLOMORPHIC
+        nodes = [argument.node for argument in call.arguments]
+        found = []
+        for polynomial in outputs:
+            for name, node in by_name.items():
+                found.append(polynomial.parities.get(name, default).of(parity_of(node)))
+        taken = set(by_name.values())
+        return joint((*found, *(parity_of(node) for node in nodes if node not in taken)))
 
     def _split(self, operands: tuple[Expr, ...]) -> Iterator[tuple[Expr, tuple[Expr, ...]]]:
         directed = [node for node in operands if self.has_direction(node)]
@@ -298,12 +304,12 @@ class _Run:
             return joint(map(self.direction_parity, node.items))
         if isinstance(node, Call):
             call = call_facts(node, self._formula)
-            if call is None or call.name in NON_HOLOMORPHIC:
+            if call is None:
                 return Parity.UNKNOWN
-            parity = joint(self.direction_parity(argument.node) for argument in call.arguments)
-            if call.name in CONJUGATING:
-                return conjugate(parity)
-            return parity if call.name in polynomials() else Parity.UNKNOWN
+            if call.name in NON_HOLOMORPHIC:
+                return Parity.NON_HOLOMORPHIC
+            found = self._called(call, self.direction_parity)
+            return Parity.UNKNOWN if found is None else found
         return Parity.UNKNOWN
 
     def either_parity(self, node: Expr) -> Parity:
@@ -341,12 +347,13 @@ class _Run:
         if (call.is_method and call.name in METADATA_MEMBERS) or call.name in REAL or call.spelling in REAL:
             return Parity.REAL
         arguments = self._value_arguments(call)
-        if call.name in CONJUGATING:
-            return conjugate(joint(arguments))
         if call.name in NON_HOLOMORPHIC:
             return Parity.NON_HOLOMORPHIC if set(arguments) - {Parity.REAL} else Parity.REAL
-        if call.name in HOLOMORPHIC or call.name in polynomials():
+        if call.name in HOLOMORPHIC:
             return joint(arguments)
+        found = self._called(call, self.parity)
+        if found is not None:
+            return found
         return Parity.REAL if not set(arguments) - {Parity.REAL} else Parity.UNKNOWN
 
     def _value_arguments(self, call: CallFacts) -> list[Parity]:

@@ -29,13 +29,15 @@ from derivlint.formula import (
     Unary,
 )
 from derivlint.formula.vocabulary import words
-from derivlint.meaning.callee import Argument, CallFacts, call_facts
+from derivlint.meaning.callee import Argument, CallFacts, call_facts, is_conventional
 from derivlint.meaning.degree import Degree, function_of, product_of, sum_of
+from derivlint.meaning.derived_calls import bound, degree_of, has_parameters
 from derivlint.meaning.directions import direction_names, direction_of, dual_lists
 from derivlint.meaning.facts import Cause, Culprit, Dependence, Fact, merged, weakened
 from derivlint.meaning.operators import LIKE_FIRST, LIKE_SECOND, MAY_RETURN_ARGUMENT, VIEWS, Operators
 from derivlint.meaning.roles import ParameterRole, role_of
 from derivlint.meaning.typed import TypedFormula
+from derivlint.operators.derived import Derived
 from derivlint.operators.special import RAISING, REAL_FROM_COMPLEX
 from derivlint.operators.terms import Polynomial
 from derivlint.source.records import dataclass
@@ -61,8 +63,8 @@ METADATA_MEMBERS = words("""
 #: Methods that return one of several tensors or a part of what they are called on.
 TRANSPARENT = words("get make_tuple tuple vector optional TensorList ArrayRef Tensor make_optional")
 
-#: Names that tell that a function takes what it is linear in, where its parameters are not known.
-CONVENTIONAL = ("backward", "jvp", "differential", "_grad")
+#: What the names of forward helpers end with.
+JVP = "_jvp"
 
 ASSIGNMENTS = frozenset({"=", "+=", "-=", "*=", "/="})
 CONSTANT = Fact(Degree.CONSTANT)
@@ -133,6 +135,7 @@ class _Run:
         self._directions = direction_names(formula)
         self._duals = dual_lists(formula)
         self._owners = _owners(formula)
+        self._positions: dict[Expr, dict[str, int] | None] = {}
 
     def fact_of(self, node: Expr) -> Fact:
         fact = _HANDLERS[type(node)](self, node)
@@ -276,11 +279,19 @@ class _Run:
             facts = [self.fact_of(argument) for argument in node.args]
             return _opaque(facts)
         facts = [self.fact_of(argument.node) for argument in call.arguments]
+        if self._duals and call.name.endswith(JVP):
+            facts = [self._tangents(argument.node, fact) for argument, fact in zip(call.arguments, facts, strict=True)]
         self.calls.append(call)
         if call.is_inplace:
             self.writes.append(Write(call, call.arguments[0].node, facts[0]))
         fact = self._called(call, facts)
         return Fact(fact.degree, fact.directions, self._dependence(call, facts), _aliases(call, facts))
+
+    def _tangents(self, node: Expr, fact: Fact) -> Fact:
+        """A list of primals with their tangents, of which a forward helper takes both: linear in the tangents."""
+        if not isinstance(node, Name) or node.simple not in self._duals:
+            return fact
+        return Fact(Degree.LINEAR, fact.aliases, fact.dependence)
 
     def _called(self, call: CallFacts, facts: list[Fact]) -> Fact:
         name = call.name
@@ -293,11 +304,62 @@ class _Run:
         if name in LIKE_SECOND and len(facts) > 1:
             facts = [facts[0], CONSTANT, *facts[2:]]
         polynomial = self.operators.polynomial(name)
-        if polynomial is not None:
+        if polynomial is not None and has_parameters(call, polynomial):
             return self._polynomial(call, facts, polynomial)
         if self.operators.is_nonlinear(name):
             return self._function(call, facts)
-        return self._helper(call, facts)
+        derived = self.operators.derived(name)
+        found = self._derived(call, facts, derived) if derived is not None else None
+        return self._helper(call, facts) if found is None else found
+
+    def _derived(self, call: CallFacts, facts: list[Fact], derived: Derived) -> Fact | None:
+        """What the definition of a function says of a call; None where it does not decide."""
+        if all(fact.degree is Degree.CONSTANT for fact in facts):
+            return Fact(Degree.CONSTANT)
+        positions = self._bound(call, derived)
+        if positions is None:
+            return None
+        degree = degree_of(derived, {name: facts[position].degree for name, position in positions.items()})
+        if degree is Degree.UNKNOWN:
+            return None
+        if degree not in (Degree.NONLINEAR, Degree.AFFINE):
+            return Fact(degree, _joined(facts).directions)
+        if derived.is_by_position or is_conventional(call.name):
+            conventional = self._helper(call, facts)
+            if conventional.degree is not Degree.LINEAR or self._is_passed_elsewhere(call, facts):
+                return conventional
+        for output in derived.outputs:
+            self._note_culprits(call, facts, output, positions)
+        return Fact(degree, _joined(facts).directions)
+
+    def _is_passed_elsewhere(self, call: CallFacts, facts: list[Fact]) -> bool:
+        """Whether gradients or tangents are passed for something else, of which other rules speak."""
+        return any(
+            argument.parameter is not None and role_of(argument.parameter).is_direction and not fact.directions
+            for argument, fact in zip(call.arguments, facts, strict=True)
+        )
+
+    def _note_culprits(self, call: CallFacts, facts: list[Fact], output: Polynomial, positions: dict[str, int]) -> None:
+        """Note where one of the values that a defined function returns stops being linear."""
+        terms: list[tuple[Expr, Fact]] = []
+        for term in output.terms:
+            if term.is_sure:
+                factors, divisors = (
+                    [
+                        (call.arguments[positions[name]].node, facts[positions[name]])
+                        for name in names
+                        if name in positions
+                    ]
+                    for names in (term.factors, term.divisors)
+                )
+                degree = self._product(call.node, factors, divisors)
+                terms.append((factors[-1][0] if len(factors) == 1 else call.node, degree))
+        self._sum(call.node, terms)
+
+    def _bound(self, call: CallFacts, derived: Derived) -> dict[str, int] | None:
+        if call.node not in self._positions:
+            self._positions[call.node] = bound(call, derived)
+        return self._positions[call.node]
 
     def _holds_tensors(self, call: CallFacts) -> bool:
         """Whether a list or tuple is made of values: ``std::vector<Tensor>(n)`` holds undefined tensors."""
@@ -361,8 +423,7 @@ class _Run:
                 return Fact(strong, joined.directions)
         roles = [role_of(argument.parameter) if argument.parameter else None for argument in call.arguments]
         if not any(role is not None and role.is_direction for role in roles):
-            conventional = any(part in call.name for part in CONVENTIONAL)
-            return Fact(Degree.LINEAR if conventional else Degree.UNKNOWN, joined.directions)
+            return Fact(Degree.LINEAR if is_conventional(call.name) else Degree.UNKNOWN, joined.directions)
         for role, fact in zip(roles, facts, strict=True):
             if role is ParameterRole.PRIMAL and fact.degree.has_direction:
                 # a tangent in the place of a primal: arguments are swapped, of which another rule speaks
@@ -394,12 +455,12 @@ class _Run:
         if call.is_method and name in METADATA_MEMBERS:
             return dict(weakened(merged(fact.dependence for fact in facts), Dependence.METADATA))
         known = (
-            self.operators.polynomial(name) is not None
-            or self.operators.is_nonlinear(name)
+            (self.operators.is_known(name) and not is_conventional(name))
             or name in TRANSPARENT
             or (call.is_method and call.function is not None)
         )
         parts = []
+        unread = self._only_metadata(call)
         for position, fact in enumerate(facts):
             most = Dependence.VALUE if known or fact.degree is not Degree.CONSTANT else Dependence.POSSIBLE
             parameter = call.arguments[position].parameter
@@ -407,10 +468,21 @@ class _Run:
                 name, parameter.name if parameter is not None else ""
             ):
                 most = Dependence.METADATA
+            if position in unread:
+                most = Dependence.METADATA
             if (position == 0 and name in LIKE_FIRST) or (position == 1 and name in LIKE_SECOND):
                 most = Dependence.METADATA
             parts.append(weakened(fact.dependence, most))
         return dict(merged(parts))
+
+    def _only_metadata(self, call: CallFacts) -> frozenset[int]:
+        """The positions of arguments whose values do not count, by the definition of what is called."""
+        derived = self.operators.derived(call.name)
+        if derived is None or not derived.only_metadata:
+            return frozenset()
+        # without headers the helper is taken for the defined one: at worst a value is said to count less than it does
+        positions = bound(call, derived, is_same=call.function is None)
+        return frozenset(at for name, at in (positions or {}).items() if name in derived.only_metadata)
 
 
 def _owners(formula: TypedFormula) -> dict[str, str]:

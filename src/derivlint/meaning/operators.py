@@ -6,6 +6,7 @@ from derivlint.formula import Call
 from derivlint.meaning.callee import callee_name
 from derivlint.model import AUTO_LINEAR, Derivative, Model
 from derivlint.operators import Book
+from derivlint.operators.derived import Derived, derived
 from derivlint.operators.terms import Polynomial, Term, polynomials
 
 #: Methods and functions that return a view of their first argument, or that very tensor.
@@ -21,6 +22,9 @@ LIKE_SECOND = Book.by_hand("like-second")
 LIKE_FIRST = Book.by_hand("like-first")
 
 
+#: Operators that are linear in none of their arguments.
+NONLINEAR = Book.by_hand("nonlinear")
+
 #: Helpers that look at the metadata of an argument only: they make a zero tensor like it, or ask for its sizes.
 SHAPE_HELPERS = Book.by_hand("reads-metadata")
 
@@ -31,19 +35,27 @@ class Operators:
     def __init__(self, model: Model) -> None:
         self._model = model
         self._known: dict[str, Polynomial | None] = {}
+        self._derived: dict[str, Derived | None] = {}
 
     def polynomial(self, name: str) -> Polynomial | None:
         """An operator as a polynomial, by its base name; None where nothing is known of it."""
-        found = polynomials().get(name)
-        if found is not None:
-            return found
         if name not in self._known:
-            self._known[name] = self._declared_linear(name)
+            self._known[name] = polynomials().get(name) or self._declared_linear(name)
         return self._known[name]
+
+    def derived(self, name: str) -> Derived | None:
+        """What its definition says of a function; None where it has none, or the tables know it."""
+        if name not in self._derived:
+            self._derived[name] = None if name in polynomials() or name in NONLINEAR else derived(name)
+        return self._derived[name]
+
+    def is_known(self, name: str) -> bool:
+        """Whether the tables, a definition or the file say what a function does to a degree."""
+        return self.polynomial(name) is not None or name in NONLINEAR or self.derived(name) is not None
 
     def is_nonlinear(self, name: str) -> bool:
         """Whether an operator is known to be linear in none of its arguments."""
-        return name in Book.by_hand("nonlinear")
+        return name in NONLINEAR
 
     def ignores_value(self, name: str, parameter: str) -> bool:
         """Whether a function looks at the metadata of an argument only: its entry gives it the gradient 0."""

@@ -13,6 +13,7 @@ from itertools import pairwise
 from derivlint.cpp.declaration import Parameter
 from derivlint.formula import Call, Expr, Member, Name, unparenthesized
 from derivlint.meaning.callee import Argument, CallFacts
+from derivlint.meaning.degree import Degree
 from derivlint.meaning.directions import direction_names, direction_of
 from derivlint.meaning.interpret import Interpretation
 from derivlint.meaning.roles import ParameterRole, role_of
@@ -114,7 +115,7 @@ def _directions(interpretation: Interpretation, call: CallFacts, names: frozense
             return PassedWrongly(Passed.PRIMAL_AND_TANGENT, formula, call, (argument,), (direction or "",))
         if parameter.name.endswith(TANGENT) and variable is not None and variable.endswith(PRIMAL):
             return PassedWrongly(Passed.PRIMAL_AND_TANGENT, formula, call, (argument,), (variable,))
-    return _gradients(formula, call, bare)
+    return _gradients(interpretation, call, bare)
 
 
 def _bare_direction(node: Expr, names: frozenset[str]) -> str | None:
@@ -124,7 +125,10 @@ def _bare_direction(node: Expr, names: frozenset[str]) -> str | None:
     return direction_of(node, names)
 
 
-def _gradients(formula: TypedFormula, call: CallFacts, bare: list[tuple[Argument, str | None]]) -> PassedWrongly | None:
+def _gradients(
+    interpretation: Interpretation, call: CallFacts, bare: list[tuple[Argument, str | None]]
+) -> PassedWrongly | None:
+    formula = interpretation.formula
     roles = {argument: role_of(argument.parameter) for argument, _ in bare if argument.parameter is not None}
     elsewhere = [argument for argument, direction in bare if direction and _is_plain_tensor(argument, roles)]
     instead = [
@@ -139,6 +143,8 @@ def _gradients(formula: TypedFormula, call: CallFacts, bare: list[tuple[Argument
         return PassedWrongly(Passed.GRADIENT_ELSEWHERE, formula, call, (elsewhere[0], instead[0]), names)
     # "gvar" and "gmean": the names of the parameters may tell nothing
     known = any(role.is_direction for role in roles.values())
+    # by its definition it is linear in both
+    known = known and interpretation.facts[call.node].degree is not Degree.LINEAR
     seen: dict[str, Argument] = {}
     for argument, direction in directed:
         # what another parameter gets beside the one that takes it is a product, of which another rule speaks

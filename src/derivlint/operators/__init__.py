@@ -12,11 +12,14 @@
     definitions   reference definitions: what operators and helpers compute, in the language of formulas
     primitives    what definitions are made of besides operators
     interpretation  definitions as functions of numbers or tensors
+    parity        how values depend on complex variables
     terms         operators as sums of products of their arguments
+    derivation    the same for what has a definition
+    derived       what was derived, as it is shipped
 
 ``data/generators.txt`` and ``data/entries.txt`` are extracted from the releases 2.1 to 2.15 by ``derivlint dev
-release``; ``data/by_hand.txt``, ``data/terms.txt`` and ``data/definitions`` are written. A checkout's own generators
-count for that checkout.
+release``; ``data/derived.txt`` is made by ``derivlint docs build``; ``data/by_hand.txt``, ``data/terms.txt``,
+``data/primitives.txt`` and ``data/definitions`` are written. A checkout's own generators count for that checkout.
 """
 
 from derivlint.operators.book import Book, book_of, holds_for

@@ -1,0 +1,34 @@
+"""What the checks can judge of PyTorch's file: ratchets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from derivlint.meaning.judged import JudgedEntry, Question, judged_entries
+from derivlint.model import build_model
+from derivlint.schema import NativeFunctions
+from derivlint.source import SourceFile
+
+#: Their weights have no derivative on purpose: knowing more of them would say that one is missing.
+LINEARITY_UNKNOWN = {"nll_loss_forward", "nll_loss2d_forward", "nll_loss_backward", "nll_loss2d_backward"}
+#: Makes a nested tensor of a padded one, by sizes that are a tensor.
+NESTED = {"to_padded_tensor"}
+
+
+@pytest.fixture(scope="module")
+def entries(derivatives_path: Path, bundled_natives: NativeFunctions) -> list[JudgedEntry]:
+    return list(judged_entries(build_model(SourceFile.read(derivatives_path), bundled_natives)))
+
+
+def lacking(entries: list[JudgedEntry], question: Question) -> set[str]:
+    return {str(each.entry.operator) for each in entries if each.is_asked(question) and each.missing(question)}
+
+
+def test_the_conjugation_of_every_complex_operator_is_followed(entries: list[JudgedEntry]) -> None:
+    assert lacking(entries, Question.COMPLEX) == set()
+
+
+def test_the_linearity_of_nearly_every_formula_is_known(entries: list[JudgedEntry]) -> None:
+    assert lacking(entries, Question.LINEAR) == LINEARITY_UNKNOWN | NESTED
