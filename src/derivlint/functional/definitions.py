@@ -17,11 +17,8 @@ import derivlint.functional.convolutions as convolutions
 import derivlint.functional.elementwise as elementwise
 import derivlint.functional.linalg as linalg
 import derivlint.functional.reductions as reductions
-import derivlint.functional.scatter as scatter
 import derivlint.functional.shapes as shapes
-import derivlint.functional.spectra as spectra
 import derivlint.functional.tensors as tensors
-import derivlint.functional.triangular_factors as triangular_factors
 from derivlint.operators.definitions import Kind, definitions
 from derivlint.operators.interpretation import Domain, InterpretationError, Interpreter, Primitive
 
@@ -103,7 +100,8 @@ def _divided(left: Any, right: Any) -> Any:
     return left / right
 
 
-_PRIMITIVES: dict[str, Callable[..., Any]] = {
+#: The primitives, and what needs an order of arguments of its own.
+PRIMITIVES: dict[str, Callable[..., Any]] = {
     "handle_r_to_c": tensors.handle_r_to_c,
     "unreduced": _unreduced,
     "count": _count,
@@ -138,6 +136,7 @@ _PRIMITIVES: dict[str, Callable[..., Any]] = {
     "eye": lambda rows, columns, options: torch.eye(rows, columns, **options),
     "zeros_like": _zeros_like,
     "size": _size,
+    "sum_to": tensors.sum_to,
     "to": _to,
 }
 _UNARY: dict[str, Callable[[Any], Any]] = {
@@ -210,7 +209,7 @@ class Tensors(Domain):
 
     def primitive(self, name: str) -> Primitive | None:
         """What stands for a primitive; an operator is PyTorch's own, whether it is defined or not."""
-        found = _PRIMITIVES.get(name) or _written(name)
+        found = PRIMITIVES.get(name) or _written(name)
         if found is not None:
             return Primitive(found)
         definition = definitions().get(name)
@@ -233,11 +232,8 @@ _WRITTEN = (
     elementwise,
     linalg,
     reductions,
-    scatter,
     shapes,
-    spectra,
     tensors,
-    triangular_factors,
 )
 
 

@@ -28,7 +28,7 @@ from derivlint.formula import (
     whole_number,
 )
 from derivlint.operators.book import Book
-from derivlint.operators.definitions import Definition, Kind, definitions, tree_of
+from derivlint.operators.definitions import Definition, DefinitionError, Kind, definitions, tree_of
 from derivlint.operators.derived import Derived, write_derived
 from derivlint.operators.parity import Parity, joint
 from derivlint.operators.terms import Polynomial, Term, not_holomorphic, polynomials, read_terms
@@ -179,15 +179,25 @@ def all_derived() -> Iterator[tuple[str, Derived]]:
             yield name, found
 
 
+#: The definitions that are being looked at, the outermost first.
+_pending: list[str] = []
+
+
 @cache
 def _of_name(name: str) -> Derived | None:
     definition = definitions().get(name)
     if definition is None:
         return None
+    if name in _pending:
+        path = " -> ".join((*_pending[_pending.index(name) :], name))
+        raise DefinitionError(f"definitions call each other ({path}): say by hand what one of them is linear in")
+    _pending.append(name)
     try:
         return _of_definition(definition)
     except _UnsupportedError:
         return None
+    finally:
+        _pending.pop()
 
 
 def _of_definition(definition: Definition) -> Derived:

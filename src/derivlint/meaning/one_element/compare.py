@@ -11,9 +11,9 @@ from dataclasses import field
 
 from derivlint.meaning.meaning import Meaning
 from derivlint.meaning.one_element.evaluate import compile_formula
-from derivlint.meaning.one_element.points import POINTS, Kind, arguments_at, direction
+from derivlint.meaning.one_element.points import POINTS, Arguments, Kind, direction
 from derivlint.meaning.one_element.situation import Values, World, components, world_of
-from derivlint.meaning.one_element.structure import IDENTITIES
+from derivlint.meaning.one_element.structure import PLAIN
 from derivlint.meaning.one_element.truth import Truth
 from derivlint.meaning.one_element.values import UnknownValueError, Value, conj, is_finite
 from derivlint.meaning.typed import TypedFormula
@@ -163,7 +163,8 @@ def compared(
     if not world.inputs or not trials:
         return ()
     used = frozenset().union(*(world.gradients(trial.formula) for trial in trials if trial.formula.is_backward))
-    is_identity = function.name.base in IDENTITIES
+    arguments_of = Arguments(function, world.inputs)
+    is_identity = function.name.base in PLAIN
     for kind in _kinds(meaning, function):
         enough = ENOUGH_OF_IDENTITY if is_identity else ENOUGH[kind]
         for trial in trials:
@@ -172,7 +173,7 @@ def compared(
             active = [trial for trial in trials if not trial.is_done(enough)]
             if not active:
                 break
-            arguments = arguments_at(function, world.inputs, kind, number)
+            arguments = arguments_of.at(kind, number)
             try:
                 outputs = truth.outputs(arguments)
             except UnknownValueError:
@@ -246,7 +247,8 @@ def _wrong_gradient(trial: Trial, point: _Point, used: frozenset[str]) -> Disagr
 
 def _wrong_tangent(trial: Trial, point: _Point) -> Disagreement | None:
     names = tuple(name for name in point.world.inputs if point.arguments.get(name) is not None)
-    if not any(name.endswith(TANGENT) for name in trial.formula.variables):
+    used = trial.formula.variables
+    if not any(name.endswith(TANGENT) or name in point.world.joined for name in used):
         # that it has no tangent says another rule
         raise UnknownValueError
     return _simplest(trial, point, _directions(point.arguments, names, point.number))

@@ -10,9 +10,10 @@ from derivlint.meaning.one_element import arithmetic as _arithmetic
 from derivlint.meaning.one_element import elementary as _elementary
 from derivlint.meaning.one_element import helpers as _helpers
 from derivlint.meaning.one_element import linear_algebra as _linear_algebra
-from derivlint.meaning.one_element import normalization as _normalization
 from derivlint.meaning.one_element import products as _products
-from derivlint.meaning.one_element.structure import IDENTITIES, ones_like, zeros_like
+from derivlint.meaning.one_element import sampling as _sampling
+from derivlint.meaning.one_element import surrogates as _surrogates
+from derivlint.meaning.one_element.structure import ones_like, zeros_like
 from derivlint.meaning.one_element.table import TABLE, Function, Implementation
 from derivlint.meaning.one_element.values import COMPLEX, REAL, SIZES, UnknownValueError, Value, cast, conj, scalar_type
 from derivlint.meaning.one_element.vocabulary import BINARY, CONSTANTS, METADATA, NUMBERS, QUALIFIED, UNARY
@@ -20,7 +21,9 @@ from derivlint.operators.definitions import Kind, definitions
 from derivlint.operators.interpretation import Compiled, Domain, InterpretationError, Interpreter, Primitive
 
 #: The modules that fill the table.
-FILLED_BY = (_arithmetic, _elementary, _helpers, _linear_algebra, _normalization, _products)
+FILLED_BY = (_arithmetic, _elementary, _helpers, _linear_algebra, _products, _sampling, _surrogates)
+#: Of operators whose names end like that, the gradient has had several names.
+BACKWARD = "_backward"
 #: More arguments than any call has.
 _MANY = 100
 
@@ -59,7 +62,7 @@ PRIMITIVES: dict[str, Primitive] = {
     "freedom": Primitive(lambda count, correction: max(0.0, count - correction)),
     "by_channel": Primitive(_first, takes=1),
     "is_vector": Primitive(lambda: False, takes=0),
-    "only": Primitive(_first, takes=1),
+    "only": Primitive(lambda dims: dims[0] if isinstance(dims, tuple) else dims),
     "last_given": Primitive(_first, takes=1),
     "zeros": _ignoring(lambda _, options=REAL: _filled(0.0, options), 0),
     "full": _ignoring(lambda _, value, options=REAL: _filled(value, options), 0),
@@ -80,6 +83,7 @@ PRIMITIVES: dict[str, Primitive] = {
     "Tensor": Primitive(lambda: None),
     "eye": _ignoring(lambda *values: _filled(1.0, values[-1]), 0, 1),
     "zeros_like": Primitive(zeros_like, takes=1),
+    "sum_to": Primitive(_first, takes=1),
     "to": Primitive(cast, takes=2),
 }
 
@@ -107,7 +111,7 @@ class Numbers(Domain):
             return None
         parameters = implementation.parameters
         ignored = frozenset(index for index, each in enumerate(parameters) if each[0] == "_")
-        further = len(parameters) if name in IDENTITIES else _MANY
+        further = len(parameters) if implementation.by_position else _MANY
         return Primitive(implementation.function, ignored, further)
 
     def number(self, text: str) -> Value:
@@ -137,14 +141,15 @@ def implementation_named(name: str) -> Implementation | None:
     assert compiled is not None, "it is defined"
     names = tuple(each if each in compiled.needed else f"_{each}" for each in compiled.parameters)
     is_helper = definition.kind is Kind.HELPER
-    return Implementation(_by_name(compiled, names), names, compiled.required, is_helper, is_whole=is_helper)
+    by_position = is_helper or name.endswith(BACKWARD)
+    return Implementation(_by_name(compiled), names, compiled.required, by_position, is_whole=is_helper)
 
 
-def _by_name(compiled: Compiled, names: tuple[str, ...]) -> Function:
-    """The function with its arguments by name."""
+def _by_name(compiled: Compiled) -> Function:
+    """The function with its arguments by name; those that it does not look at have other names, which do no harm."""
+    call = compiled.call
 
     def function(**values: Value) -> Value:
-        pairs = zip(compiled.parameters, names, strict=True)
-        return compiled.call({each: values[name] for each, name in pairs if name in values})
+        return call(values)
 
     return function

@@ -19,13 +19,19 @@ from derivlint.schema import Argument, ListType, NativeFunction
 #: How many points of each kind there are.
 POINTS = 8
 MASKS = words("mask condition is_target")
-POSITIONS = words("index indices pivots LU_pivots offsets lengths")
+POSITIONS = words("index indices pivots LU_pivots offsets lengths target targets")
 #: Integers that are 0 for the first of something; all others are 1, a number of elements or a factor.
-ZEROS = words("dim dim0 dim1 dimension axis start index offset storage_offset diagonal decimals padding_idx")
+ZEROS = words("""
+    dim dim0 dim1 dimension axis start index offset storage_offset diagonal decimals padding_idx interpolation_mode
+    padding_mode quant_min
+""")
 #: Scalars that may be complex.
 COEFFICIENTS = words("alpha beta value other weight exponent self")
 #: Scalars without default, by name: where something interesting is near.
-USUAL = {"min": -0.6, "max": 0.7, "lambd": 0.5, "delta": 0.9, "beta": 0.8}
+USUAL = {"min": -0.6, "max": 0.7, "lambd": 0.5, "delta": 0.9, "beta": 0.8, "eps": 0.2, "epsilon": 0.2}
+#: Saved values, by the argument that they are computed of: the mean of one number, the sum of one weight.
+COMPUTED = {"mean": "input", "save_mean": "input", "total_weight": "weight"}
+REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
 #: Where the values of tensors at each point are: of the first, third, ... argument and of the others.
 RANGES = (
     ((0.2, 0.8), (0.2, 0.8)),
@@ -81,36 +87,59 @@ def direction(point: int, position: int, *, is_complex: bool) -> Value:
     return sign * round(0.4 + 1.3 * _fraction(point, position, 3), 2)
 
 
+class Arguments:
+    """The arguments of a function, which get values at each point."""
+
+    def __init__(self, function: NativeFunction, differentiable: Collection[str]) -> None:
+        self._arguments: list[tuple[Argument, bool, str, ListType | None]] = []
+        for argument in function.schema.arguments.flat_non_out:
+            if function.name.is_foreach and isinstance(argument.type, ListType):
+                # one element stands for the list
+                argument = Argument(argument.name, argument.type.elem)
+            known = (argument, argument.name in differentiable, str(argument.type.base), argument.type.is_list_like)
+            self._arguments.append(known)
+
+    def at(self, kind: Kind, point: int) -> dict[str, Value]:
+        """Values of the arguments; those without a suitable value are left out."""
+        values: dict[str, Value] = {GRAD_MODE: point % 2 == 0}
+        for position, (argument, is_differentiable, base, is_list) in enumerate(self._arguments):
+            if base == "Tensor":
+                value = _element(argument.name, is_list, is_differentiable, kind, point, position)
+            else:
+                value = _value(argument, base, is_list, kind, point, position)
+            if value is not None or argument.type.is_nullable:
+                values[argument.name] = value
+        for name, source in COMPUTED.items():
+            if name in values and source in values:
+                values[name] = values[source]
+        return values
+
+
 def arguments_at(function: NativeFunction, differentiable: Collection[str], kind: Kind, point: int) -> dict[str, Value]:
     """Values for the arguments of a function; those without a suitable value are left out."""
-    values: dict[str, Value] = {GRAD_MODE: point % 2 == 0}
-    for position, argument in enumerate(function.schema.arguments.flat_non_out):
-        if function.name.is_foreach and isinstance(argument.type, ListType):
-            # one element stands for the list
-            argument = Argument(argument.name, argument.type.elem)
-        value = _value(argument, argument.name in differentiable, kind, point, position)
-        if value is not None or argument.type.is_nullable:
-            values[argument.name] = value
-    return values
+    return Arguments(function, differentiable).at(kind, point)
 
 
-def _value(argument: Argument, is_differentiable: bool, kind: Kind, point: int, position: int) -> Value:
-    type_ = argument.type
-    name = argument.name
-    is_list = type_.is_list_like
-    if type_.is_tensor_like:
+def _element(
+    name: str, is_list: ListType | None, is_differentiable: bool, kind: Kind, point: int, position: int
+) -> Value:
+    """The value of a tensor, or of the only one of a list."""
+    if not is_differentiable:
         if is_list is not None:
             return None
-        if not is_differentiable and name in MASKS:
+        if name in MASKS:
             return _fraction(point, position) > 0.4
-        if not is_differentiable and name in POSITIONS:
+        if name in POSITIONS:
             return 0
-        if kind is Kind.COMPLEX or (kind is Kind.MIXED and (point + position) % 2 == 1):
-            return _complex_number(point, position, 0)
-        return _magnitude(point, position)
-    base = str(type_.base)
+    if kind is Kind.COMPLEX or (kind is Kind.MIXED and (point + position) % 2 == 1):
+        return _complex_number(point, position, 0)
+    return _magnitude(point, position)
+
+
+def _value(argument: Argument, base: str, is_list: ListType | None, kind: Kind, point: int, position: int) -> Value:
+    type_ = argument.type
     if is_list is not None:
-        return _list(name, base, is_list)
+        return _list(argument.name, base, is_list)
     if base == "Scalar" or base == "float":
         return _scalar(argument, base, kind, point, position)
     if base in ("int", "SymInt"):
@@ -136,10 +165,16 @@ def _list(name: str, base: str, kind: ListType) -> Value:
 
 def _scalar(argument: Argument, base: str, kind: Kind, point: int, position: int) -> Value:
     name = argument.name
+    if name == "dropout_p":
+        return 0.0
+    if name == "correction":
+        return (0.5, 0.25, 0)[point % 3]
     u = _fraction(point, position, 2)
     default = _number(argument.default)
     if kind is not Kind.REAL and base == "Scalar" and name in COEFFICIENTS:
         return _complex_number(point, position, 0)
+    if argument.type.is_nullable and name == "eps":
+        return (0.05, None)[point % 2]
     if argument.type.is_nullable and name not in ("p", "ord", "min", "max"):
         return None
     if name == "p" and base == "float":
@@ -175,6 +210,8 @@ def _integer(argument: Argument, point: int) -> int:
 def _text(argument: Argument, point: int) -> Value:
     if argument.name == "approximate":
         return ("none", "tanh")[point % 2]
+    if argument.name == "reduce":
+        return REDUCTIONS[point % len(REDUCTIONS)]
     if argument.name == "rounding_mode":
         return ("floor", "trunc")[point // 3] if point % 3 == 2 and point < 6 else None
     if argument.default is None or argument.type.is_nullable:
