@@ -172,4 +172,7 @@ def helper_named(name: str) -> Definition | None:
 def composite_named(name: str) -> Definition | None:
     """The definition of an operator without entry, by its name with the overload."""
     found = definitions().get(name)
-    return found if found is not None and found.kind is Kind.COMPOSITE else None
+    if found is None or found.kind is not Kind.COMPOSITE:
+        # another overload has an entry
+        found = definitions().get(f"{name}.default")
+    return found

@@ -89,6 +89,12 @@ def atan2(self: Value, other: Value) -> Value:
 
 
 @operator()
+def nextafter(self: Value, other: Value) -> Value:
+    """The next number in the direction of another."""
+    return math.nextafter(self, other)
+
+
+@operator()
 def hypot(self: Value, other: Value) -> Value:
     """The length of a vector."""
     return math.hypot(self, other)

@@ -245,7 +245,8 @@ def _wrong_gradient(trial: Trial, point: _Point, used: frozenset[str]) -> Disagr
 
 def _wrong_tangent(trial: Trial, point: _Point) -> Disagreement | None:
     names = tuple(name for name in point.world.inputs if point.arguments.get(name) is not None)
-    if not any(name.endswith(TANGENT) for name in trial.formula.variables):
+    used = trial.formula.variables
+    if not any(name.endswith(TANGENT) or name in point.world.joined for name in used):
         # that it has no tangent says another rule
         raise UnknownValueError
     return _simplest(trial, point, _directions(point.arguments, names, point.number))

@@ -10,9 +10,10 @@ from derivlint.meaning.one_element import arithmetic as _arithmetic
 from derivlint.meaning.one_element import elementary as _elementary
 from derivlint.meaning.one_element import helpers as _helpers
 from derivlint.meaning.one_element import linear_algebra as _linear_algebra
-from derivlint.meaning.one_element import normalization as _normalization
+from derivlint.meaning.one_element import surrogates as _surrogates
 from derivlint.meaning.one_element import products as _products
-from derivlint.meaning.one_element.structure import IDENTITIES, ones_like, zeros_like
+from derivlint.meaning.one_element import sampling as _sampling
+from derivlint.meaning.one_element.structure import ones_like, zeros_like
 from derivlint.meaning.one_element.table import TABLE, Function, Implementation
 from derivlint.meaning.one_element.values import COMPLEX, REAL, SIZES, UnknownValueError, Value, cast, conj, scalar_type
 from derivlint.meaning.one_element.vocabulary import BINARY, CONSTANTS, METADATA, NUMBERS, QUALIFIED, UNARY
@@ -20,7 +21,7 @@ from derivlint.operators.definitions import Kind, definitions
 from derivlint.operators.interpretation import Compiled, Domain, InterpretationError, Interpreter, Primitive
 
 #: The modules that fill the table.
-FILLED_BY = (_arithmetic, _elementary, _helpers, _linear_algebra, _normalization, _products)
+FILLED_BY = (_arithmetic, _elementary, _helpers, _linear_algebra, _products, _sampling, _surrogates)
 #: More arguments than any call has.
 _MANY = 100
 
@@ -107,7 +108,7 @@ class Numbers(Domain):
             return None
         parameters = implementation.parameters
         ignored = frozenset(index for index, each in enumerate(parameters) if each[0] == "_")
-        further = len(parameters) if name in IDENTITIES else _MANY
+        further = len(parameters) if implementation.by_position else _MANY
         return Primitive(implementation.function, ignored, further)
 
     def number(self, text: str) -> Value:

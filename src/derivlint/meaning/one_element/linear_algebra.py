@@ -6,7 +6,7 @@ import cmath
 import math
 
 from derivlint.meaning.one_element.table import helper, operator
-from derivlint.meaning.one_element.values import UnknownValueError, Value, conj
+from derivlint.meaning.one_element.values import UnknownValueError, Value, conj, real_only, sgn
 
 # ---- inverses and determinants
 
@@ -72,12 +72,6 @@ def lu_factor_ex(matrix: Value) -> Value:
     return matrix, 0, 0
 
 
-@helper("lu_factor_ex_backward", "lu_factor_ex_jvp")
-def lu_factor_ex_derivative(direction: Value, _lu: Value, _pivots: Value, _pivot: Value) -> Value:
-    """The gradient or tangent of the number itself."""
-    return direction
-
-
 @helper("linalg_lu")
 def lu(matrix: Value) -> Value:
     """The number itself, with a trivial left factor."""
@@ -95,16 +89,92 @@ def lu_unpack(
     return lu(LU_data)
 
 
+@operator("linalg_eig")
+def eigenvalue(self: Value) -> Value:
+    """The number itself, with a trivial vector."""
+    return complex(self), 1 + 0j
+
+
+@operator("_linalg_eigh")
+def hermitian_eigenvalue(A: Value, compute_v: Value = True) -> Value:  # noqa: N803 - as in the schema
+    """The real part, with a trivial vector."""
+    if not compute_v:
+        raise UnknownValueError
+    return float(A.real), 1.0 + 0.0 * A
+
+
+@operator("linalg_qr")
+def qr(A: Value, mode: Value = "reduced") -> Value:  # noqa: N803 - as in the schema
+    """The number itself, with a trivial left factor."""
+    if mode == "r":
+        raise UnknownValueError
+    return 1.0, real_only(A)
+
+
 @helper()
-def linalg_lu_backward(_grad_l: Value, grad_u: Value) -> Value:
+def linalg_qr_backward(_grad_q: Value, grad_r: Value) -> Value:
     """The gradient of the number itself."""
-    return grad_u
+    return grad_r
 
 
 @helper()
-def linalg_lu_jvp(tangent: Value) -> Value:
-    """The tangent of the trivial factor and of the number itself."""
-    return 0.0 * tangent, tangent
+def linalg_qr_jvp(tangent: Value) -> Value:
+    """The tangents of the trivial factor and of the number itself."""
+    return 0.0, tangent
+
+
+@operator("_linalg_svd")
+def svd(A: Value) -> Value:  # noqa: N803 - as in the schema
+    """The sign, the absolute value and a trivial right factor."""
+    return sgn(real_only(A)), abs(A), 1.0
+
+
+@helper()
+def svd_backward(_grad_u: Value, grad_s: Value, _grad_v: Value, u: Value, _s: Value, vh: Value) -> Value:
+    """The gradient of the absolute value."""
+    return u * grad_s * vh
+
+
+@helper()
+def linalg_svd_jvp(tangent: Value, u: Value, _s: Value, vh: Value) -> Value:
+    """The tangent of the absolute value; the signs do not move."""
+    return 0.0, u * tangent * vh, 0.0
+
+
+# ---- reflections: the vector of the only one is 1
+
+
+@operator("linalg_householder_product")
+def householder_product(input: Value, tau: Value) -> Value:
+    """A reflection; the vector below the diagonal is empty."""
+    return 1 - tau + 0.0 * input
+
+
+@helper()
+def householder_product_backward(grad: Value, _result: Value, _input: Value, _tau: Value) -> Value:
+    """The gradients of the vector and of its factor."""
+    return 0.0 * grad, -grad
+
+
+@helper()
+def householder_product_jvp(_vector: Value, tangent: Value) -> Value:
+    """The tangent of the reflection."""
+    return -tangent
+
+
+@operator()
+def ormqr(self: Value, input2: Value, input3: Value, _left: Value = True, transpose: Value = False) -> Value:
+    """A number, reflected."""
+    return householder_product(self, conj(input2) if transpose else input2) * input3
+
+
+@helper()
+def ormqr_backward(
+    grad: Value, _result: Value, _self: Value, tau: Value, other: Value, _left: Value, transpose: Value
+) -> Value:
+    """The gradients of the vector, of its factor and of the number."""
+    factor = -conj(grad) * other if transpose else -grad * conj(other)
+    return 0.0 * grad, factor, grad * (1 - (tau if transpose else conj(tau)))
 
 
 @helper()

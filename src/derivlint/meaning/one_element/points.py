@@ -19,13 +19,19 @@ from derivlint.schema import Argument, ListType, NativeFunction
 #: How many points of each kind there are.
 POINTS = 8
 MASKS = words("mask condition is_target")
-POSITIONS = words("index indices pivots LU_pivots offsets lengths")
+POSITIONS = words("index indices pivots LU_pivots offsets lengths target targets")
 #: Integers that are 0 for the first of something; all others are 1, a number of elements or a factor.
-ZEROS = words("dim dim0 dim1 dimension axis start index offset storage_offset diagonal decimals padding_idx")
+ZEROS = words("""
+    dim dim0 dim1 dimension axis start index offset storage_offset diagonal decimals padding_idx interpolation_mode
+    padding_mode quant_min
+""")
 #: Scalars that may be complex.
 COEFFICIENTS = words("alpha beta value other weight exponent self")
 #: Scalars without default, by name: where something interesting is near.
-USUAL = {"min": -0.6, "max": 0.7, "lambd": 0.5, "delta": 0.9, "beta": 0.8}
+USUAL = {"min": -0.6, "max": 0.7, "lambd": 0.5, "delta": 0.9, "beta": 0.8, "eps": 0.2, "epsilon": 0.2}
+#: Saved values, by the argument that they are computed of: the mean of one number, the sum of one weight.
+COMPUTED = {"mean": "input", "save_mean": "input", "total_weight": "weight"}
+REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
 #: Where the values of tensors at each point are: of the first, third, ... argument and of the others.
 RANGES = (
     ((0.2, 0.8), (0.2, 0.8)),
@@ -91,6 +97,9 @@ def arguments_at(function: NativeFunction, differentiable: Collection[str], kind
         value = _value(argument, argument.name in differentiable, kind, point, position)
         if value is not None or argument.type.is_nullable:
             values[argument.name] = value
+    for name, source in COMPUTED.items():
+        if name in values and source in values:
+            values[name] = values[source]
     return values
 
 
@@ -99,7 +108,7 @@ def _value(argument: Argument, is_differentiable: bool, kind: Kind, point: int, 
     name = argument.name
     is_list = type_.is_list_like
     if type_.is_tensor_like:
-        if is_list is not None:
+        if is_list is not None and not is_differentiable:
             return None
         if not is_differentiable and name in MASKS:
             return _fraction(point, position) > 0.4
@@ -136,10 +145,16 @@ def _list(name: str, base: str, kind: ListType) -> Value:
 
 def _scalar(argument: Argument, base: str, kind: Kind, point: int, position: int) -> Value:
     name = argument.name
+    if name == "dropout_p":
+        return 0.0
+    if name == "correction":
+        return (0.5, 0.25, 0)[point % 3]
     u = _fraction(point, position, 2)
     default = _number(argument.default)
     if kind is not Kind.REAL and base == "Scalar" and name in COEFFICIENTS:
         return _complex_number(point, position, 0)
+    if argument.type.is_nullable and name == "eps":
+        return (0.05, None)[point % 2]
     if argument.type.is_nullable and name not in ("p", "ord", "min", "max"):
         return None
     if name == "p" and base == "float":
@@ -175,6 +190,8 @@ def _integer(argument: Argument, point: int) -> int:
 def _text(argument: Argument, point: int) -> Value:
     if argument.name == "approximate":
         return ("none", "tanh")[point % 2]
+    if argument.name == "reduce":
+        return REDUCTIONS[point % len(REDUCTIONS)]
     if argument.name == "rounding_mode":
         return ("floor", "trunc")[point // 3] if point % 3 == 2 and point < 6 else None
     if argument.default is None or argument.type.is_nullable:

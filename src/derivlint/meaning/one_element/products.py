@@ -59,19 +59,47 @@ def convolution(
     "miopen_convolution_transpose",
     "miopen_depthwise_convolution",
     "mkldnn_convolution",
+    "_mps_convolution_transpose",
+    "conv_tbc",
 )
 def backend_convolution(self: Value, weight: Value, bias: Value = None) -> Value:
     """A product and a bias."""
     return _plus(real_only(self) * real_only(weight), bias)
 
 
-@helper("mps_convolution_backward")
+@operator("_nnpack_spatial_convolution")
+def convolution_of_input(input: Value, weight: Value, bias: Value = None) -> Value:
+    """A product and a bias."""
+    return _plus(real_only(input) * real_only(weight), bias)
+
+
+@helper("_grouped_mm")
+def grouped_product(
+    self: Value, other: Value, _offs: Value = None, _bias: Value = None, _out_dtype: Value = None
+) -> Value:
+    """A product."""
+    return real_only(self) * real_only(other)
+
+
+@operator("_sparse_mm_reduce_impl")
+def reduced_product(self: Value, other: Value, _reduce: Value = None) -> Value:
+    """A product; a sum, a mean and extremes of one number are that number."""
+    return real_only(self) * real_only(other), 0
+
+
+@helper("_sparse_mm_reduce_impl_backward")
+def reduced_product_backward(self: Value, grad: Value, weight: Value) -> Value:
+    """The gradients of both factors."""
+    return grad * weight, grad * self
+
+
+@helper("mps_convolution_backward", "mps_convolution_transpose_backward")
 def mps_convolution_backward(self: Value, grad: Value, weight: Value) -> Value:
     """The gradients of input, weight and bias."""
     return real_only(grad) * real_only(weight), grad * self, grad
 
 
-@helper("convolution_backward", "convolution_backward_overrideable", "_slow_conv2d_backward")
+@helper("convolution_backward", "convolution_backward_overrideable", "_slow_conv2d_backward", "conv_tbc_backward")
 def convolution_backward(grad: Value, input: Value, weight: Value) -> Value:
     """The gradients of input, weight and bias."""
     return real_only(grad) * real_only(weight), grad * input, grad

@@ -6,13 +6,12 @@ from collections.abc import Mapping
 
 from derivlint.cpp import Binding, return_names
 from derivlint.meaning.one_element.evaluate import Evaluator
-from derivlint.meaning.one_element.values import UnknownValueError, Value, is_finite
+from derivlint.meaning.one_element.values import Duals, UnknownValueError, Value, is_finite
 from derivlint.meaning.typed import TypedFormula
 from derivlint.model import Differentiability
 from derivlint.model.evaluation import INDEX
 from derivlint.model.forward import PRIMAL, TANGENT
 from derivlint.model.gradients import GRAD, GRAD_INPUT_MASK, GRADS, NAMED_PREFIX
-from derivlint.schema import NativeFunction
 from derivlint.source.records import dataclass
 
 #: The name of the output of an in-place function in formulas.
@@ -34,6 +33,7 @@ class World:
         is_inplace: whether the function overwrites its first argument.
         mask_size: how many arguments a formula can have a mask for.
         lists: the arguments and outputs that are lists, of a foreach function; they have one element.
+        joined: the inputs that are lists, of another function; they have one element, and tangents come with them.
     """
 
     inputs: tuple[str, ...]
@@ -42,6 +42,7 @@ class World:
     is_inplace: bool
     mask_size: int
     lists: tuple[str, ...] = ()
+    joined: tuple[str, ...] = ()
 
     def gradients(self, formula: TypedFormula) -> frozenset[str]:
         """The outputs whose gradients a backward formula uses."""
@@ -70,13 +71,16 @@ class World:
             variables[ORIGINAL_SELF + PRIMAL] = arguments["self"]
             variables["self" + PRIMAL] = outputs[RESULT]
             variables[ORIGINAL_SELF + TANGENT] = tangents.get("self")
-        return self._listed(variables)
+        variables = self._listed(variables)
+        for name in self.joined:
+            variables[name] = Duals.of(arguments.get(name), tangents.get(name))
+        return variables
 
     def _listed(self, variables: dict[str, Value]) -> dict[str, Value]:
         if self.lists:
             variables[INDEX] = 0
-            for name in self.lists:
-                variables[name] = (variables.get(name),)
+        for name in (*self.lists, *self.joined):
+            variables[name] = (variables.get(name),)
         return variables
 
 
@@ -85,25 +89,28 @@ def world_of(differentiability: Differentiability) -> World:
     info = differentiability.info
     function = differentiability.function
     inputs = tuple(
-        binding.name for binding in info.args_with_derivatives if _is_input(binding, function) and binding.name != GRAD
+        binding.name for binding in info.args_with_derivatives if _is_input(binding) and binding.name != GRAD
     )
     outputs = (RESULT,) if differentiability.is_inplace else return_names(function)
     differentiable = tuple(value.name for value in differentiability.outputs or ())
     if differentiability.is_inplace:
         differentiable = (RESULT,)
     lists: tuple[str, ...] = ()
+    joined: tuple[str, ...] = ()
     if function.name.is_foreach:
         listed = (item for item in function.schema.arguments.flat_non_out if item.type.is_list_like is not None)
         lists = (*(argument.name for argument in listed), *outputs)
-    return World(inputs, outputs, differentiable, differentiability.is_inplace, len(info.args_with_derivatives), lists)
+    else:
+        listed = (item for item in function.schema.arguments.flat_non_out if item.type.is_list_like is not None)
+        joined = tuple(argument.name for argument in listed if argument.name in inputs)
+    mask_size = len(info.args_with_derivatives)
+    return World(inputs, outputs, differentiable, differentiability.is_inplace, mask_size, lists, joined)
 
 
-def _is_input(binding: Binding, function: NativeFunction) -> bool:
-    """Whether a number stands for an argument: a single tensor, or the element of a list of a foreach function."""
+def _is_input(binding: Binding) -> bool:
+    """Whether a number stands for an argument: a tensor, or the only one of a list."""
     argument = binding.argument
-    if argument is None or not argument.type.is_tensor_like:
-        return False
-    return function.name.is_foreach or argument.type.is_list_like is None
+    return argument is not None and argument.type.is_tensor_like
 
 
 def components(evaluator: Evaluator, environment: Values, count: int) -> tuple[Value, ...]:

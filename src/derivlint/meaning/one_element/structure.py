@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from derivlint.formula.vocabulary import words
 from derivlint.meaning.one_element.table import add, helper, operator
-from derivlint.meaning.one_element.values import UnknownValueError, Value, cast
+from derivlint.meaning.one_element.values import Duals, UnknownValueError, Value, cast, real_only
 from derivlint.operators import Book
 
 #: The only element of the result is the only element of the first argument.
@@ -12,6 +12,14 @@ IDENTITIES = Book.by_hand("moves-elements")
 
 #: The result is the only element of the first argument, and the position of a choice.
 SELECTIONS = Book.by_hand("selects")
+
+#: The result is the only element of the only tensor of a list.
+JOINING = words("""
+    cat stack block_diag unbind_backward_nested unbind_backward_nested_jagged chunk_backward_nested
+    _nested_split_with_sizes_backward _nested_tensor_from_tensor_list
+""")
+#: Their tangents, which come with the list.
+JOINED_TANGENTS = words("cat_jvp stack_jvp block_diag_jvp")
 
 #: Parameters that say where elements are and how they are stored; with one element they change nothing.
 PLACES = words("""
@@ -24,7 +32,7 @@ PLACES = words("""
     type_meta chunks masked_grad correctly_rounded compute_mode check_errors stable descending largest sorted k
     destination upper left transpose pivot pivots LU_pivots UPLO lengths full_matrices compute_uv driver
     half_to_float reduction input_dtype atol rtol stride0 bias_defined unroll_dim expand1 expand2 expand3 sumdim
-    axis
+    axis offsets sparse_dim dense_dim is_coalesced compressed_indices plain_indices
 """)
 
 
@@ -36,7 +44,24 @@ def _selected(self: Value) -> Value:
     return self, 0
 
 
+def _only(tensors: Value) -> Value:
+    """The only tensor of a list, which a number stands for where the list is an argument."""
+    if not isinstance(tensors, tuple):
+        return tensors
+    if len(tensors) != 1:
+        raise UnknownValueError
+    return tensors[0]
+
+
+def _only_tangent(tensors: Value) -> Value:
+    if not isinstance(tensors, Duals):
+        raise UnknownValueError
+    return tensors.tangents[0]
+
+
 add(IDENTITIES, _first, by_position=True)
+add(JOINING, _only, by_position=True)
+add(JOINED_TANGENTS, _only_tangent, by_position=True)
 add(SELECTIONS, _selected, by_position=True)
 
 
@@ -117,13 +142,13 @@ def scatter(self: Value, _dim: Value, _index: Value, src: Value = None, value: V
 
 
 @operator()
-def index_fill(self: Value, value: Value) -> Value:
+def index_fill(self: Value, _dim: Value, _index: Value, value: Value) -> Value:
     """What is written replaces the element."""
     return _like(self, value)
 
 
 @operator()
-def index_copy(self: Value, source: Value) -> Value:
+def index_copy(self: Value, _dim: Value, _index: Value, source: Value) -> Value:
     """What is written replaces the element."""
     return _like(self, source)
 
@@ -156,6 +181,108 @@ def index_add(self: Value, _dim: Value, _index: Value, source: Value, alpha: Val
 def scatter_add(self: Value, _dim: Value, _index: Value, src: Value) -> Value:
     """What is added to the element."""
     return self + src
+
+
+@operator("scatter_reduce")
+def scatter_reduce(
+    self: Value, _dim: Value, _index: Value, src: Value, reduce: Value, include_self: Value = True
+) -> Value:
+    """A reduction of what is there and what is written, or of the latter."""
+    return _reduced(self, src, reduce) if include_self else _like(self, src)
+
+
+@operator("index_reduce")
+def index_reduce(
+    self: Value, _dim: Value, _index: Value, source: Value, reduce: Value, include_self: Value = True
+) -> Value:
+    """The same."""
+    return scatter_reduce(self, 0, 0, source, reduce, include_self)
+
+
+def _reduced(one: Value, other: Value, reduce: Value) -> Value:
+    if reduce == "prod":
+        return one * other
+    if reduce in ("sum", "mean"):
+        return (one + other) / (2 if reduce == "mean" else 1)
+    if reduce not in ("amax", "amin"):
+        raise UnknownValueError
+    return (max if reduce == "amax" else min)(real_only(one), real_only(other))
+
+
+@operator("segment_reduce")
+def segment_reduce(data: Value, reduce: Value, initial: Value = None) -> Value:
+    """The only element, reduced with what the reduction begins with; its length is 1."""
+    if initial is not None or reduce is None:
+        raise UnknownValueError
+    return data
+
+
+@helper("_segment_reduce_backward")
+def segment_reduce_backward(grad: Value) -> Value:
+    """The gradient of the only element."""
+    return grad
+
+
+@helper("_fft_r2c")
+def fft_r2c(self: Value) -> Value:
+    """The transform of one real number is that number."""
+    return complex(real_only(self))
+
+
+@helper("_fft_c2r")
+def fft_c2r(self: Value) -> Value:
+    """The transform to what is real of one number is its real part."""
+    return float(self.real)
+
+
+@helper("_pack_padded_sequence", "fractional_max_pool2d", "fractional_max_pool3d")
+def chosen(self: Value, _kernel: Value = None, _output: Value = None, _random_samples: Value = None) -> Value:
+    """The only element, and where it was, or how many there are."""
+    return self, 0
+
+
+@operator("_sparse_coo_tensor_with_dims_and_tensors", "sparse_compressed_tensor")
+def sparse_tensor(values: Value) -> Value:
+    """The only value."""
+    return values
+
+
+@operator("_embedding_bag", "_embedding_bag_forward_only")
+def embedding_bag(
+    weight: Value,
+    _scale_grad_by_freq: Value = False,
+    mode: Value = 0,
+    _sparse: Value = False,
+    per_sample_weights: Value = None,
+    _include_last_offset: Value = False,
+    _padding_idx: Value = -1,
+) -> Value:
+    """The only row of the only bag, times its weight; and what is remembered of the bags."""
+    if mode != 0:
+        raise UnknownValueError
+    return weight if per_sample_weights is None else weight * per_sample_weights, 0, 1, 0
+
+
+@helper()
+def _embedding_bag_backward(
+    grad: Value,
+    _indices: Value,
+    _offsets: Value,
+    _offset2bag: Value,
+    _bag_size: Value,
+    _maximum_indices: Value,
+    _num_weights: Value,
+    _scale_grad_by_freq: Value,
+    _mode: Value,
+    _sparse: Value,
+    per_sample_weights: Value = None,
+) -> Value:
+    return grad if per_sample_weights is None else grad * per_sample_weights
+
+
+@helper()
+def _embedding_bag_per_sample_weights_backward(grad: Value, weight: Value) -> Value:
+    return grad * weight
 
 
 @helper()

@@ -30,12 +30,27 @@ class Token:
         return self.name
 
 
+class Duals(tuple[Value, ...]):
+    """A list of tensors that comes with their tangents."""
+
+    tangents: tuple[Value, ...]
+
+    @classmethod
+    def of(cls, value: Value, tangent: Value) -> Duals:
+        """A list of one."""
+        found = cls((value,))
+        found.tangents = (tangent,)
+        return found
+
+
 REAL = Token("real")
 COMPLEX = Token("complex")
 BOOL = Token("bool")
 INTEGER = Token("integer")
 #: A layout, a device, a memory format, a generator: nothing that changes a value.
 OPAQUE = Token("opaque")
+#: The layout of nested tensors of one kind.
+JAGGED = Token("jagged")
 #: The largest whole number; Python's have no end, those of C++ do.
 LARGEST = 2**63
 #: The sizes of a tensor with one element.
@@ -58,6 +73,8 @@ def cast(value: Value, dtype: Value) -> Value:
         return float(value.real)
     if dtype is COMPLEX:
         return complex(value)
+    if dtype is INTEGER:
+        return int(value.real)
     if dtype is None or dtype is scalar_type(value):
         return value
     raise UnknownValueError

@@ -10,6 +10,7 @@ from derivlint.meaning.one_element.structure import zeros_like
 from derivlint.meaning.one_element.values import (
     COMPLEX,
     INTEGER,
+    JAGGED,
     OPAQUE,
     REAL,
     SIZES,
@@ -51,6 +52,7 @@ QUALIFIED: dict[str, Value] = {
     "at::kFloat": REAL,
     "at::kDouble": REAL,
     "at::kLong": INTEGER,
+    "c10::kJagged": JAGGED,
 }
 
 #: Saved properties of a variable, by what their names add to its name.
@@ -148,6 +150,9 @@ def _multiply(left: Value, right: Value) -> Value:
 def _divide(left: Value, right: Value) -> Value:
     if type(left) is int and type(right) is int:
         return int(left / right)
+    if right == 0 and isinstance(right, (float, complex)) and isinstance(left, (int, float)):
+        # as tensors do it
+        return math.copysign(math.inf, left) if left else math.nan
     return left / right
 
 
