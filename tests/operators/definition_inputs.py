@@ -15,7 +15,11 @@ from derivlint.cpp.load import library_of
 from derivlint.operators.history import bundled_versions, load_release
 
 #: The texts that an argument may be.
-TEXTS = {"approximate": ("none", "tanh"), "rounding_mode": ("floor", "trunc")}
+TEXTS = {
+    "approximate": ("none", "tanh"),
+    "rounding_mode": ("floor", "trunc"),
+    "reduce": ("sum", "mean", "prod", "amax", "amin"),
+}
 #: Arguments that name several dimensions.
 DIMS = ("dim", "dims", "opt_dims", "opt_dim", "dim_opt")
 
@@ -86,12 +90,33 @@ def arguments(name: str, function: Function, shape: tuple[int, ...], random: Ran
     if name in CHOSEN:
         tensor, chosen = CHOSEN[name]
         values[chosen] = CHOOSE[name](values, values[tensor].real)
+    if "reduce" in values:
+        values["result"] = reduced(name, values, shape)
     if name == "scale_grad_by_count":
         values["mask"] = torch.ones_like(values["mask"])
     if name == "polar_backward":
         # what "polar" returns is complex
         values["result"] = torch.complex(values["result"].real, values["grad"].real)
     return list(values.values())
+
+
+def reduced(name: str, values: dict[str, Any], shape: tuple[int, ...]) -> torch.Tensor:
+    """The result of a reduction into the places of an index, which is made to fit.
+
+    Raises:
+        LookupError: PyTorch has no such reduction.
+    """
+    if values["grad" if "grad" in values else "self_t"].is_complex():
+        raise LookupError("complex numbers have no order")
+    own, source = (values.get(key, values.get(f"{key}_p")) for key in ("self", "src"))
+    if name == "index_reduce_backward":
+        if values["reduce"] == "sum":
+            raise LookupError("index_add does that")
+        values["index"] = torch.zeros(shape[values["dim"]], dtype=torch.int64)
+        return own.index_reduce(values["dim"], values["index"], values["source"], values["reduce"])
+    return own.scatter_reduce(
+        values["dim"], values["index"], source, values["reduce"], include_self=values["include_self"]
+    )
 
 
 #: Helpers that look for the elements of a tensor that another one has.

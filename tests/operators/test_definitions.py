@@ -39,14 +39,16 @@ from derivlint.schema import load_index
 from tests.operators.definition_inputs import arguments as made
 from tests.operators.definition_inputs import declared
 
+pytestmark = pytest.mark.filterwarnings(r"ignore:index_reduce\(\) is in beta")
+
 #: Helpers whose arguments belong together in ways that are not made here: systems with a factorization, convolutions,
-#: normalizations with their statistics. PyTorch's own samples run them in tests/emit_python.
+#: normalizations with their statistics, sparse matrices. PyTorch's own samples run them in tests/emit_python.
 NOT_MADE = words("""
     _convolution_jvp _cudnn_convolution_backward _grouped_mm_mat1_backward _grouped_mm_mat2_backward _trilinear_backward
     batchnorm_double_backward convolution_jvp index_backward infinitely_differentiable_native_group_norm_backward
     infinitely_differentiable_native_rms_norm_backward layer_norm_double_backward linalg_lu_solve_LU
-    linalg_lu_solve_jvp linalg_solve_jvp linear_double_backward rms_norm_jvp rms_norm_rstd_jvp slogdet_backward
-    slogdet_jvp
+    linalg_lu_solve_jvp linalg_solve_jvp linear_double_backward mm_mat1_sparse_backward rms_norm_jvp rms_norm_rstd_jvp
+    slogdet_backward slogdet_jvp sparse_sampled_addmm_backward
 """)
 #: The same for tensors of one element, and what of these has halves.
 NOT_MADE_OF_ONE_ELEMENT = NOT_MADE | words("glu_double_backward glu_double_backward_grad_output")
@@ -56,8 +58,7 @@ NOT_MADE_OF_SEVERAL = NOT_MADE | words(
 )
 #: Helpers of lists of tensors, and of what numbers do not have: dimensions to choose among, an element that is equal.
 WITHOUT_NUMBERS = words("""
-    aminmax_backward aminmax_jvp embedding_dense_double_backward split_backward split_with_sizes_backward
-    stack_tensors_backward unbind_backward
+    aminmax_backward aminmax_jvp split_backward split_with_sizes_backward unbind_backward
 """)
 #: Helpers that ask for the number of dimensions, which the graphs here do not say, or for a pseudo-inverse.
 WITHOUT_GRAPHS = words("""

@@ -26,7 +26,6 @@ from derivlint.functional.linalg import (
     linalg_det_backward,
     linalg_det_jvp,
     linalg_matrix_exp_differential,
-    mm_mat1_sparse_backward,
 )
 from derivlint.functional.reductions import (
     cumprod_jvp,
@@ -34,11 +33,6 @@ from derivlint.functional.reductions import (
     logcumsumexp_backward,
     logcumsumexp_jvp,
     unsqueeze_multiple,
-)
-from derivlint.functional.scatter import (
-    index_reduce_backward,
-    scatter_reduce_backward,
-    scatter_reduce_jvp,
 )
 from derivlint.functional.shapes import (
     as_strided_backward,
@@ -59,7 +53,7 @@ from derivlint.functional.shapes import (
     stack_tensors_backward,
     unbind_backward,
 )
-from derivlint.functional.spectra import linalg_eig_backward, linalg_eig_jvp, linalg_svd_jvp, svd_backward
+from derivlint.functional.spectra import linalg_svd_jvp, svd_backward
 from derivlint.functional.tensors import (
     Duals,
     TensorGeometry,
@@ -78,13 +72,8 @@ from derivlint.functional.tensors import (
     wrap_opt_if,
 )
 from derivlint.functional.triangular_factors import (
-    linalg_lu_backward,
-    linalg_lu_jvp,
     linalg_qr_backward,
     linalg_qr_jvp,
-    lu_factor_ex_backward,
-    lu_factor_ex_jvp,
-    lu_unpack_backward,
 )
 
 __all__ = [
@@ -109,25 +98,16 @@ __all__ = [
     "handle_r_to_c",
     "householder_product_backward",
     "householder_product_jvp",
-    "index_reduce_backward",
     "linalg_det_backward",
     "linalg_det_jvp",
-    "linalg_eig_backward",
-    "linalg_eig_jvp",
-    "linalg_lu_backward",
-    "linalg_lu_jvp",
     "linalg_matrix_exp_differential",
     "linalg_qr_backward",
     "linalg_qr_jvp",
     "linalg_svd_jvp",
     "logcumsumexp_backward",
     "logcumsumexp_jvp",
-    "lu_factor_ex_backward",
-    "lu_factor_ex_jvp",
-    "lu_unpack_backward",
     "maybe_multiply",
     "memory_format",
-    "mm_mat1_sparse_backward",
     "mvlgamma_backward",
     "namespace",
     "not_implemented",
@@ -137,8 +117,6 @@ __all__ = [
     "register",
     "repeat_backward",
     "reverse_list",
-    "scatter_reduce_backward",
-    "scatter_reduce_jvp",
     "split_backward",
     "split_with_sizes_backward",
     "stack_jvp",

@@ -17,7 +17,6 @@ import derivlint.functional.convolutions as convolutions
 import derivlint.functional.elementwise as elementwise
 import derivlint.functional.linalg as linalg
 import derivlint.functional.reductions as reductions
-import derivlint.functional.scatter as scatter
 import derivlint.functional.shapes as shapes
 import derivlint.functional.spectra as spectra
 import derivlint.functional.tensors as tensors
@@ -233,7 +232,6 @@ _WRITTEN = (
     elementwise,
     linalg,
     reductions,
-    scatter,
     shapes,
     spectra,
     tensors,

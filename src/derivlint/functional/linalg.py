@@ -1,4 +1,4 @@
-"""Derivatives of determinants, of the matrix exponential and of sparse products."""
+"""Derivatives of determinants and of the matrix exponential."""
 
 # ruff: noqa: N803, N806 - names of matrices as in formulas
 
@@ -8,7 +8,6 @@ import torch
 from torch import Tensor
 
 from derivlint.functional.reductions import products_of_others
-from derivlint.functional.tensors import Number, maybe_multiply
 
 
 def _scaled_inverse_adjoint(A: Tensor, scale: Tensor) -> Tensor:
@@ -55,14 +54,6 @@ def linalg_det_jvp(dA: Tensor, det: Tensor, LU: Tensor, pivots: Tensor, use_A_T:
         A: Tensor = P @ L @ U
         return (_cofactors(A.mH if use_A_T else A).conj() * dA).sum((-2, -1))
     return det * _trace_of_solution(LU, pivots, dA, use_A_T)
-
-
-# ---- sparse products that need no layout
-
-
-def mm_mat1_sparse_backward(grad: Tensor, mat1: Tensor, mat2: Tensor, alpha: Number) -> Tensor:
-    """The gradient of a product for a sparse first factor, as it is kept."""
-    return maybe_multiply(grad.mm(mat2.mH), alpha.conjugate()).sparse_mask(mat1.coalesce())
 
 
 def linalg_matrix_exp_differential(self: Tensor, grad: Tensor, adjoint: bool) -> Tensor:

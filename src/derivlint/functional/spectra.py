@@ -1,4 +1,4 @@
-"""Derivatives of eigenvalues and singular values, and of their vectors.
+"""Derivatives of singular values, and of their vectors.
 
 Vectors are unique only up to phases; of the tangents the ones are chosen that do not turn them.
 """
@@ -21,43 +21,6 @@ def _divided_by_gaps(X: Tensor, values: Tensor) -> Tensor:
     """``x_ij / (v_j - v_i)``, zero on the diagonal."""
     gaps = values.unsqueeze(-2) - values.unsqueeze(-1) + torch.diag_embed(torch.ones_like(values))
     return (X - torch.diag_embed(_diagonal(X))) / gaps
-
-
-def _off_columns(X: Tensor, V: Tensor) -> Tensor:
-    """A matrix without what would change the length of the columns of ``V``; its own adjoint."""
-    return X - V * torch.real(V.conj() * X).sum(-2, True)
-
-
-def linalg_eig_jvp(dA: Tensor, L: Tensor, V: Tensor, is_hermitian: bool) -> tuple[Tensor, Tensor]:
-    """The tangents of ``linalg.eig`` and ``linalg.eigh``.
-
-    With ``M = V^-1 dA V`` they are the diagonal of ``M``, and ``V X`` with ``x_ij = m_ij / (l_j - l_i)``.
-    """
-    right = dA.to(V.dtype) @ V
-    if is_hermitian:
-        M = V.mH @ right
-        return torch.real(_diagonal(M)), V @ _divided_by_gaps(M, L)
-    M = torch.linalg.solve(V, right)
-    return _diagonal(M), _off_columns(V @ _divided_by_gaps(M, L), V)
-
-
-def linalg_eig_backward(
-    gL: Tensor | None,
-    gV: Tensor | None,
-    L: Tensor,
-    V: Tensor,
-    is_hermitian: bool,
-    symeig_eigenvectors: bool = True,
-) -> Tensor | None:
-    """The gradient of ``linalg.eig`` and ``linalg.eigh``: the adjoint of :func:`linalg_eig_jvp`."""
-    into_M = None if gL is None else torch.diag_embed(gL.to(V.dtype))
-    if gV is not None:
-        free = gV if is_hermitian else _off_columns(gV, V)
-        into_M = added(into_M, _divided_by_gaps(V.mH @ free, L.conj()))
-    if into_M is None:
-        return None
-    inner = into_M @ V.mH
-    return V @ inner if is_hermitian else torch.linalg.solve(V.mH, inner)
 
 
 def _divided_by_sums(X: Tensor, S: Tensor) -> Tensor:

@@ -1,7 +1,4 @@
-"""Derivatives of factorizations with triangular factors: LU and QR.
-
-One formula serves matrices of every shape: factors that are not square are completed, or taken by their leading block.
-"""
+"""Derivatives of QR factorizations, of matrices of every shape by the leading block of the triangular factor."""
 
 # ruff: noqa: N803, N806 - names of matrices as in formulas
 
@@ -9,8 +6,6 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor
-
-from derivlint.functional.tensors import added
 
 
 def solved(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unit: bool = False) -> Tensor:
@@ -22,80 +17,6 @@ def solved(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unit: bool =
 def _padded(X: Tensor, rows: int, columns: int) -> Tensor:
     """A matrix with zeros below and to the right."""
     return torch.constant_pad_nd(X, [0, columns - X.size(-1), 0, rows - X.size(-2)], 0)
-
-
-def _completed(X: Tensor, size: int) -> Tensor:
-    """A triangular matrix, made square with the rows or columns of the identity."""
-    square = _padded(X, size, size)
-    diagonal = torch.ones(size, dtype=X.dtype, device=X.device)
-    diagonal[: min(X.shape[-2:])] = 0
-    return square + torch.diag_embed(diagonal)
-
-
-# ---- LU: with completed factors, "X = L^-1 dA U^-1" is "L^-1 dL" below the diagonal, and "dU U^-1" above
-
-
-def _lu_jvp(dPA: Tensor, L: Tensor, U: Tensor) -> tuple[Tensor, Tensor]:
-    """The tangents of the factors of a matrix whose rows are permuted already."""
-    rows, columns = L.size(-2), U.size(-1)
-    left, right = _completed(L, rows), _completed(U, columns)
-    X = solved(right, solved(left, dPA, upper=False, unit=True), upper=True, left=False)
-    rank = min(rows, columns)
-    return (left @ X.tril(-1))[..., :rank], (X.triu() @ right)[..., :rank, :]
-
-
-def linalg_lu_jvp(dA: Tensor, P: Tensor, L: Tensor, U: Tensor, pivot: bool) -> tuple[Tensor, Tensor]:
-    """The tangents of the two factors of ``linalg.lu``."""
-    return _lu_jvp(P.mT @ dA if pivot else dA, L, U)
-
-
-def _lu_backward(gL: Tensor | None, gU: Tensor | None, L: Tensor, U: Tensor) -> Tensor | None:
-    """The gradient of the matrix whose rows are permuted already: the adjoint of :func:`_lu_jvp`."""
-    rows, columns = L.size(-2), U.size(-1)
-    left, right = _completed(L, rows), _completed(U, columns)
-    gX = added(
-        None if gL is None else (left.mH @ _padded(gL, rows, columns)).tril(-1),
-        None if gU is None else (_padded(gU, rows, columns) @ right.mH).triu(),
-    )
-    if gX is None:
-        return None
-    return solved(left.mH, solved(right.mH, gX, upper=False, left=False), upper=True, unit=True)
-
-
-def linalg_lu_backward(
-    L_grad: Tensor | None, U_grad: Tensor | None, P: Tensor, L: Tensor, U: Tensor, pivot: bool
-) -> Tensor | None:
-    """The gradient of ``linalg.lu``."""
-    grad = _lu_backward(L_grad, U_grad, L, U)
-    return grad if grad is None or not pivot else P @ grad
-
-
-def _factors(LU: Tensor, pivots: Tensor, pivot: bool) -> tuple[Tensor, Tensor, Tensor]:
-    P, L, U = torch.lu_unpack(LU, pivots, unpack_data=True, unpack_pivots=pivot)
-    return P, L, U
-
-
-def lu_factor_ex_backward(grad: Tensor, LU: Tensor, pivs: Tensor, pivot: bool) -> Tensor | None:
-    """The gradient of ``linalg.lu_factor``, whose factors lie in one matrix."""
-    P, L, U = _factors(LU, pivs, pivot)
-    rank = min(LU.shape[-2:])
-    return linalg_lu_backward(grad[..., :rank].tril(-1), grad[..., :rank, :].triu(), P, L, U, pivot)
-
-
-def lu_factor_ex_jvp(dX: Tensor, LU: Tensor, pivs: Tensor, pivot: bool) -> Tensor:
-    """The tangent of ``linalg.lu_factor``."""
-    dL, dU = linalg_lu_jvp(dX, *_factors(LU, pivs, pivot), pivot)
-    rows, columns = LU.shape[-2:]
-    return _padded(dL, rows, columns) + _padded(dU, rows, columns)
-
-
-def lu_unpack_backward(L_grad: Tensor | None, U_grad: Tensor | None, m: int, n: int) -> Tensor | None:
-    """The gradient of ``lu_unpack``: each part of the matrix from the factor that lies there."""
-    rank = min(m, n)
-    return added(
-        None if L_grad is None else _padded(L_grad[..., :rank].tril(-1), m, n),
-        None if U_grad is None else _padded(U_grad[..., :rank, :].triu(), m, n),
-    )
 
 
 # ---- QR: with the leading blocks A1 and R1, "Y = dA1 R1^-1" has "Q^H Y = Q^H dQ + dR1 R1^-1", where the first is

@@ -10,9 +10,9 @@ from derivlint.meaning.one_element import arithmetic as _arithmetic
 from derivlint.meaning.one_element import elementary as _elementary
 from derivlint.meaning.one_element import helpers as _helpers
 from derivlint.meaning.one_element import linear_algebra as _linear_algebra
-from derivlint.meaning.one_element import surrogates as _surrogates
 from derivlint.meaning.one_element import products as _products
 from derivlint.meaning.one_element import sampling as _sampling
+from derivlint.meaning.one_element import surrogates as _surrogates
 from derivlint.meaning.one_element.structure import ones_like, zeros_like
 from derivlint.meaning.one_element.table import TABLE, Function, Implementation
 from derivlint.meaning.one_element.values import COMPLEX, REAL, SIZES, UnknownValueError, Value, cast, conj, scalar_type

@@ -14,12 +14,13 @@ IDENTITIES = Book.by_hand("moves-elements")
 SELECTIONS = Book.by_hand("selects")
 
 #: The result is the only element of the only tensor of a list.
-JOINING = words("""
-    cat stack block_diag unbind_backward_nested unbind_backward_nested_jagged chunk_backward_nested
-    _nested_split_with_sizes_backward _nested_tensor_from_tensor_list
-""")
+JOINING = Book.by_hand("joins")
+
 #: Their tangents, which come with the list.
-JOINED_TANGENTS = words("cat_jvp stack_jvp block_diag_jvp")
+JOINED_TANGENTS = Book.by_hand("joins-tangents")
+
+#: The result is a list of one tensor, that of the first argument.
+SPLITTING = Book.by_hand("splits")
 
 #: Parameters that say where elements are and how they are stored; with one element they change nothing.
 PLACES = words("""
@@ -38,6 +39,10 @@ PLACES = words("""
 
 def _first(self: Value) -> Value:
     return self
+
+
+def _listed(self: Value) -> Value:
+    return (self,)
 
 
 def _selected(self: Value) -> Value:
@@ -62,6 +67,7 @@ def _only_tangent(tensors: Value) -> Value:
 add(IDENTITIES, _first, by_position=True)
 add(JOINING, _only, by_position=True)
 add(JOINED_TANGENTS, _only_tangent, by_position=True)
+add(SPLITTING, _listed, by_position=True)
 add(SELECTIONS, _selected, by_position=True)
 
 
@@ -195,7 +201,9 @@ def scatter_reduce(
 def index_reduce(
     self: Value, _dim: Value, _index: Value, source: Value, reduce: Value, include_self: Value = True
 ) -> Value:
-    """The same."""
+    """The same, but for sums, which it does not have."""
+    if reduce == "sum":
+        raise UnknownValueError
     return scatter_reduce(self, 0, 0, source, reduce, include_self)
 
 
