@@ -23,6 +23,7 @@ from derivlint.meaning.one_element.points import Kind
 from derivlint.meaning.one_element.truth import truth_of
 from derivlint.meaning.typed import TypedFormula
 from derivlint.model import DispatchBody, Entry, KeyedFormula, Model
+from derivlint.operators.definitions import reasons
 from derivlint.source.records import dataclass
 
 
@@ -127,8 +128,11 @@ def _why_not_compared(meaning: Meaning, body: DispatchBody, formula: TypedFormul
     differentiability = meaning.model.canonical_differentiability(body)
     if differentiability is None:
         return "the operator is not known"
+    base = differentiability.function.name.base
+    if base in reasons():
+        return f'"{base}" {reasons()[base]}'
     if truth_of(differentiability.function) is None:
-        return f'"{differentiability.function.name.base}" has no reference definition'
+        return f'"{base}" has no reference definition'
     for node in formula.nodes:
         call = call_facts(node, formula) if isinstance(node, Call) else None
         if call is not None and not is_understood(call.node, formula):
@@ -144,6 +148,8 @@ def _unknown_degree(interpretation: Interpretation) -> str:
         return ""
     unknown = {node for node, fact in interpretation.facts.items() if fact.degree is Degree.UNKNOWN}
     for call in interpretation.calls:
+        if call.node in unknown and (name := call.spelling.removesuffix("_symint")) in reasons():
+            return f'"{name}" {reasons()[name]}'
         if call.node in unknown and not any(argument.node in unknown for argument in call.arguments):
             return f'nothing is known of "{call.spelling}"'
     return "it is not understood"

@@ -35,6 +35,7 @@ from derivlint.source.lazy import cached_property
 from derivlint.source.records import dataclass
 
 FOLDER = Path(__file__).parent / "data" / "definitions"
+_NOT_COMPARED = FOLDER.parent / "not_compared.txt"
 _HEAD = re.compile(r"(helper|operator|composite|part) ([\w.]+(?:, [\w.]+)*)\(([^()]*)\)")
 _PART = re.compile(r"(?:(\w+) )?= (.+)", re.DOTALL)
 
@@ -160,6 +161,20 @@ def definitions() -> Mapping[str, Definition]:
             if each.name in found:
                 raise DefinitionError(f'"{each.name}" is defined twice')
             found[each.name] = each
+    return found
+
+
+@cache
+def reasons() -> Mapping[str, str]:
+    """Why operators and helpers cannot be judged, by base name: those without a definition, or without a use for it."""
+    found: dict[str, str] = {}
+    reason = ""
+    for line in _NOT_COMPARED.read_text(encoding="ascii").splitlines():
+        if line.startswith("#"):
+            continue
+        head, _, names = line.rpartition(": ")
+        reason = head or reason
+        found.update(dict.fromkeys(names.split(), reason))
     return found
 
 
