@@ -56,9 +56,9 @@ INVALID = (
         """\
 - name: linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)
   output_differentiability: [True, True]
-  A: Q.matmul(grad)
+  A: linalg_qr_backward(grad, {}, Q, R, mode)
 """,
-        at="3:15-19",
+        at="3:25-29",
         message='"grad" is the gradient of "Q" only; the gradient of "R" is ignored',
         help='use "grad_Q" and "grad_R", or switch "R" off',
     ),

@@ -108,15 +108,19 @@ def reduced(name: str, values: dict[str, Any], shape: tuple[int, ...]) -> torch.
     """
     if values["grad" if "grad" in values else "self_t"].is_complex():
         raise LookupError("complex numbers have no order")
-    own, source = (values.get(key, values.get(f"{key}_p")) for key in ("self", "src"))
+    made: torch.Tensor
     if name == "index_reduce_backward":
         if values["reduce"] == "sum":
             raise LookupError("index_add does that")
         values["index"] = torch.zeros(shape[values["dim"]], dtype=torch.int64)
-        return own.index_reduce(values["dim"], values["index"], values["source"], values["reduce"])
-    return own.scatter_reduce(
+        made = values["self"].index_reduce(values["dim"], values["index"], values["source"], values["reduce"])
+        return made
+    suffix = "_p" if name.endswith("_jvp") else ""
+    own, source = values[f"self{suffix}"], values[f"src{suffix}"]
+    made = own.scatter_reduce(
         values["dim"], values["index"], source, values["reduce"], include_self=values["include_self"]
     )
+    return made
 
 
 #: Helpers that look for the elements of a tensor that another one has.

@@ -206,16 +206,14 @@ ARGUMENTS: dict[str, Callable[[], tuple[Any, ...]]] = {
     "_scaled_dot_product_flash_attention_for_cpu, causal": lambda: (*heads(), 0.0, True),
     "_scaled_dot_product_flash_attention_for_cpu_backward": lambda: attention_backward(False, mask_of_heads()),
     "_scaled_dot_product_flash_attention_for_cpu_backward, causal": lambda: attention_backward(True, None),
-    **{
-        f"nll_loss_forward, {reduction}": lambda reduction=reduction: (*classes(3, 4), reduction, 1)
-        for reduction in range(3)
-    },
+    "nll_loss_forward": lambda: (*classes(3, 4), 0, 1),
+    "nll_loss_forward, mean": lambda: (*classes(3, 4), 1, 1),
+    "nll_loss_forward, sum": lambda: (*classes(3, 4), 2, 1),
     "nll_loss_forward, one": lambda: (tensor(4), torch.tensor(2), None, 1, -100),
     "nll_loss2d_forward": lambda: (*classes(2, 3, 2, 2), 1, 1),
-    **{
-        f"nll_loss_backward, {reduction}": lambda reduction=reduction: nll_backward(reduction, 3, 4)
-        for reduction in range(3)
-    },
+    "nll_loss_backward": lambda: nll_backward(0, 3, 4),
+    "nll_loss_backward, mean": lambda: nll_backward(1, 3, 4),
+    "nll_loss_backward, sum": lambda: nll_backward(2, 3, 4),
     "nll_loss2d_backward": lambda: nll_backward(0, 2, 3, 2, 2),
     "multi_margin_loss": lambda: margins(1, 1, False),
     "multi_margin_loss, squared": lambda: margins(0, 2, True),
@@ -265,7 +263,8 @@ def attention(*places: int, swapped: bool = False) -> tuple[tuple[Any, ...], Any
     wanted = flash.default(*heads(), attn_mask=mask_of_heads() if mask >= 0 else None)
     found = tuple(given.get(index) for index in range(max(given) + 1))
     if swapped:
-        return tuple(each.transpose(1, 2) for each in found[:3]) + found[3:], (wanted[0].transpose(1, 2), wanted[1])
+        turned = tuple(each.transpose(1, 2) for each in heads())
+        return (*turned, *found[3:]), (wanted[0].transpose(1, 2), wanted[1])
     return found, wanted
 
 

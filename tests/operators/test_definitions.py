@@ -14,14 +14,17 @@ import torch
 from derivlint.formula import Call, Member, Name, walk
 from derivlint.formula.vocabulary import words
 from derivlint.functional.definitions import INTERPRETER as TENSORS
+from derivlint.functional.definitions import PRIMITIVES as TENSOR_PRIMITIVES
 from derivlint.graph.builder import Builder, Item, Options
+from derivlint.graph.built_in_helpers import BUILT_IN
 from derivlint.graph.errors import GraphError
 from derivlint.graph.evaluate import evaluate
 from derivlint.graph.ir import Graph
 from derivlint.graph.lowering import Lowering
 from derivlint.graph.operators import Operators
-from derivlint.graph.types import TENSOR, complex_tensor
+from derivlint.graph.types import TENSOR, GraphType, complex_tensor
 from derivlint.meaning.one_element.domain import INTERPRETER as NUMBERS
+from derivlint.meaning.one_element.domain import PRIMITIVES as NUMBER_PRIMITIVES
 from derivlint.meaning.one_element.evaluate import FAILURES
 from derivlint.meaning.one_element.values import COMPLEX, REAL, UnknownValueError
 from derivlint.operators.definitions import (
@@ -33,8 +36,10 @@ from derivlint.operators.definitions import (
     helper_named,
     read_definitions,
 )
-from derivlint.operators.interpretation import InterpretationError
-from derivlint.operators.primitives import PRIMITIVES
+from derivlint.operators.interpretation import InterpretationError, Interpreter
+from derivlint.operators.primitives import GRAPHS, PRIMITIVES
+from derivlint.operators.primitives import NUMBERS as ON_NUMBERS
+from derivlint.operators.primitives import TENSORS as TENSORS_ALONE
 from derivlint.schema import load_index
 from tests.operators.definition_inputs import arguments as made
 from tests.operators.definition_inputs import declared
@@ -65,6 +70,8 @@ WITHOUT_GRAPHS = words("""
     batch_norm_jvp convolution_backward_jvp_grad_bias linalg_lstsq_backward linalg_lstsq_solution_jvp
     linalg_solve_backward renorm_backward renorm_jvp
 """)
+#: How an interpreter says that it does not have something.
+REFUSALS = (GraphError, InterpretationError, UnknownValueError)
 #: How often each definition is run.
 RUNS = 24
 SHAPES = ((2, 3), (3,), (2, 2, 3), (2, 2))
@@ -206,12 +213,43 @@ def test_every_helper_is_declared_or_is_one_of_another_release() -> None:
     assert undeclared - named <= {"mse_loss_double_backward_grad_output"}
 
 
-def test_every_primitive_is_known_everywhere() -> None:
-    graphs = Lowering(Builder(operators(), Graph()))
-    for name in PRIMITIVES:
-        assert NUMBERS.domain.primitive(name) is not None, name
-        assert TENSORS.domain.primitive(name) is not None, name
-    assert graphs is not None
+def in_interpreter(interpreter: str, definition: Definition, x: torch.Tensor) -> Any:
+    """What an expression gives."""
+    if interpreter == GRAPHS:
+        graph = Graph()
+        builder = Builder(operators(), graph)
+        known = GraphType("Tensor", shape=tuple(x.shape))
+        graph.outputs.append(builder.value(Lowering(builder).expanded(definition, [graph.add_input(known, "x")])))
+        return evaluate(graph, [x])[0]
+    domain = (NUMBERS if interpreter == ON_NUMBERS else TENSORS).domain
+    compiled = Interpreter(domain)._compile(definition)
+    return compiled.call({"x": x.item() if interpreter == ON_NUMBERS else x})
+
+
+@pytest.mark.parametrize("name", sorted(PRIMITIVES))
+def test_a_primitive_gives_the_same_in_every_interpreter_that_has_it(name: str) -> None:
+    """Numbers have it for one element."""
+    fact = PRIMITIVES[name]
+    definition = Definition(Kind.PART, name, ("x",), {}, (("", fact.example),))
+    matrix = torch.tensor([[0.5, 1.5], [2.5, -0.5], [0.25, 3.0]], dtype=torch.float64)
+    assert f"{name}(" in fact.example
+    for x, others in ((matrix, (GRAPHS,)), (matrix[:1, :1], (ON_NUMBERS,))):
+        for interpreter in others:
+            if interpreter not in fact.interpreters:
+                with pytest.raises(REFUSALS):
+                    in_interpreter(interpreter, definition, x)
+                continue
+            expected = in_interpreter(TENSORS_ALONE, definition, x)
+            found = in_interpreter(interpreter, definition, x)
+            assert (is_same_number if interpreter == ON_NUMBERS else is_same_tensor)(expected, found)
+
+
+def test_interpreters_have_no_other_primitives() -> None:
+    """Besides them, graphs have helpers that take lists, and operators in their own way."""
+    helpers = {name for name in BUILT_IN if declared(name) or declared(name.removesuffix("_symint"))}
+    others = words("ones scalar_tensor square to_args_scalartypes to_args_sizes to_args_sizes_symint zeros_symint")
+    assert NUMBER_PRIMITIVES.keys() | TENSOR_PRIMITIVES.keys() <= PRIMITIVES.keys()
+    assert BUILT_IN.keys() - helpers - others <= PRIMITIVES.keys()
 
 
 def called(definition: Definition) -> set[str]:

@@ -102,7 +102,8 @@ def _divided(left: Any, right: Any) -> Any:
     return left / right
 
 
-_PRIMITIVES: dict[str, Callable[..., Any]] = {
+#: The primitives, and what needs an order of arguments of its own.
+PRIMITIVES: dict[str, Callable[..., Any]] = {
     "handle_r_to_c": tensors.handle_r_to_c,
     "unreduced": _unreduced,
     "count": _count,
@@ -137,6 +138,7 @@ _PRIMITIVES: dict[str, Callable[..., Any]] = {
     "eye": lambda rows, columns, options: torch.eye(rows, columns, **options),
     "zeros_like": _zeros_like,
     "size": _size,
+    "sum_to": tensors.sum_to,
     "to": _to,
 }
 _UNARY: dict[str, Callable[[Any], Any]] = {
@@ -209,7 +211,7 @@ class Tensors(Domain):
 
     def primitive(self, name: str) -> Primitive | None:
         """What stands for a primitive; an operator is PyTorch's own, whether it is defined or not."""
-        found = _PRIMITIVES.get(name) or _written(name)
+        found = PRIMITIVES.get(name) or _written(name)
         if found is not None:
             return Primitive(found)
         definition = definitions().get(name)

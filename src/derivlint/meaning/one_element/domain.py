@@ -22,6 +22,8 @@ from derivlint.operators.interpretation import Compiled, Domain, InterpretationE
 
 #: The modules that fill the table.
 FILLED_BY = (_arithmetic, _elementary, _helpers, _linear_algebra, _products, _sampling, _surrogates)
+#: Of operators whose names end like that, the gradient has had several names.
+BACKWARD = "_backward"
 #: More arguments than any call has.
 _MANY = 100
 
@@ -60,7 +62,7 @@ PRIMITIVES: dict[str, Primitive] = {
     "freedom": Primitive(lambda count, correction: max(0.0, count - correction)),
     "by_channel": Primitive(_first, takes=1),
     "is_vector": Primitive(lambda: False, takes=0),
-    "only": Primitive(_first, takes=1),
+    "only": Primitive(lambda dims: dims[0] if isinstance(dims, tuple) else dims),
     "last_given": Primitive(_first, takes=1),
     "zeros": _ignoring(lambda _, options=REAL: _filled(0.0, options), 0),
     "full": _ignoring(lambda _, value, options=REAL: _filled(value, options), 0),
@@ -81,6 +83,7 @@ PRIMITIVES: dict[str, Primitive] = {
     "Tensor": Primitive(lambda: None),
     "eye": _ignoring(lambda *values: _filled(1.0, values[-1]), 0, 1),
     "zeros_like": Primitive(zeros_like, takes=1),
+    "sum_to": Primitive(_first, takes=1),
     "to": Primitive(cast, takes=2),
 }
 
@@ -137,7 +140,8 @@ def implementation_named(name: str) -> Implementation | None:
         return None
     assert compiled is not None, "it is defined"
     names = tuple(each if each in compiled.needed else f"_{each}" for each in compiled.parameters)
-    return Implementation(_by_name(compiled, names), names, compiled.required, definition.kind is Kind.HELPER)
+    by_position = definition.kind is Kind.HELPER or name.endswith(BACKWARD)
+    return Implementation(_by_name(compiled, names), names, compiled.required, by_position)
 
 
 def _by_name(compiled: Compiled, names: tuple[str, ...]) -> Function:

@@ -141,6 +141,36 @@ def linalg_svd_jvp(tangent: Value, u: Value, _s: Value, vh: Value) -> Value:
     return 0.0, u * tangent * vh, 0.0
 
 
+@operator("linalg_polar")
+def polar_factors(A: Value) -> Value:  # noqa: N803 - as in the schema
+    """The sign and the absolute value."""
+    return sgn(real_only(A)), abs(A)
+
+
+@helper()
+def linalg_polar_backward(_grad_u: Value, grad_h: Value, _matrix: Value, u: Value, _h: Value) -> Value:
+    """The gradient of the absolute value."""
+    return u * grad_h
+
+
+@helper()
+def linalg_polar_jvp(tangent: Value, _matrix: Value, u: Value, _h: Value) -> Value:
+    """The tangent of the absolute value; the sign does not move."""
+    return 0.0, u * tangent
+
+
+@operator()
+def linalg_matrix_sqrth(self: Value) -> Value:
+    """The square root of a positive number."""
+    return math.sqrt(self)
+
+
+@helper()
+def linalg_matrix_sqrth_differential(self: Value, direction: Value) -> Value:
+    """The derivative of the square root."""
+    return direction / (2 * math.sqrt(self))
+
+
 # ---- reflections: the vector of the only one is 1
 
 

@@ -54,6 +54,22 @@ def grid_sampler_double_backward(
     return of_input * weight + of_grid * input * slope, of_grid * grad * slope, of_input * grad * slope
 
 
+@helper("grid_sampler_2d_jvp", "grid_sampler_3d_jvp")
+def grid_sampler_jvp(
+    input: Value,
+    input_tangent: Value,
+    grid: Value,
+    grid_tangent: Value,
+    _result: Value,
+    interpolation: Value,
+    padding: Value,
+    aligned: Value,
+) -> Value:
+    """The tangent of the product."""
+    weight, slope = _weight(grid, interpolation, padding, aligned)
+    return input_tangent * weight + input * slope * grid_tangent
+
+
 @operator()
 def cudnn_grid_sampler(self: Value, grid: Value) -> Value:
     """The pixel, since corners are aligned."""
