@@ -31,6 +31,7 @@ from derivlint.operators.definitions import (
     FOLDER,
     Definition,
     DefinitionError,
+    Definitions,
     Kind,
     definitions,
     helper_named,
@@ -286,6 +287,13 @@ def test_text_that_is_no_definition_is_refused(text: str, message: str) -> None:
     with pytest.raises(DefinitionError) as caught:
         list(read_definitions(text))
     assert str(caught.value) == message
+
+
+def test_definitions_by_name_are_those_of_the_files() -> None:
+    texts = [path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob("*.txt"))]
+    assert dict(definitions()) == {each.name: each for text in texts for each in read_definitions(text)}
+    with pytest.raises(DefinitionError, match='"f" is defined twice'):
+        Definitions(["part f(x)\n    = x\n", "part g, f(x)\n    = x\n"])
 
 
 def test_lines_are_no_longer_than_those_of_code() -> None:

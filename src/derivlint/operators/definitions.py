@@ -25,7 +25,7 @@ interpreter has: scalar evaluation, PyTorch and graphs. A call that leaves argum
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
 from functools import cache
 from pathlib import Path
@@ -37,6 +37,7 @@ from derivlint.source.records import dataclass
 FOLDER = Path(__file__).parent / "data" / "definitions"
 _NOT_COMPARED = FOLDER.parent / "not_compared.txt"
 _HEAD = re.compile(r"(helper|operator|composite|part) ([\w.]+(?:, [\w.]+)*)\(([^()]*)\)")
+_NAMES = re.compile(r"^(?:helper|operator|composite|part) ([\w., ]+)\(", re.MULTILINE)
 _PART = re.compile(r"(?:(\w+) )?= (.+)", re.DOTALL)
 
 
@@ -148,20 +149,44 @@ def _read(head: str, lines: list[str]) -> Iterator[Definition]:
         yield Definition(Kind(match[1]), name, tuple(names), defaults, tuple(formulas))
 
 
+class Definitions(Mapping[str, Definition]):
+    """Definitions by name, each read when it is asked for."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        """Definitions of files.
+
+        Raises:
+            DefinitionError: something is defined twice.
+        """
+        self._texts: dict[str, str] = {}
+        self._read: dict[str, Definition] = {}
+        for text in texts:
+            heads = list(_NAMES.finditer(text))
+            ends = [head.start() for head in heads[1:]]
+            for head, end in zip(heads, [*ends, len(text)], strict=True):
+                for name in head[1].split(", "):
+                    if name in self._texts:
+                        raise DefinitionError(f'"{name}" is defined twice')
+                    self._texts[name] = text[head.start() : end]
+
+    def __getitem__(self, name: str) -> Definition:
+        found = self._read.get(name)
+        if found is None:
+            self._read.update((each.name, each) for each in read_definitions(self._texts[name]))
+            found = self._read[name]
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._texts)
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+
 @cache
 def definitions() -> Mapping[str, Definition]:
-    """All definitions, by name.
-
-    Raises:
-        DefinitionError: something is defined twice.
-    """
-    found: dict[str, Definition] = {}
-    for path in sorted(FOLDER.glob("*.txt")):
-        for each in read_definitions(path.read_text(encoding="utf-8")):
-            if each.name in found:
-                raise DefinitionError(f'"{each.name}" is defined twice')
-            found[each.name] = each
-    return found
+    """All definitions, by name."""
+    return Definitions(path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob("*.txt")))
 
 
 @cache

@@ -76,9 +76,7 @@ PRIMITIVES: Mapping[str, PrimitiveFact] = {
     ),
     "zeros": PrimitiveFact("(sizes, options) a tensor of zeros", "x + at::zeros({1}, x.options())"),
     "full": PrimitiveFact("(sizes, value, options) a tensor of one value", "x + at::full({1}, 2.5, x.options())"),
-    "eye": PrimitiveFact(
-        "(rows, columns, options) an identity", "x + at::eye(x.size(0), x.size(1), x.options())"
-    ),
+    "eye": PrimitiveFact("(rows, columns, options) an identity", "x + at::eye(x.size(0), x.size(1), x.options())"),
     "zeros_like": PrimitiveFact("(tensor, options) zeros in the same shape", "zeros_like(x)"),
     "nan_like": PrimitiveFact("(tensor) not a number, in the same shape", "nan_like(x)"),
     "make_tuple": PrimitiveFact("(items) several values", "std::get<1>(make_tuple(x, -x))"),

@@ -13,7 +13,7 @@ from derivlint.meaning.meaning import Meaning
 from derivlint.meaning.one_element.evaluate import Evaluator, compile_formula
 from derivlint.meaning.one_element.points import POINTS, Kind, arguments_at, direction
 from derivlint.meaning.one_element.situation import Values, World, components, world_of
-from derivlint.meaning.one_element.structure import IDENTITIES
+from derivlint.meaning.one_element.structure import PLAIN
 from derivlint.meaning.one_element.truth import Truth
 from derivlint.meaning.one_element.values import UnknownValueError, Value, conj, is_finite
 from derivlint.meaning.typed import TypedFormula
@@ -162,7 +162,7 @@ def compared(
     if not world.inputs or not trials:
         return ()
     used = frozenset().union(*(world.gradients(trial.formula) for trial in trials if trial.formula.is_backward))
-    is_identity = function.name.base in IDENTITIES
+    is_identity = function.name.base in PLAIN
     for kind in _kinds(meaning, function):
         enough = ENOUGH_OF_IDENTITY if is_identity else ENOUGH[kind]
         for trial in trials:

@@ -22,6 +22,9 @@ JOINED_TANGENTS = Book.by_hand("joins-tangents")
 #: The result is a list of one tensor, that of the first argument.
 SPLITTING = Book.by_hand("splits")
 
+#: What hardly changes anything.
+PLAIN = IDENTITIES | JOINING | SPLITTING
+
 #: Parameters that say where elements are and how they are stored; with one element they change nothing.
 PLACES = words("""
     dim dims dim0 dim1 dim2 dimension keepdim size sizes sym_sizes shape stride strides storage_offset start end
