@@ -53,7 +53,8 @@ NOT_MADE = words("""
     _convolution_jvp _cudnn_convolution_backward _grouped_mm_mat1_backward _grouped_mm_mat2_backward _trilinear_backward
     batchnorm_double_backward convolution_jvp index_backward infinitely_differentiable_native_group_norm_backward
     infinitely_differentiable_native_rms_norm_backward layer_norm_double_backward linalg_lu_solve_LU
-    linalg_lu_solve_jvp linalg_solve_jvp linear_double_backward mm_mat1_sparse_backward rms_norm_jvp rms_norm_rstd_jvp
+    linalg_lu_solve_jvp linalg_solve_jvp linear_double_backward mm_mat1_sparse_backward
+    native_group_norm_backward_dispatcher rms_norm_jvp rms_norm_rstd_jvp
     slogdet_backward slogdet_jvp sparse_sampled_addmm_backward
 """)
 #: The same for tensors of one element, and what of these has halves.

@@ -11,7 +11,7 @@ from dataclasses import field
 
 from derivlint.meaning.meaning import Meaning
 from derivlint.meaning.one_element.evaluate import Evaluator, compile_formula
-from derivlint.meaning.one_element.points import POINTS, Kind, arguments_at, direction
+from derivlint.meaning.one_element.points import POINTS, Arguments, Kind, direction
 from derivlint.meaning.one_element.situation import Values, World, components, world_of
 from derivlint.meaning.one_element.structure import PLAIN
 from derivlint.meaning.one_element.truth import Truth
@@ -162,6 +162,7 @@ def compared(
     if not world.inputs or not trials:
         return ()
     used = frozenset().union(*(world.gradients(trial.formula) for trial in trials if trial.formula.is_backward))
+    arguments_of = Arguments(function, world.inputs)
     is_identity = function.name.base in PLAIN
     for kind in _kinds(meaning, function):
         enough = ENOUGH_OF_IDENTITY if is_identity else ENOUGH[kind]
@@ -171,7 +172,7 @@ def compared(
             active = [trial for trial in trials if not trial.is_done(enough)]
             if not active:
                 break
-            arguments = arguments_at(function, world.inputs, kind, number)
+            arguments = arguments_of.at(kind, number)
             try:
                 outputs = truth.outputs(arguments)
             except UnknownValueError:

@@ -141,14 +141,14 @@ def implementation_named(name: str) -> Implementation | None:
     assert compiled is not None, "it is defined"
     names = tuple(each if each in compiled.needed else f"_{each}" for each in compiled.parameters)
     by_position = definition.kind is Kind.HELPER or name.endswith(BACKWARD)
-    return Implementation(_by_name(compiled, names), names, compiled.required, by_position)
+    return Implementation(_by_name(compiled), names, compiled.required, by_position)
 
 
-def _by_name(compiled: Compiled, names: tuple[str, ...]) -> Function:
-    """The function with its arguments by name."""
+def _by_name(compiled: Compiled) -> Function:
+    """The function with its arguments by name; those that it does not look at have other names, which do no harm."""
+    call = compiled.call
 
     def function(**values: Value) -> Value:
-        pairs = zip(compiled.parameters, names, strict=True)
-        return compiled.call({each: values[name] for each, name in pairs if name in values})
+        return call(values)
 
     return function

@@ -87,39 +87,59 @@ def direction(point: int, position: int, *, is_complex: bool) -> Value:
     return sign * round(0.4 + 1.3 * _fraction(point, position, 3), 2)
 
 
+class Arguments:
+    """The arguments of a function, which get values at each point."""
+
+    def __init__(self, function: NativeFunction, differentiable: Collection[str]) -> None:
+        self._arguments: list[tuple[Argument, bool, str, ListType | None]] = []
+        for argument in function.schema.arguments.flat_non_out:
+            if function.name.is_foreach and isinstance(argument.type, ListType):
+                # one element stands for the list
+                argument = Argument(argument.name, argument.type.elem)
+            known = (argument, argument.name in differentiable, str(argument.type.base), argument.type.is_list_like)
+            self._arguments.append(known)
+
+    def at(self, kind: Kind, point: int) -> dict[str, Value]:
+        """Values of the arguments; those without a suitable value are left out."""
+        values: dict[str, Value] = {GRAD_MODE: point % 2 == 0}
+        for position, (argument, is_differentiable, base, is_list) in enumerate(self._arguments):
+            if base == "Tensor":
+                value = _element(argument.name, is_list, is_differentiable, kind, point, position)
+            else:
+                value = _value(argument, base, is_list, kind, point, position)
+            if value is not None or argument.type.is_nullable:
+                values[argument.name] = value
+        for name, source in COMPUTED.items():
+            if name in values and source in values:
+                values[name] = values[source]
+        return values
+
+
 def arguments_at(function: NativeFunction, differentiable: Collection[str], kind: Kind, point: int) -> dict[str, Value]:
     """Values for the arguments of a function; those without a suitable value are left out."""
-    values: dict[str, Value] = {GRAD_MODE: point % 2 == 0}
-    for position, argument in enumerate(function.schema.arguments.flat_non_out):
-        if function.name.is_foreach and isinstance(argument.type, ListType):
-            # one element stands for the list
-            argument = Argument(argument.name, argument.type.elem)
-        value = _value(argument, argument.name in differentiable, kind, point, position)
-        if value is not None or argument.type.is_nullable:
-            values[argument.name] = value
-    for name, source in COMPUTED.items():
-        if name in values and source in values:
-            values[name] = values[source]
-    return values
+    return Arguments(function, differentiable).at(kind, point)
 
 
-def _value(argument: Argument, is_differentiable: bool, kind: Kind, point: int, position: int) -> Value:
-    type_ = argument.type
-    name = argument.name
-    is_list = type_.is_list_like
-    if type_.is_tensor_like:
-        if is_list is not None and not is_differentiable:
+def _element(
+    name: str, is_list: ListType | None, is_differentiable: bool, kind: Kind, point: int, position: int
+) -> Value:
+    """The value of a tensor, or of the only one of a list."""
+    if not is_differentiable:
+        if is_list is not None:
             return None
-        if not is_differentiable and name in MASKS:
+        if name in MASKS:
             return _fraction(point, position) > 0.4
-        if not is_differentiable and name in POSITIONS:
+        if name in POSITIONS:
             return 0
-        if kind is Kind.COMPLEX or (kind is Kind.MIXED and (point + position) % 2 == 1):
-            return _complex_number(point, position, 0)
-        return _magnitude(point, position)
-    base = str(type_.base)
+    if kind is Kind.COMPLEX or (kind is Kind.MIXED and (point + position) % 2 == 1):
+        return _complex_number(point, position, 0)
+    return _magnitude(point, position)
+
+
+def _value(argument: Argument, base: str, is_list: ListType | None, kind: Kind, point: int, position: int) -> Value:
+    type_ = argument.type
     if is_list is not None:
-        return _list(name, base, is_list)
+        return _list(argument.name, base, is_list)
     if base == "Scalar" or base == "float":
         return _scalar(argument, base, kind, point, position)
     if base in ("int", "SymInt"):
