@@ -91,7 +91,7 @@ INVALID = (
 - name: native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, \
 float eps) -> (Tensor, Tensor, Tensor)
   input: group_norm_backward(grad, input, result1, result2, weight, N, C, HxW, group)
-  result0: group_norm_jvp(input_p, input_t, weight, Tensor(), bias, Tensor(), result1, result2, group)
+  result0: group_norm_jvp(input_p, input_t, Tensor(), Tensor(), Tensor(), Tensor(), result1, result2, group)
   result1: group_norm_mean_jvp(input_t, result1, group)
   result2: group_norm_invstd_jvp(input_p, input_t, result1, result2, group)
 """,
