@@ -17,6 +17,7 @@ from derivlint.operators.history import bundled_versions, load_release
 #: The texts that an argument may be.
 TEXTS = {
     "approximate": ("none", "tanh"),
+    "mode": ("reduced", "complete"),
     "rounding_mode": ("floor", "trunc"),
     "reduce": ("sum", "mean", "prod", "amax", "amin"),
 }

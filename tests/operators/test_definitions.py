@@ -67,10 +67,10 @@ NOT_MADE_OF_SEVERAL = NOT_MADE | words(
 WITHOUT_NUMBERS = words("""
     aminmax_backward aminmax_jvp split_backward split_with_sizes_backward unbind_backward
 """)
-#: Helpers that ask for the number of dimensions, which the graphs here do not say, or for a pseudo-inverse.
+#: Helpers that ask for sizes or their number, which the graphs here do not say, or for a pseudo-inverse.
 WITHOUT_GRAPHS = words("""
     batch_norm_jvp convolution_backward_jvp_grad_bias linalg_lstsq_backward linalg_lstsq_solution_jvp
-    linalg_solve_backward renorm_backward renorm_jvp
+    linalg_solve_backward renorm_backward renorm_jvp svd_backward
 """)
 #: How an interpreter says that it does not have something.
 REFUSALS = (GraphError, InterpretationError, UnknownValueError)

@@ -53,7 +53,6 @@ from derivlint.functional.shapes import (
     stack_tensors_backward,
     unbind_backward,
 )
-from derivlint.functional.spectra import linalg_svd_jvp, svd_backward
 from derivlint.functional.tensors import (
     Duals,
     TensorGeometry,
@@ -70,10 +69,6 @@ from derivlint.functional.tensors import (
     sum_to,
     tangent,
     wrap_opt_if,
-)
-from derivlint.functional.triangular_factors import (
-    linalg_qr_backward,
-    linalg_qr_jvp,
 )
 
 __all__ = [
@@ -101,9 +96,6 @@ __all__ = [
     "linalg_det_backward",
     "linalg_det_jvp",
     "linalg_matrix_exp_differential",
-    "linalg_qr_backward",
-    "linalg_qr_jvp",
-    "linalg_svd_jvp",
     "logcumsumexp_backward",
     "logcumsumexp_jvp",
     "maybe_multiply",
@@ -123,7 +115,6 @@ __all__ = [
     "stack_tensors_backward",
     "strides",
     "sum_to",
-    "svd_backward",
     "tangent",
     "to_sparse_backward",
     "unbind_backward",

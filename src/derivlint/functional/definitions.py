@@ -18,9 +18,7 @@ import derivlint.functional.elementwise as elementwise
 import derivlint.functional.linalg as linalg
 import derivlint.functional.reductions as reductions
 import derivlint.functional.shapes as shapes
-import derivlint.functional.spectra as spectra
 import derivlint.functional.tensors as tensors
-import derivlint.functional.triangular_factors as triangular_factors
 from derivlint.operators.definitions import Kind, definitions
 from derivlint.operators.interpretation import Domain, InterpretationError, Interpreter, Primitive
 
@@ -235,9 +233,7 @@ _WRITTEN = (
     linalg,
     reductions,
     shapes,
-    spectra,
     tensors,
-    triangular_factors,
 )
 
 

@@ -111,34 +111,10 @@ def qr(A: Value, mode: Value = "reduced") -> Value:  # noqa: N803 - as in the sc
     return 1.0, real_only(A)
 
 
-@helper()
-def linalg_qr_backward(_grad_q: Value, grad_r: Value) -> Value:
-    """The gradient of the number itself."""
-    return grad_r
-
-
-@helper()
-def linalg_qr_jvp(tangent: Value) -> Value:
-    """The tangents of the trivial factor and of the number itself."""
-    return 0.0, tangent
-
-
 @operator("_linalg_svd")
 def svd(A: Value) -> Value:  # noqa: N803 - as in the schema
     """The sign, the absolute value and a trivial right factor."""
     return sgn(real_only(A)), abs(A), 1.0
-
-
-@helper()
-def svd_backward(_grad_u: Value, grad_s: Value, _grad_v: Value, u: Value, _s: Value, vh: Value) -> Value:
-    """The gradient of the absolute value."""
-    return u * grad_s * vh
-
-
-@helper()
-def linalg_svd_jvp(tangent: Value, u: Value, _s: Value, vh: Value) -> Value:
-    """The tangent of the absolute value; the signs do not move."""
-    return 0.0, u * tangent * vh, 0.0
 
 
 @operator("linalg_polar")
