@@ -219,30 +219,30 @@ def test_what_is_judged_and_why_not(run: Run, file: Path) -> None:
     assert outcome.out == JUDGED
 
 
-CAT = (
-    "- name: cat(Tensor[] tensors, int dim=0) -> Tensor\n"
-    "  tensors: cat_tensors_backward(grad, to_args_sizes_sym(tensors), to_args_scalartypes(tensors), dim)\n"
+CROSS = (
+    "- name: linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor\n"
+    "  self: at::linalg_eigvals(grad) * other\n"
 )
 
 
 def test_the_reasons_stand_beside_what_is_not_judged(run: Run, file: Path) -> None:
-    file.write_text(CAT)
+    file.write_text(CROSS)
     document = json.loads(run("coverage", "derivatives.yaml", "--judged", "--output-format", "json").out)
     (entry,) = document["files"][0]["entries"]
     assert {name: entry[name] for name in ("name", "value", "complex")} == {
-        "name": "cat",
+        "name": "linalg_cross",
         "value": "no",
         "complex": "no",
     }
     (formula,) = entry["formulas"]
-    assert formula["key"] == "tensors"
+    assert formula["key"] == "self"
     assert formula["line"] == 2
-    assert formula["value"] == {"judged": "no", "reason": '"cat" has no reference definition'}
-    assert formula["complex"] == {"judged": "no", "reason": 'nothing is known of "to_args_sizes_sym"'}
+    assert formula["value"] == {"judged": "no", "reason": '"linalg_cross" takes vectors of three elements'}
+    assert formula["complex"] == {"judged": "no", "reason": 'nothing is known of "linalg_eigvals"'}
     assert document["files"][0]["totals"]["value"] == {"yes": 0, "no": 1}
     markdown = run("coverage", "derivatives.yaml", "--judged", "--output-format", "markdown").out
-    assert "| cat | no | " in markdown
-    assert '"cat" has no reference definition' in markdown
+    assert "| linalg\\_cross | no | " in markdown
+    assert '"linalg\\_cross" takes vectors of three elements' in markdown
 
 
 def test_judged_does_not_go_with_missing(run: Run, file: Path) -> None:

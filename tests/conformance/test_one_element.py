@@ -36,6 +36,34 @@ NOT_CALLED = words("""
     _mkldnn_reshape _pin_memory _sparse_log_softmax_backward_data _sparse_softmax_backward_data _to_sparse
     _to_sparse_bsc _to_sparse_bsr _to_sparse_csc _to_sparse_csr _test_warn_in_autograd sparse_mask to_mkldnn
 """)
+#: Operators that want arguments which are not made here, which belong together or have more elements, and those that
+#: round or draw random numbers. Most are compared in tests/operators, by their definitions or as numbers.
+NOT_MADE = words("""
+    _batch_norm_no_update _batch_norm_with_update _cudnn_attention_backward _cudnn_attention_forward _cudnn_ctc_loss
+    _efficient_attention_backward _efficient_attention_forward _embedding_bag _embedding_bag_backward
+    _embedding_bag_forward_only _fake_quantize_per_tensor_affine_cachemask_tensor_qparams _fft_c2r
+    _flash_attention_backward _flash_attention_forward _fused_dropout _fused_moving_avg_obs_fq_helper
+    _fused_rms_norm_backward _grid_sampler_2d_cpu_fallback _grid_sampler_2d_cpu_fallback_backward _grouped_mm
+    _mps_convolution_transpose _nested_from_padded _nested_from_padded_tensor _nested_get_values
+    _nested_select_backward _nested_sum_backward _nested_tensor_from_mask _nested_tensor_from_tensor_list
+    _nested_view_from_buffer _nested_view_from_jagged _nnpack_spatial_convolution _pack_padded_sequence
+    _pack_padded_sequence_backward _pdist_forward _scaled_dot_product_cudnn_attention
+    _scaled_dot_product_cudnn_attention_backward _scaled_dot_product_efficient_attention
+    _scaled_dot_product_efficient_attention_backward _scaled_dot_product_flash_attention
+    _scaled_dot_product_flash_attention_backward _scaled_dot_product_flash_attention_for_cpu_backward
+    _scaled_dot_product_fused_attention_overrideable _scaled_dot_product_fused_attention_overrideable_backward
+    _sparse_coo_tensor_with_dims_and_tensors _sparse_mm_reduce_impl _thnn_fused_gru_cell _thnn_fused_lstm_cell
+    affine_grid_generator affine_grid_generator_backward block_diag cat cudnn_affine_grid_generator
+    cudnn_affine_grid_generator_backward cudnn_batch_norm_backward cudnn_grid_sampler cudnn_grid_sampler_backward
+    fake_quantize_per_channel_affine_cachemask fake_quantize_per_tensor_affine_cachemask fractional_max_pool2d
+    fractional_max_pool3d glu glu_backward glu_backward_jvp glu_jvp grid_sampler_2d grid_sampler_2d_backward
+    grid_sampler_3d grid_sampler_3d_backward linalg_cross miopen_batch_norm miopen_batch_norm_backward
+    miopen_ctc_loss mkldnn_adaptive_avg_pool2d mkldnn_adaptive_avg_pool2d_backward mkldnn_linear
+    mkldnn_linear_backward mkldnn_max_pool2d mkldnn_max_pool2d_backward mkldnn_max_pool3d mkldnn_max_pool3d_backward
+    mps_convolution_transpose_backward multi_margin_loss multi_margin_loss_backward multilabel_margin_loss_backward
+    multilabel_margin_loss_forward nll_loss nll_loss2d nll_loss2d_backward nll_loss2d_forward nll_loss_backward
+    nll_loss_forward segment_reduce sparse_compressed_tensor stack to_padded_tensor view_as_complex view_as_real
+""")
 #: Operators whose gradients PyTorch itself has wrong; a test below shows each.
 WRONG_IN_PYTORCH = words("_sparse_addmm as_strided_scatter index_add")
 #: What is known of the operators of the installed PyTorch.
@@ -219,7 +247,7 @@ def comparisons(installed_natives: NativeFunctions) -> dict[str, Comparison]:
     found: dict[str, Comparison] = {}
     for function, truth in functions(installed_natives):
         base = function.name.base
-        if base in NOT_CALLED:
+        if base in NOT_CALLED | NOT_MADE:
             continue
         comparison = found.setdefault(base, Comparison())
         for number in range(POINTS):
