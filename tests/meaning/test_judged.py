@@ -11,11 +11,6 @@ from derivlint.model import build_model
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile
 
-#: Their weights have no derivative on purpose: knowing more of them would say that one is missing.
-LINEARITY_UNKNOWN = {"nll_loss_forward", "nll_loss2d_forward", "nll_loss_backward", "nll_loss2d_backward"}
-#: Makes a nested tensor of a padded one, by sizes that are a tensor.
-NESTED = {"to_padded_tensor"}
-
 
 @pytest.fixture(scope="module")
 def entries(derivatives_path: Path, bundled_natives: NativeFunctions) -> list[JudgedEntry]:
@@ -30,5 +25,5 @@ def test_the_conjugation_of_every_complex_operator_is_followed(entries: list[Jud
     assert lacking(entries, Question.COMPLEX) == set()
 
 
-def test_the_linearity_of_nearly_every_formula_is_known(entries: list[JudgedEntry]) -> None:
-    assert lacking(entries, Question.LINEAR) == LINEARITY_UNKNOWN | NESTED
+def test_the_linearity_of_every_formula_is_known(entries: list[JudgedEntry]) -> None:
+    assert lacking(entries, Question.LINEAR) == set()

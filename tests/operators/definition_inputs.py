@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from functools import cache
 from random import Random
@@ -114,7 +115,10 @@ def reduced(name: str, values: dict[str, Any], shape: tuple[int, ...]) -> torch.
         if values["reduce"] == "sum":
             raise LookupError("index_add does that")
         values["index"] = torch.zeros(shape[values["dim"]], dtype=torch.int64)
-        made = values["self"].index_reduce(values["dim"], values["index"], values["source"], values["reduce"])
+        with warnings.catch_warnings():
+            # "index_reduce() is in beta"
+            warnings.simplefilter("ignore", UserWarning)
+            made = values["self"].index_reduce(values["dim"], values["index"], values["source"], values["reduce"])
         return made
     suffix = "_p" if name.endswith("_jvp") else ""
     own, source = values[f"self{suffix}"], values[f"src{suffix}"]

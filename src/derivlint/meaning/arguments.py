@@ -19,6 +19,7 @@ from derivlint.meaning.meaning import Meaning
 from derivlint.meaning.typed import TypedFormula
 from derivlint.model import DispatchBody, Entry, KeyedFormula, Model, Role
 from derivlint.model.forward import PRIMAL, TANGENT
+from derivlint.operators import Book
 from derivlint.operators.special import NOT_IMPLEMENTED
 from derivlint.source.records import dataclass
 
@@ -127,6 +128,8 @@ def missing_derivatives(meaning: Meaning, entry: Entry) -> Iterator[MissingDeriv
             if not binding.is_tensor_like or name in with_formula:
                 continue
             if is_discrete(name) or name in AUXILIARY or _is_in_forward_formula(body, name):
+                continue
+            if f"{function.canonical.name.base}({name})" in Book.by_hand("without-gradient"):
                 continue
             reader, passer = _readers(meaning, body, name)
             given, others = argument_uses(meaning.model).others(name)
