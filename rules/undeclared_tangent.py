@@ -36,7 +36,8 @@ torchgen/packaged/autograd/gen_variable_type.py, ``emit_fw_derivatives``.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from derivlint.lint import Finding, Fix, Invalid, Related, RuleMeta, Severity, TextEdit
 from derivlint.lint.wording import quoted, quoted_list

@@ -75,4 +75,4 @@ optional-dependencies = { lsp = ["d~=6.1"], verify = ["e"] }
 
 def test_every_dependency_of_derivlint_has_a_lowest_version(pythons: ModuleType) -> None:
     names = [pin.partition("==")[0] for pin in pythons.lowest((ROOT / "pyproject.toml").read_text(encoding="utf-8"))]
-    assert names == ["click", "ruamel.yaml", "ruamel.yaml.clib", "lark", "rich", "tomli", "pygls"]
+    assert names == ["click", "ruamel.yaml", "ruamel.yaml.clib", "msgspec", "lark", "rich", "tomli", "pygls"]

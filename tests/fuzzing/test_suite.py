@@ -6,13 +6,13 @@ import os
 import signal
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from random import Random
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from derivlint.lint import INTERNAL_ERROR, Confidence, Diagnostic, Fix, Severity, TextEdit
 from derivlint.source import SourceFile, Span

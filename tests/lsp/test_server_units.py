@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lsprotocol import types
+from msgspec.structs import replace
 
 from derivlint.lint import TextEdit
 from derivlint.lsp.checker import Checked, check_whole

@@ -426,9 +426,8 @@ def test_ranges_of_the_text_are_brought_back_through_its_edits(
         written += replaced
     written += tail
     text = apply_edits(written, edits)
-    evaluation = object.__new__(Evaluation)
-    for name, value in (("edits", tuple(edits)), ("place", None)):
-        object.__setattr__(evaluation, name, value)
+    nothing: dict[str, Any] = dict.fromkeys(Evaluation.__struct_fields__)
+    evaluation = Evaluation(**{**nothing, "edits": tuple(edits)})
     start = data.draw(st.integers(0, len(text)))
     end = data.draw(st.integers(start, len(text)))
     found = evaluation.written_range(start, end)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import cache
 from random import Random
 from typing import Any
 
 import pytest
 import torch
+from msgspec.structs import replace
 
 from derivlint.formula.vocabulary import words
 from derivlint.functional.definitions import INTERPRETER

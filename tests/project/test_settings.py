@@ -106,7 +106,7 @@ def test_the_layout_is_the_presets_with_what_is_said_besides() -> None:
 
 def test_every_key_of_the_table_is_a_setting_and_tested_here() -> None:
     assert set(load_toml(f"[tool.derivlint]\n{EVERY_KEY}")["tool"]["derivlint"]) == set(KEYS)
-    fields = set(Settings.__slots__) | set(Selection.__slots__)
+    fields = set(Settings.__struct_fields__) | set(Selection.__struct_fields__)
     assert [key for key, item in KEYS.items() if item.field not in fields or key != item.name] == []
 
 

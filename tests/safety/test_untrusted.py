@@ -92,7 +92,7 @@ def test_nothing_that_hides_or_reads_elsewhere_counts(
     assert found.not_honoured == (
         (f"{key} (derivlint.toml:1:1)",) if key not in ("preview", "require-ignore-reason") else found.not_honoured
     )
-    for name in Settings.__dataclass_fields__:
+    for name in Settings.__struct_fields__:
         if name not in ("origins", "not_honoured", "selections"):
             assert getattr(found, name) == getattr(default, name), name
     rules = load_rules()

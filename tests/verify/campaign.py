@@ -8,8 +8,10 @@ import subprocess
 import sys
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec.structs import asdict, replace
 
 from derivlint.model import Model
 from derivlint.verify.engine import compiled

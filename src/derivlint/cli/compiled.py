@@ -11,19 +11,19 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import PurePath
 
+from msgspec import Struct
+
 from derivlint.compiler.diagnostics import COMPILER_ERROR, is_made_of
 from derivlint.lint import Confidence, Diagnostic, Severity
 from derivlint.model import KeyedFormula, Model
 from derivlint.source import Span
-from derivlint.source.records import dataclass
 
 #: clang and g++ write the same form.
 _MESSAGE = re.compile(r"^(?P<file>[^:\n]+):(?P<line>\d+):(?:\d+:)? +(?:fatal )?error: (?P<text>.*)$")
 _QUOTED = re.compile(r"['\u2018](?:[\w:]*::)?(\w+)['\u2019]")
 
 
-@dataclass(frozen=True, slots=True)
-class Messages:
+class Messages(Struct, frozen=True):
     """What a compiler says of emitted files.
 
     Attributes:

@@ -6,6 +6,8 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from msgspec import Struct
+
 from derivlint.cli.exits import tell
 from derivlint.project.arguments import with_lists
 from derivlint.project.errors import InputError
@@ -14,11 +16,9 @@ from derivlint.project.operators import Operators, fitted, load_operators, opera
 from derivlint.project.settings import ConfigurationError, Settings, SettingsOfFiles
 from derivlint.project.untrusted import require_inside
 from derivlint.source import SourceError, SourceFile
-from derivlint.source.records import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class Configured:
+class Configured(Struct, frozen=True):
     """The files to check.
 
     Attributes:

@@ -7,13 +7,12 @@ from functools import wraps
 from typing import Any
 
 import click
+from msgspec import Struct
 
 from derivlint.project.errors import InputError
-from derivlint.source.records import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class FixOptions:
+class FixOptions(Struct, frozen=True):
     """How files are mended.
 
     Attributes:

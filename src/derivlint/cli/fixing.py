@@ -5,10 +5,10 @@ from __future__ import annotations
 import difflib
 import io
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import click
+from msgspec.structs import replace
 
 from derivlint.cli.exits import CLEAN, FINDINGS, tell
 from derivlint.cli.fix_options import FixOptions

@@ -7,6 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec import Struct
 
 from derivlint.cli.configured import Configured, configured
 from derivlint.cli.exits import FINDINGS, tell
@@ -16,7 +17,6 @@ from derivlint.project.files import read_source
 from derivlint.project.operators import LoadedOperators, fitted, load_operators, operators_for, problem_text
 from derivlint.project.settings import Settings, SettingsOfFiles
 from derivlint.source import SourceError, SourceFile
-from derivlint.source.records import dataclass
 
 if TYPE_CHECKING:
     from derivlint.lint import Diagnostic
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 ALL = "all"
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
+class Loaded(Struct, frozen=True):
     """A file with its model.
 
     Attributes:

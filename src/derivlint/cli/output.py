@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable
-from dataclasses import replace
 from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from msgspec import Struct
+from msgspec.structs import replace
 
 from derivlint.cli.exits import CLEAN, tell
 from derivlint.cli.terminal import terminal_width, text_of, wants_color, write_json, write_lines, write_rendered
@@ -19,7 +20,6 @@ from derivlint.formats.places import repository_root
 from derivlint.formats.registry import FORMATS
 from derivlint.project.errors import InputError
 from derivlint.source import write_file
-from derivlint.source.records import dataclass
 
 #: The format that is wanted where the command line names none.
 FORMAT_VARIABLE = "DERIVLINT_OUTPUT_FORMAT"
@@ -30,8 +30,7 @@ WITH_STATISTICS = ("text", "concise", "json")
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-@dataclass(frozen=True, slots=True)
-class Output:
+class Output(Struct, frozen=True):
     """What the options for output say.
 
     Attributes:
@@ -93,7 +92,7 @@ def output_options(function: Command) -> Command:
     @wraps(function)
     def command(*args: Any, **given: Any) -> Any:
         names = {"format": "output_format", "file": "output_file"}
-        values = {name: given.pop(names.get(name, name)) for name in Output.__dataclass_fields__}
+        values = {name: given.pop(names.get(name, name)) for name in Output.__struct_fields__}
         output = Output(**values)
         if output.statistics and output.format not in WITH_STATISTICS:
             raise InputError(f'--statistics is for the formats {", ".join(WITH_STATISTICS)}, not for "{output.format}"')

@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import click
+from msgspec import Struct
 
 from derivlint.project.errors import InputError
-from derivlint.source.records import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class SuppressionOptions:
+class SuppressionOptions(Struct, frozen=True):
     """Which findings are left out.
 
     Attributes:

@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
+from msgspec import Struct
+
 from derivlint.cli.exits import CLEAN, FINDINGS, UNCHECKED, tell
 from derivlint.cli.output import Output
 from derivlint.formats import NotChecked, Report
@@ -20,7 +22,6 @@ from derivlint.project.narrowing import Narrowing, rule_names
 from derivlint.project.settings import Settings
 from derivlint.rules import NUMERIC
 from derivlint.source import replace_file
-from derivlint.source.records import dataclass
 from derivlint.verify.deviations import Deviation, read_deviations, shipped_deviations, sort_out
 from derivlint.verify.failures import CRASH
 from derivlint.verify.findings import places_and_diagnostics
@@ -58,8 +59,7 @@ def expected_findings(model: Model, path: Path | None) -> tuple[Deviation, ...]:
     return read_deviations(chosen) if chosen is not None else ()
 
 
-@dataclass(frozen=True, slots=True)
-class Reporting:
+class Reporting(Struct, frozen=True):
     """How findings are reported.
 
     Attributes:

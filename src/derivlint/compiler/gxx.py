@@ -16,8 +16,9 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
+from msgspec import Struct
+
 from derivlint.compiler.children import NEUTRAL, guarded
-from derivlint.source.records import dataclass
 
 DEFAULT_COMPILER = "g++"
 #: The language and the warnings that PyTorch is built with; follows its CMakeLists.txt and cmake/public/utils.cmake.
@@ -45,8 +46,7 @@ class CompilerError(Exception):
     """The compiler cannot be run or does not do its work; its verdict on a source is no error of this kind."""
 
 
-@dataclass(frozen=True, slots=True)
-class Compiler:
+class Compiler(Struct, frozen=True):
     """A compiler that answers.
 
     Attributes:
@@ -70,8 +70,7 @@ class Compiler:
         return ("-fsyntax-only", "-fmax-errors=0", "-fno-diagnostics-show-caret")
 
 
-@dataclass(frozen=True, slots=True)
-class Toolchain:
+class Toolchain(Struct, frozen=True):
     """A compiler and the headers that it reads.
 
     Attributes:
@@ -83,8 +82,7 @@ class Toolchain:
     includes: tuple[Path, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Completed:
+class Completed(Struct, frozen=True):
     """What a process did.
 
     Attributes:

@@ -8,10 +8,11 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from msgspec import Struct
+
 from derivlint.compiler.gxx import Compiler, CompilerError, Toolchain, compile_command, first_error, run
 from derivlint.compiler.unit import CONSUMER, FORMULA, is_backward, source_of
 from derivlint.model.evaluation import Evaluation
-from derivlint.source.records import dataclass
 
 #: A template that breaks is reported where it is used first; other uses show when that one is gone.
 ROUNDS = 4
@@ -22,8 +23,7 @@ _PLACE = re.compile(rf"({FORMULA}|{CONSUMER})(\d+)$")
 _IN_UNIT = re.compile(rf"(?:{FORMULA}|{CONSUMER})\d+:")
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(Struct, frozen=True):
     """An expression that the compiler refuses.
 
     Attributes:

@@ -10,10 +10,11 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from msgspec import Struct
+
 from derivlint.compiler.gxx import Toolchain, run_program
 from derivlint.compiler.narrowing import admit_narrowing
 from derivlint.compiler.relation_types import relation_types
-from derivlint.source.records import dataclass
 
 FORMAT = 1
 BINARY = ("+", "-", "*", "/", "%", "==", "!=", "<", ">", "<=", ">=", "&", "|", "^", "<<", ">>")
@@ -41,8 +42,7 @@ template <class T> void take(T);
 """
 
 
-@dataclass(frozen=True, slots=True)
-class _Table:
+class _Table(Struct, frozen=True):
     """One question about one type ``A``, or about two types ``A`` and ``B``."""
 
     name: str

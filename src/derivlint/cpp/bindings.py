@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from derivlint.cpp.types import value_type
 from derivlint.schema import Argument, NativeFunction, TensorOptionsArguments
-from derivlint.source.records import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class Binding:
+class Binding(Struct, frozen=True):
     """One parameter of the C++ signature.
 
     Attributes:

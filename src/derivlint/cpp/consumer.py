@@ -8,11 +8,12 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from derivlint.cpp.conversion import IMPOSSIBLE, template_of
 from derivlint.cpp.operators import common_type
 from derivlint.cpp.problem import TypeProblemKind
 from derivlint.cpp.value import BRACES, TEMPORARY, TENSOR, UNKNOWN, VOID, Value
-from derivlint.source.records import dataclass
 
 if TYPE_CHECKING:
     from derivlint.cpp.inference import Inference
@@ -37,8 +38,7 @@ class Use(Enum):
     ASSIGNED = "assigned"
 
 
-@dataclass(frozen=True, slots=True)
-class Consumer:
+class Consumer(Struct, frozen=True):
     """What takes the value of an expression.
 
     Attributes:

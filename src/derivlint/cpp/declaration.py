@@ -7,10 +7,9 @@ defaults. Bodies, values of defaults, access of members that are not public and 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import field
 from typing import Any
 
-from derivlint.source.records import dataclass
+from msgspec import Struct, field
 
 #: The type of a result that the declaration does not tell.
 AUTO = "auto"
@@ -18,8 +17,7 @@ AUTO = "auto"
 UNREADABLE = "?"
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(Struct, frozen=True):
     """A parameter of a function; ``name`` is empty where the declaration gives none."""
 
     type: str
@@ -31,8 +29,7 @@ class Parameter:
         return f"{text} = ..." if self.has_default else text
 
 
-@dataclass(frozen=True, slots=True)
-class Function:
+class Function(Struct, frozen=True):
     """A function, method or constructor.
 
     Attributes:
@@ -71,8 +68,7 @@ class Function:
         return f"{self.result} {self.name}({', '.join(parameters)})"
 
 
-@dataclass(frozen=True, slots=True)
-class ClassDeclaration:
+class ClassDeclaration(Struct, frozen=True):
     """The public members of a class.
 
     Attributes:
@@ -106,8 +102,7 @@ class ClassDeclaration:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Declarations:
+class Declarations(Struct, frozen=True):
     """What one or more headers declare.
 
     A namespace is named by its path: ``at::Reduction``, the global one by ``""``. A class counts as a namespace for its

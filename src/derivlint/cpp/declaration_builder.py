@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, NamedTuple
+
+from msgspec.structs import replace
 
 from derivlint.cpp.canonical import canonical_type
 from derivlint.cpp.declaration import UNREADABLE, Parameter

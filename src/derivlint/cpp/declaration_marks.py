@@ -6,12 +6,11 @@ expressions are gone opens template arguments.
 
 from __future__ import annotations
 
-from dataclasses import field
+from msgspec import Struct, field
 
 from derivlint.cpp.declaration_syntax import MACRO_LIKE, SPECIAL
 from derivlint.cpp.declaration_tokens import Tokens
 from derivlint.formula.vocabulary import Token, words
-from derivlint.source.records import dataclass
 
 #: Words with an argument in parentheses, or without, that say nothing of types.
 _ATTRIBUTES = frozenset({"__attribute__", "__declspec", "alignas", "noexcept", "throw", "_Alignas"})
@@ -23,8 +22,7 @@ MAX_ARGUMENTS = 1000
 _BEGINNINGS = words("IDENT BUILTIN SPECIFIER SCOPE CV CLASS ENUM TYPENAME TEMPLATE USING TYPEDEF LSQB")
 
 
-@dataclass(slots=True)
-class Marked:
+class Marked(Struct):
     """A declaration for the parser.
 
     Attributes:

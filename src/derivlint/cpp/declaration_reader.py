@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from msgspec import Struct
+
 from derivlint.cpp.canonical import canonical_type
 from derivlint.cpp.declaration import AUTO, UNREADABLE, Function, unknown_function
 from derivlint.cpp.declaration_marks import Marked
@@ -22,11 +24,9 @@ from derivlint.cpp.declaration_syntax import (
     Variables,
 )
 from derivlint.formula.vocabulary import Token
-from derivlint.source.records import dataclass
 
 
-@dataclass(slots=True)
-class Scope:
+class Scope(Struct):
     """A namespace or a class whose body is being read.
 
     Attributes:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import field
 from functools import partial
+
+from msgspec import Struct, field
 
 from derivlint.cpp.canonical import MAX_LENGTH, canonical_type
 from derivlint.cpp.declaration import (
@@ -18,23 +19,20 @@ from derivlint.cpp.declaration import (
     unknown_function,
     without_repetitions,
 )
-from derivlint.source.records import dataclass
 
 #: Aliases of aliases are followed this far.
 _MAX_DEPTH = 20
 _NAME = re.compile(r"(?<![\w:])[A-Za-z_]\w*(?:::[A-Za-z_]\w*)*(?![\w:])(<?)")
 
 
-@dataclass(slots=True)
-class Declared:
+class Declared(Struct):
     """A function with what decides whether its overloads can be told apart."""
 
     function: Function
     is_constrained: bool = False
 
 
-@dataclass(slots=True)
-class ClassScope:
+class ClassScope(Struct):
     """A class whose body is being read.
 
     Attributes:

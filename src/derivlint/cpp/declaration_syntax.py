@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from msgspec import Struct
+
 from derivlint.cpp.declaration import Parameter
 from derivlint.formula.vocabulary import Token
-from derivlint.source.records import dataclass
 
 #: What a name is that has several segments, that ends with template arguments, or that is an operator.
 QUALIFIED, TEMPLATE_ID, SPECIAL = "QUALIFIED", "TEMPLATE_ID", "SPECIAL"
@@ -37,8 +38,7 @@ class Template(NamedTuple):
 NO_TEMPLATE = Template((), False)
 
 
-@dataclass(frozen=True, slots=True)
-class Syntax:
+class Syntax(Struct, frozen=True):
     """A declaration as it is read.
 
     Attributes:
@@ -48,8 +48,7 @@ class Syntax:
     template: Template | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Variables(Syntax):
+class Variables(Syntax, frozen=True):
     """``int64_t first = 0, *second``."""
 
     types: tuple[str, ...] = ()
@@ -57,15 +56,13 @@ class Variables(Syntax):
     specifiers: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Forward(Syntax):
+class Forward(Syntax, frozen=True):
     """``class Tensor``, which only says that there is such a class."""
 
     name: Token | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class FunctionSyntax(Syntax):
+class FunctionSyntax(Syntax, frozen=True):
     """A function; ``result`` is empty for a constructor."""
 
     result: str = ""
@@ -77,8 +74,7 @@ class FunctionSyntax(Syntax):
     specifiers: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class ClassHead(Syntax):
+class ClassHead(Syntax, frozen=True):
     """``struct Node : Base {``; the name is None where there is none."""
 
     name: Token | None = None
@@ -86,8 +82,7 @@ class ClassHead(Syntax):
     bases: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Enumeration(Syntax):
+class Enumeration(Syntax, frozen=True):
     """``enum class Kind : int8_t { One, Two }``."""
 
     name: Token | None = None
@@ -95,28 +90,24 @@ class Enumeration(Syntax):
     enumerators: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class NamespaceHead(Syntax):
+class NamespaceHead(Syntax, frozen=True):
     """``namespace torch::autograd {``; the path is empty for one that opens no new scope."""
 
     path: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Using(Syntax):
+class Using(Syntax, frozen=True):
     """``using at::sum, at::mul``; a directive, ``using namespace at``, brings ``at::``."""
 
     names: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Alias(Syntax):
+class Alias(Syntax, frozen=True):
     """``using OptTensor = std::optional<Tensor>``; the type is empty where it is not one that can be told."""
 
     name: Token | None = None
     type: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Ignored(Syntax):
+class Ignored(Syntax, frozen=True):
     """A declaration that declares nothing that formulas can use."""

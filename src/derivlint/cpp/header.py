@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from msgspec import Struct
+
 from derivlint.cpp.declaration import Declarations
 from derivlint.cpp.declaration_marks import MAX_ARGUMENTS, Marked, mark
 from derivlint.cpp.declaration_parser import parse_declaration
@@ -15,7 +17,6 @@ from derivlint.cpp.declaration_reader import Reader, Scope
 from derivlint.cpp.declaration_tokens import Tokens
 from derivlint.formula.vocabulary import Token
 from derivlint.source import Span
-from derivlint.source.records import dataclass
 
 
 class HeaderProblem(NamedTuple):
@@ -25,8 +26,7 @@ class HeaderProblem(NamedTuple):
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class HeaderReading:
+class HeaderReading(Struct, frozen=True):
     """What a header declares, and what of it could not be read, in the order of the text."""
 
     declarations: Declarations

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from msgspec import Struct
+
 from derivlint.cpp.canonical import canonical_type
 from derivlint.cpp.conversion import ARITHMETIC, TEMPLATES, Conversions, template_of
 from derivlint.cpp.declaration import ClassDeclaration, Declarations, Function, Parameter
@@ -18,7 +20,6 @@ from derivlint.cpp.operator_signatures import OperatorSignatures
 from derivlint.cpp.relations import Relations
 from derivlint.cpp.value import TENSOR
 from derivlint.source.lazy import cached_property
-from derivlint.source.records import dataclass
 
 HELPERS = "torch::autograd::generated::details"
 ATEN = "at"
@@ -96,8 +97,7 @@ def found(functions: Iterable[Function]) -> Found:
     return Found(overloads, not any(map(opaque, overloads)))
 
 
-@dataclass(frozen=True, slots=True)
-class ClassMembers:
+class ClassMembers(Struct, frozen=True):
     """The members of a class, those of its bases included.
 
     Attributes:

@@ -6,8 +6,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from derivlint.cpp.declaration import ClassDeclaration, Declarations, Function
 from derivlint.cpp.header import read_declarations

@@ -5,8 +5,9 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from derivlint.cpp.library import INCLUDED, NOTHING, Found, Library
-from derivlint.source.records import dataclass
 
 if TYPE_CHECKING:
     from derivlint.cpp.scope import Scope
@@ -30,8 +31,7 @@ class Kind(Enum):
     NOTHING = "nothing"
 
 
-@dataclass(frozen=True, slots=True)
-class Meaning:
+class Meaning(Struct, frozen=True):
     """What a name stands for.
 
     Attributes:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import Enum
 
+from msgspec import Struct
+
 from derivlint.cpp.conversion import IMPOSSIBLE, UNSURE, Conversions, template_of
 from derivlint.cpp.declaration import Function
 from derivlint.cpp.library import instantiated
 from derivlint.cpp.value import BRACES, NULL_OPTION, UNKNOWN, Value
-from derivlint.source.records import dataclass
 
 
 class Outcome(Enum):
@@ -23,8 +24,7 @@ class Outcome(Enum):
     AMBIGUOUS = "ambiguous"
 
 
-@dataclass(frozen=True, slots=True)
-class Resolution:
+class Resolution(Struct, frozen=True):
     """The result of a resolution.
 
     Attributes:

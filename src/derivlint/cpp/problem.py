@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from derivlint.source.records import dataclass
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from derivlint.cpp.declaration import Function
@@ -75,8 +75,7 @@ class TypeProblemKind(Enum):
 ACCEPTED = frozenset({TypeProblemKind.INTEGER_DIVISION, TypeProblemKind.INTEGER_BASE, TypeProblemKind.DEPRECATED})
 
 
-@dataclass(frozen=True, slots=True)
-class TypeProblem:
+class TypeProblem(Struct, frozen=True):
     """One thing that C++ refuses, or accepts although it is hardly meant.
 
     Attributes:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 
+from msgspec import Struct
+
 from derivlint.cpp.canonical import canonical_type
 from derivlint.cpp.conversion import template_of
 from derivlint.cpp.library import HELPERS
 from derivlint.cpp.value import CONST_LVALUE, LVALUE, UNKNOWN, UNKNOWN_VALUE, Value
-from derivlint.source.records import dataclass
 
 #: The namespaces in which a bare name is sought, innermost first; the search ends at the first level that has it.
 #: Those of a level are seen as one, by the using-directives of the file.
@@ -31,8 +32,7 @@ FORWARD_LEVELS: Levels = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(Struct, frozen=True):
     """The names that an expression can use without qualification.
 
     Attributes:

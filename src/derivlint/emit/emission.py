@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import field
 from enum import Enum
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from derivlint.emit.extension import build_files, extension_files
 from derivlint.emit.files import FilesError
@@ -17,7 +18,6 @@ from derivlint.emit.nodes import node_classes
 from derivlint.emit.release import release_of
 from derivlint.emit.template import yaml_name
 from derivlint.model import Model
-from derivlint.source.records import dataclass
 
 #: Where the user's own helpers stand, so that their header is found before that of the installed PyTorch.
 MANUAL = "helpers/torch/csrc/autograd/FunctionsManual"
@@ -30,8 +30,7 @@ class Mode(Enum):
     IN_TREE = "in-tree"
 
 
-@dataclass(frozen=True, slots=True)
-class Helpers:
+class Helpers(Struct, frozen=True):
     """The user's own FunctionsManual: its source, and its header where one stands beside it."""
 
     source: str
@@ -53,8 +52,7 @@ class Helpers:
             raise FilesError(f'cannot read the helpers "{path}": {error}') from error
 
 
-@dataclass(frozen=True, slots=True)
-class Emission:
+class Emission(Struct, frozen=True):
     """The files of a model.
 
     Attributes:

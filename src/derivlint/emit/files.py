@@ -13,9 +13,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
+from msgspec import Struct
+
 from derivlint.emit.manifest import MANIFEST, MAX_BYTES, Written, digest_of, pending_text, written_before
 from derivlint.source import remove_leftovers, replace_file
-from derivlint.source.records import dataclass
 from derivlint.source.writing import is_protected
 
 #: So many files that are in the way are named.
@@ -36,8 +37,7 @@ class FilesError(Exception):
         self.messages = messages
 
 
-@dataclass(frozen=True, slots=True)
-class Changes:
+class Changes(Struct, frozen=True):
     """What writing would do, or did: paths in the folder.
 
     Attributes:

@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from derivlint.source.records import dataclass
+from msgspec import Struct
 
 #: The file that names the others, in the folder.
 MANIFEST = "derivlint.json"
@@ -35,8 +35,7 @@ PENDING = "pending"
 _DIGESTS, _OWN = "digests", "digest"
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
+class Written(Struct, frozen=True):
     """What a manifest shows of a folder.
 
     Attributes:

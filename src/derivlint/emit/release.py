@@ -8,11 +8,12 @@ read off the headers that the wheels of these releases ship.
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from functools import cache
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from derivlint.emit.template import load
-from derivlint.source.records import dataclass
 
 INTRUSIVE = "c10::intrusive_ptr"
 SHARED = "std::shared_ptr"
@@ -25,8 +26,7 @@ class UnsupportedRelease(Exception):  # noqa: N818 - no mistake in the code, a f
     """Code cannot be emitted for this release of PyTorch."""
 
 
-@dataclass(frozen=True, slots=True)
-class Release:
+class Release(Struct, frozen=True):
     """The API of a release and of those that follow it, up to the next one in :data:`RELEASES`.
 
     Attributes:

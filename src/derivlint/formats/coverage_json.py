@@ -6,17 +6,17 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from msgspec import Struct
+
 from derivlint.meaning.differentiability import Answer, Reason, Verdict, Way
 from derivlint.meaning.differentiability_coverage import Aspect, Coverage
 from derivlint.source import SourceFile, visible_json
-from derivlint.source.records import dataclass
 
 VERSION = 1
 Json = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class CoverageReport:
+class CoverageReport(Struct, frozen=True):
     """What is to be shown of one file.
 
     Attributes:

@@ -6,12 +6,13 @@ import json
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
+from msgspec import Struct
+
 from derivlint.formats.coverage_text import cell
 from derivlint.formats.text import Line, Piece, printable
 from derivlint.lint.wording import counted
 from derivlint.meaning.judged import JudgedEntry, Question, totals
 from derivlint.source import SourceFile, visible_json
-from derivlint.source.records import dataclass
 
 VERSION = 1
 YES, NO, NOT_ASKED = "yes", "no", "-"
@@ -21,8 +22,7 @@ _HEADER = ("operator", *(question.value for question in Question))
 _GAP = 2
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedReport:
+class JudgedReport(Struct, frozen=True):
     """What is to be shown of one file.
 
     Attributes:

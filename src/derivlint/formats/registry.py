@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
+from msgspec import Struct
+
 from derivlint.formats.report import Report
-from derivlint.source.records import dataclass
 
 if TYPE_CHECKING:
     from derivlint.formats.styles import Line
 
 
-@dataclass(frozen=True, slots=True)
-class Format:
+class Format(Struct, frozen=True):
     """A format; its module is imported when it is used.
 
     Attributes:

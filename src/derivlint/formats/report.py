@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from derivlint.lint import Diagnostic, Severity
 from derivlint.source import SourceFile
-from derivlint.source.records import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class NotChecked:
+class NotChecked(Struct, frozen=True):
     """Something that ``derivlint verify`` could not check.
 
     Attributes:
@@ -29,8 +28,7 @@ class NotChecked:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(Struct, frozen=True):
     """The outcome of a run over all files.
 
     Attributes:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from derivlint.formats.links import rule_url
 from derivlint.formats.rule_page import rule_page, rule_sections
 from derivlint.lint import Confidence, Severity
-from derivlint.source.records import dataclass
 
 #: The longest short text that code scanning takes.
 MAX_TEXT = 1024
@@ -13,8 +14,7 @@ MAX_TEXT = 1024
 DETECTS = "What it detects"
 
 
-@dataclass(frozen=True, slots=True)
-class RuleMetadata:
+class RuleMetadata(Struct, frozen=True):
     """The facts of a rule, or of findings that come from none.
 
     Attributes:

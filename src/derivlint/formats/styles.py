@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from derivlint.lint import Severity
 from derivlint.source import visible_line
-from derivlint.source.records import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(Struct, frozen=True):
     """A run of text.
 
     Attributes:

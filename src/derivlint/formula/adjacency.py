@@ -6,9 +6,10 @@ with that one bit and the open brackets says what a person would say: "missing o
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from derivlint.formula.problem import SyntaxProblem
 from derivlint.formula.vocabulary import KEYWORD, SEMICOLON, Token
-from derivlint.source.records import dataclass
 
 _OPERATORS = frozenset({"BOTH", "BINARY", "PREFIX", "STEP"})
 _LITERALS = frozenset({"NUMBER", "STRING", "CHAR", "LAMBDA"})
@@ -16,8 +17,7 @@ _CLOSING = frozenset({"RPAR", "RSQB", "RBRACE", "LAMBDA_END"})
 _LISTS = frozenset({"call", "index", "braces"})
 
 
-@dataclass(slots=True)
-class _Open:
+class _Open(Struct):
     """An open bracket, or a "?" that waits for its ":"."""
 
     kind: str

@@ -6,19 +6,17 @@ and the closing ``; }``. A body of any other statements is one token: its words 
 
 from __future__ import annotations
 
-from dataclasses import field
+from msgspec import Struct, field
 
 from derivlint.formula.nodes import LambdaParam
 from derivlint.formula.vocabulary import KEYWORD, SEMICOLON, Token
-from derivlint.source.records import dataclass
 
 _ENDS_OPERAND = frozenset({"IDENT", "NUMBER", "STRING", "CHAR", "RPAR", "RSQB", "RBRACE", "TEMPLATE_CLOSE", "STEP"})
 _CLOSING = {"RPAR": "LPAR", "RSQB": "LSQB", "RBRACE": "LBRACE"}
 _OPENING = frozenset({"LPAR", "CAST_OPEN", "LSQB", "LBRACE"})
 
 
-@dataclass(slots=True, eq=False)
-class LambdaInfo:
+class LambdaInfo(Struct, eq=False):
     """What is known of a lambda from its tokens.
 
     Attributes:

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from derivlint.source.records import dataclass
+from msgspec import Struct
 
 
-@dataclass(slots=True, eq=False)
-class Node:
+class Node(Struct, eq=False):
     """Anything in the tree: an expression, or the type in a template argument or a cast."""
 
     start: int
@@ -24,14 +23,11 @@ class Node:
         return ()
 
 
-class Expr(Node):
+class Expr(Node, eq=False):
     """An expression."""
 
-    __slots__ = ()
 
-
-@dataclass(slots=True, eq=False)
-class TypeName(Node):
+class TypeName(Node, eq=False):
     """A type in template arguments or in a cast, ``const at::Tensor&``.
 
     Attributes:
@@ -48,8 +44,7 @@ class TypeName(Node):
         return self.names
 
 
-@dataclass(slots=True, eq=False)
-class NamePart:
+class NamePart(Struct, eq=False):
     """One segment of a qualified name: ``get<1>`` of ``std::get<1>``.
 
     Attributes:
@@ -65,8 +60,7 @@ class NamePart:
     template_args: tuple[Number | TypeName, ...] | None = None
 
 
-@dataclass(slots=True, eq=False)
-class Name(Expr):
+class Name(Expr, eq=False):
     """A name: ``x``, ``at::real``, ``std::get<1>``; ``true``, ``nullptr`` and ``this`` are names too.
 
     Attributes:
@@ -99,8 +93,7 @@ class Name(Expr):
         return tuple(argument for part in self.parts for argument in part.template_args or ())
 
 
-@dataclass(slots=True, eq=False)
-class Number(Expr):
+class Number(Expr, eq=False):
     """A number, ``0.5``, ``1e-5f`` or ``2L``."""
 
     text: str
@@ -111,22 +104,19 @@ class Number(Expr):
         return self.text
 
 
-@dataclass(slots=True, eq=False)
-class String(Expr):
+class String(Expr, eq=False):
     """A string literal, or several adjacent ones, which C++ joins; ``text`` is the source with its quotes."""
 
     text: str
 
 
-@dataclass(slots=True, eq=False)
-class Char(Expr):
+class Char(Expr, eq=False):
     """A character literal; ``text`` is the source with its quotes."""
 
     text: str
 
 
-@dataclass(slots=True, eq=False)
-class Call(Expr):
+class Call(Expr, eq=False):
     """A call, ``f(x, y)`` or ``x.f(y)``; a functional cast ``double(x)`` looks just like it."""
 
     callee: Expr
@@ -138,8 +128,7 @@ class Call(Expr):
         return (self.callee, *self.args)
 
 
-@dataclass(slots=True, eq=False)
-class Member(Expr):
+class Member(Expr, eq=False):
     """A member access, ``x.name``, ``x->name`` or ``x.name<T>``."""
 
     object: Expr
@@ -155,8 +144,7 @@ class Member(Expr):
         return (self.object, *(self.template_args or ()))
 
 
-@dataclass(slots=True, eq=False)
-class Index(Expr):
+class Index(Expr, eq=False):
     """A subscript, ``x[i]``."""
 
     object: Expr
@@ -168,8 +156,7 @@ class Index(Expr):
         return (self.object, *self.args)
 
 
-@dataclass(slots=True, eq=False)
-class Unary(Expr):
+class Unary(Expr, eq=False):
     """A prefix operator with its operand: one of ``! ~ + - * & ++ --``."""
 
     op: str
@@ -181,8 +168,7 @@ class Unary(Expr):
         return (self.operand,)
 
 
-@dataclass(slots=True, eq=False)
-class Postfix(Expr):
+class Postfix(Expr, eq=False):
     """``x++`` or ``x--``."""
 
     op: str
@@ -194,8 +180,7 @@ class Postfix(Expr):
         return (self.operand,)
 
 
-@dataclass(slots=True, eq=False)
-class Cast(Expr):
+class Cast(Expr, eq=False):
     """A cast in the notation of C, ``(double) x``."""
 
     type: TypeName
@@ -207,8 +192,7 @@ class Cast(Expr):
         return (self.type, self.operand)
 
 
-@dataclass(slots=True, eq=False)
-class Binary(Expr):
+class Binary(Expr, eq=False):
     """Two operands with an operator between, assignments included; ``and`` is spelled ``&&`` here, ``or`` ``||``."""
 
     op: str
@@ -222,8 +206,7 @@ class Binary(Expr):
         return (self.left, self.right)
 
 
-@dataclass(slots=True, eq=False)
-class Conditional(Expr):
+class Conditional(Expr, eq=False):
     """``condition ? then : otherwise``; ``question`` is the offset of the question mark."""
 
     question: int
@@ -237,8 +220,7 @@ class Conditional(Expr):
         return (self.condition, self.then, self.otherwise)
 
 
-@dataclass(slots=True, eq=False)
-class Parenthesized(Expr):
+class Parenthesized(Expr, eq=False):
     """An expression in parentheses; the parentheses belong to the node."""
 
     inner: Expr
@@ -249,8 +231,7 @@ class Parenthesized(Expr):
         return (self.inner,)
 
 
-@dataclass(slots=True, eq=False)
-class BraceList(Expr):
+class BraceList(Expr, eq=False):
     """A braced list, ``{1, 2}``."""
 
     items: tuple[Expr, ...]
@@ -261,8 +242,7 @@ class BraceList(Expr):
         return self.items
 
 
-@dataclass(slots=True, eq=False)
-class Construct(Expr):
+class Construct(Expr, eq=False):
     """An object built with braces, ``std::vector<int64_t>{1, 2}``."""
 
     type: Name
@@ -274,8 +254,7 @@ class Construct(Expr):
         return (self.type, self.braces)
 
 
-@dataclass(slots=True, eq=False)
-class LambdaParam:
+class LambdaParam(Struct, eq=False):
     """A parameter of a lambda.
 
     Attributes:
@@ -297,8 +276,7 @@ class LambdaParam:
     type_end: int
 
 
-@dataclass(slots=True, eq=False)
-class Lambda(Expr):
+class Lambda(Expr, eq=False):
     """A lambda, ``[](int64_t i) { return -i; }``.
 
     Attributes:

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TypeAlias
 
+from msgspec import Struct
+
 from derivlint.graph.errors import GraphError
 from derivlint.graph.ir import (
     CONSTANT,
@@ -28,11 +30,9 @@ from derivlint.graph.ir import (
 from derivlint.graph.operators import Operators, returned_types
 from derivlint.graph.types import BOOL, FLOAT, INT, NUMBER, TENSOR, GraphType, list_of
 from derivlint.schema import Argument
-from derivlint.source.records import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(Struct, frozen=True):
     """The ``TensorOptions`` of a tensor."""
 
     of: Value

@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 from html import escape
 
+from msgspec import Struct
+
 from derivlint.graph.ir import CONSTANT, LIST, Graph, Node, Value, copy_graph, is_constant, unique_names
 from derivlint.graph.passes import inline_linear_blocks
 from derivlint.graph.printer import constant_text
-from derivlint.source.records import dataclass
 
 ROW, COLUMN_GAP, CHARACTER, PADDING, HEIGHT = 64, 24, 7.2, 12, 34
 
 
-@dataclass(slots=True)
-class Box:
+class Box(Struct):
     """A box of a drawing.
 
     Attributes:

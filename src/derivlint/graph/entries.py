@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec import Struct
+
 from derivlint.graph.builder import Builder, Item, default_of, item_of
 from derivlint.graph.errors import GraphError
 from derivlint.graph.ir import Node, Origin, Value
@@ -13,13 +15,11 @@ from derivlint.meaning.differentiability import Answer, Way, derivatives_of
 from derivlint.model import Derivative, DifferentiabilityInfo, ForwardDerivative, Model
 from derivlint.operators.definitions import composite_named
 from derivlint.schema import Argument, NativeFunction
-from derivlint.source.records import dataclass
 
 DEFAULT = "Default"
 
 
-@dataclass(frozen=True, slots=True)
-class NodeArguments:
+class NodeArguments(Struct, frozen=True):
     """The arguments of a node by the names of its overload.
 
     Attributes:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from msgspec import Struct, field
 
 from derivlint.graph.ir import ZERO, Graph, Node, Value, clone_into, copy_graph
 from derivlint.graph.passes import optimize
 from derivlint.graph.types import TENSOR
-from derivlint.source.records import dataclass
 
 
-@dataclass(slots=True)
-class Gradient:
+class Gradient(Struct):
     """What differentiation makes of a graph; the fields are those of PyTorch's ``torch::jit::Gradient``.
 
     Attributes:

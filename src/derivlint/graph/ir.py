@@ -7,11 +7,11 @@ block inside of the one that it is defined in.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field
 from typing import TYPE_CHECKING
 
+from msgspec import Struct, field
+
 from derivlint.graph.types import BOOL, FLOAT, INT, NONE, STR, GraphType, list_of
-from derivlint.source.records import dataclass
 
 if TYPE_CHECKING:
     from derivlint.schema import NativeFunction
@@ -31,8 +31,7 @@ Constant = int | float | bool | str | None | tuple[int, ...] | tuple[float, ...]
 ConstantKey = tuple[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(Struct, frozen=True):
     """The formula that a node was made from.
 
     Attributes:
@@ -55,8 +54,7 @@ class Origin:
         return f"{self.path}:{self.line}: {self.operator}, {self.key}"
 
 
-@dataclass(slots=True, eq=False)
-class Value:
+class Value(Struct, eq=False):
     """What a node defines, or a block is given.
 
     Attributes:
@@ -67,11 +65,10 @@ class Value:
 
     type: GraphType
     name: str = ""
-    node: Node | None = field(default=None, repr=False)
+    node: Node | None = None
 
 
-@dataclass(slots=True, eq=False)
-class Node:
+class Node(Struct, eq=False):
     """An operation.
 
     Attributes:
@@ -87,12 +84,12 @@ class Node:
 
     kind: str
     inputs: list[Value] = field(default_factory=list)
-    outputs: list[Value] = field(default_factory=list, repr=False)
+    outputs: list[Value] = field(default_factory=list)
     attributes: dict[str, Constant] = field(default_factory=dict)
-    blocks: list[Block] = field(default_factory=list, repr=False)
-    function: NativeFunction | None = field(default=None, repr=False)
-    origin: Origin | None = field(default=None, repr=False)
-    line: int | None = field(default=None, repr=False)
+    blocks: list[Block] = field(default_factory=list)
+    function: NativeFunction | None = None
+    origin: Origin | None = None
+    line: int | None = None
 
     @property
     def output(self) -> Value:
@@ -107,8 +104,7 @@ class Node:
         return value
 
 
-@dataclass(slots=True, eq=False)
-class Block:
+class Block(Struct, eq=False):
     """Nodes in order, what they are given and what they return."""
 
     inputs: list[Value] = field(default_factory=list)
@@ -129,10 +125,8 @@ class Block:
                 yield from block.walk()
 
 
-class Graph(Block):
+class Graph(Block, eq=False):
     """A block that stands for itself: a function."""
-
-    __slots__ = ()
 
     def input(self, name: str) -> Value:
         """The parameter of a name.

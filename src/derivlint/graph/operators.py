@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from msgspec import Struct
+
 from derivlint.graph.types import (
     BOOL,
     DEVICE,
@@ -31,7 +33,6 @@ from derivlint.schema import (
     Type,
     parse_type,
 )
-from derivlint.source.records import dataclass
 
 #: The types of constants that a parameter of a schema takes, with the cost of the conversion.
 ACCEPTED: dict[str, dict[str, int]] = {
@@ -66,8 +67,7 @@ MAKES_REAL = Book.by_hand("makes-real")
 MAKES_COMPLEX = Book.by_hand("makes-complex")
 
 
-@dataclass(frozen=True, slots=True)
-class Bound:
+class Bound(Struct, frozen=True):
     """An overload with its arguments.
 
     Attributes:

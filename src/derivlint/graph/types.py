@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from derivlint.source.records import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
 
 #: The scalar types of tensors in TorchScript's text, and whether each is complex; what is false is real.
 COMPLEX_SCALARS = frozenset({"ComplexHalf", "ComplexFloat", "ComplexDouble"})
@@ -14,8 +13,7 @@ INTEGRAL_NUMBERS = frozenset({0, 1, 2, 3, 4, 11})
 INTEGRAL_SCALARS = frozenset({"Byte", "Char", "Short", "Int", "Long", "Bool"})
 
 
-@dataclass(frozen=True, slots=True)
-class GraphType:
+class GraphType(Struct, frozen=True):
     """A type.
 
     Attributes:

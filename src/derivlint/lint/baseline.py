@@ -10,13 +10,13 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import field
 from typing import Any
+
+from msgspec import Struct, field
 
 from derivlint.lint.diagnostic import Diagnostic
 from derivlint.lint.fingerprint import Identity, identity
 from derivlint.source import SourceFile
-from derivlint.source.records import dataclass
 
 VERSION = 1
 #: Longer marked texts are cut and get a digest, so that lines can be read.
@@ -29,8 +29,7 @@ class BaselineError(Exception):
     """A text that is no baseline; ``str()`` says why."""
 
 
-@dataclass(slots=True)
-class Baseline:
+class Baseline(Struct):
     """Known findings, and which of them a run met.
 
     Attributes:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec import Struct
+
 from derivlint.lint.diagnostic import Diagnostic
 from derivlint.lint.severity import Confidence, Severity
 from derivlint.lint.wording import quoted_list
 from derivlint.source import Span
-from derivlint.source.records import dataclass
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -36,8 +37,7 @@ class Crashed(NamedTuple):
     start: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Crash:
+class Crash(Struct, frozen=True):
     """A crash of one rule.
 
     Attributes:

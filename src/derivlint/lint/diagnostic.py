@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from derivlint.lint.severity import Confidence, Severity
 from derivlint.source import Span
-from derivlint.source.records import dataclass
+from derivlint.source.comparison import Compared
 
 if TYPE_CHECKING:
     # diagnostics are read from the cache without any model
     from derivlint.model import DispatchBody, Entry, KeyedFormula
 
 
-@dataclass(frozen=True, slots=True)
-class Related:
+class Related(Struct, frozen=True):
     """A second place that a message speaks of; ``path`` is given where it lies in another file."""
 
     message: str
@@ -23,16 +23,14 @@ class Related:
     path: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class TextEdit:
+class TextEdit(Struct, frozen=True):
     """The replacement of one range of the file."""
 
     span: Span
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Fix:
+class Fix(Struct, frozen=True):
     """Edits that mend a finding.
 
     Attributes:
@@ -46,8 +44,7 @@ class Fix:
     safe: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """What a rule says of one place.
 
     Attributes:
@@ -69,19 +66,22 @@ class Finding:
     confidence: Confidence | None = None
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Diagnostic:
+class Diagnostic(Compared, Struct, frozen=True):
     """A finding with everything that formats show; sorts by path, place, rule and message."""
 
     path: str
     span: Span
     rule: str
     message: str
-    severity: Severity = field(compare=False)
-    confidence: Confidence = field(compare=False)
-    help: str | None = field(default=None, compare=False)
-    entry: str | None = field(default=None, compare=False)
-    dispatch: str | None = field(default=None, compare=False)
-    key: str | None = field(default=None, compare=False)
-    related: tuple[Related, ...] = field(default=(), compare=False)
-    fix: Fix | None = field(default=None, compare=False)
+    severity: Severity
+    confidence: Confidence
+    help: str | None = None
+    entry: str | None = None
+    dispatch: str | None = None
+    key: str | None = None
+    related: tuple[Related, ...] = ()
+    fix: Fix | None = None
+
+    def identity(self) -> tuple[Any, ...]:
+        """The fields that are compared."""
+        return self.path, self.span, self.rule, self.message

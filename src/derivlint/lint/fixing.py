@@ -6,16 +6,16 @@ from bisect import bisect_left, bisect_right, insort
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
 
+from msgspec import Struct
+
 from derivlint.lint.diagnostic import Diagnostic, Fix, TextEdit
 from derivlint.source import SourceFile, Span
-from derivlint.source.records import dataclass
 
 #: An edit as it sorts: by place, then by text.
 _Edit = tuple[int, int, str]
 
 
-@dataclass(frozen=True, slots=True)
-class FixOutcome:
+class FixOutcome(Struct, frozen=True):
     """A text with fixes applied.
 
     Attributes:

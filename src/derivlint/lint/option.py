@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from derivlint.source.records import dataclass
+from msgspec import Struct
 
 #: What an option can hold; names are those of functions, arguments, ..., or patterns of them.
 OptionValue = bool | int | str | tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
+class Option(Struct, frozen=True):
     """One option of a rule.
 
     Attributes:

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import field, replace
 from types import ModuleType
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from derivlint.lint.diagnostic import Finding
 from derivlint.lint.option import Option, Options, OptionValue
 from derivlint.lint.reading import Reading, reading_of
 from derivlint.lint.severity import Confidence, Severity
-from derivlint.source.records import dataclass
 
 #: What a rule's ``check`` may look at: the name of its parameter.
 TARGETS = ("model", "entry", "body", "line", "suppressions")
 
 
-@dataclass(frozen=True, slots=True)
-class RuleMeta:
+class RuleMeta(Struct, frozen=True):
     """The facts of a rule that are no prose.
 
     Attributes:
@@ -39,8 +39,7 @@ class RuleMeta:
     compares: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Invalid:
+class Invalid(Struct, frozen=True):
     """A text in which the rule finds exactly one thing.
 
     Attributes:
@@ -62,8 +61,7 @@ class Invalid:
     also: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """A loaded rule.
 
     Attributes:

@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from msgspec import Struct
+
 from derivlint.lint.crash import INTERNAL_ERROR, Crash, Crashed, diagnostics_of, entry_in, entry_of, place_of
 from derivlint.lint.diagnostic import Diagnostic, Finding
 from derivlint.lint.rule import Rule
 from derivlint.lint.watched import Watched
 from derivlint.source import Span
-from derivlint.source.records import dataclass
 
 if TYPE_CHECKING:
     from derivlint.lint.suppression import PlacedSuppression, RuleNames, SuppressionsInUse
@@ -31,8 +32,7 @@ SUPPRESSIONS = "suppressions"
 MAX_CRASHES = 100
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(Struct, frozen=True):
     """What rules found in one file.
 
     Attributes:

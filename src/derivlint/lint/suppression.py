@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
-from dataclasses import field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from derivlint.lint.diagnostic import Diagnostic
 from derivlint.lint.ownership import EntryFinder
@@ -27,7 +28,6 @@ from derivlint.model import Entry, Model
 from derivlint.source import Span
 from derivlint.source.file import BOM
 from derivlint.source.lazy import cached_property
-from derivlint.source.records import dataclass
 from derivlint.yaml_reader import Mapping as YamlMapping
 from derivlint.yaml_reader import Pair
 
@@ -46,8 +46,7 @@ ABOUT_SUPPRESSIONS = (
 NEVER_SILENCED = frozenset((*ABOUT_SUPPRESSIONS, "internal-error"))
 
 
-@dataclass(frozen=True, slots=True)
-class RuleNames:
+class RuleNames(Struct, frozen=True):
     """The names that suppressions may use.
 
     Attributes:
@@ -67,8 +66,7 @@ class RuleNames:
 NO_NAMES = RuleNames(frozenset())
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(Struct, frozen=True):
     """What a suppression covers.
 
     Attributes:
@@ -119,8 +117,7 @@ class Scope:
         return None if self.line is None else (self.entry, self.place)
 
 
-@dataclass(frozen=True, slots=True)
-class PlacedSuppression:
+class PlacedSuppression(Struct, frozen=True):
     """A suppression and what it covers, None where it stands at no place for it."""
 
     suppression: Suppression

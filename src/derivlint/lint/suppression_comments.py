@@ -11,10 +11,11 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from functools import lru_cache
 
+from msgspec import Struct
+
 from derivlint.lint.wording import closest, quoted
 from derivlint.source import Span
 from derivlint.source.file import BOM
-from derivlint.source.records import dataclass
 from derivlint.yaml_reader import Document, Mapping, Node, Scalar, Sequence
 from derivlint.yaml_reader.decode import BREAKS
 
@@ -41,8 +42,7 @@ def _comment_end() -> re.Pattern[str]:
     return re.compile(rf"[{BREAKS}]|\Z")
 
 
-@dataclass(frozen=True, slots=True)
-class Comment:
+class Comment(Struct, frozen=True):
     """A comment of a YAML file.
 
     Attributes:
@@ -54,16 +54,14 @@ class Comment:
     own_line: bool
 
 
-@dataclass(frozen=True, slots=True)
-class SuppressedName:
+class SuppressedName(Struct, frozen=True):
     """The name of a rule in a suppression, with its place."""
 
     text: str
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Malformed:
+class Malformed(Struct, frozen=True):
     """What keeps a comment from being a suppression.
 
     Attributes:
@@ -79,8 +77,7 @@ class Malformed:
     instead: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Suppression:
+class Suppression(Struct, frozen=True):
     """A comment, or a part of one, that silences findings or is meant to.
 
     Attributes:

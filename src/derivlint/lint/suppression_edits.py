@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import field
+
+from msgspec import Struct, field
 
 from derivlint.lint.diagnostic import Diagnostic, TextEdit
 from derivlint.lint.suppression import NEVER_SILENCED, Scope, Suppressions, suppressions_of
@@ -11,7 +12,6 @@ from derivlint.lint.suppression_comments import IGNORE, IGNORE_FILE, Suppression
 from derivlint.model import Entry, KeyedFormula, Model
 from derivlint.source import SourceFile, Span
 from derivlint.source.file import BOM
-from derivlint.source.records import dataclass
 
 
 def deletion(source: SourceFile, suppression: Suppression) -> Span:
@@ -29,8 +29,7 @@ def deletion(source: SourceFile, suppression: Suppression) -> Span:
     return Span(end_of_text(text, start, " \t"), end)
 
 
-@dataclass(slots=True)
-class _Place:
+class _Place(Struct):
     """Where a suppression is to be written: what it covers, and the names that it is to have.
 
     Attributes:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from msgspec import Struct
+
 from derivlint.model import Model
 from derivlint.project.check import CheckedFile
 from derivlint.project.settings import Settings
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile
-from derivlint.source.records import dataclass
 
 
-@dataclass(frozen=True)
-class Analysis:
+class Analysis(Struct, frozen=True):
     """What is known of one text of a file.
 
     Spans of everything in it are offsets into ``source``, also while the editor shows a later text that is no YAML.

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from threading import Event
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from derivlint.lint import Diagnostic, Finding, Rule
 from derivlint.lsp.analysis import Analysis
@@ -13,7 +15,6 @@ from derivlint.lsp.workspace import Project, result_id
 from derivlint.model import Entry, Model
 from derivlint.project.check import CheckedFile, check_source
 from derivlint.source import SourceFile
-from derivlint.source.records import dataclass
 from derivlint.yaml_reader import Document
 
 
@@ -21,8 +22,7 @@ class Cancelled(BaseException):
     """A check that nobody waits for any more; no rule may take it for an error of its own."""
 
 
-@dataclass(frozen=True)
-class Checked:
+class Checked(Struct, frozen=True):
     """What is known of a text.
 
     Attributes:

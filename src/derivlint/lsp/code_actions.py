@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from msgspec import Struct
+
 from derivlint.lint import Diagnostic, TextEdit
 from derivlint.lint.suppression import NEVER_SILENCED
 from derivlint.lint.suppression_edits import ignore_edits
@@ -13,7 +15,6 @@ from derivlint.lsp.incremental import check_edit
 from derivlint.project.check import CheckedFile
 from derivlint.project.fixing import fix_source
 from derivlint.source import SourceFile, Span
-from derivlint.source.records import dataclass
 
 QUICK_FIX = "quickfix"
 REWRITE = "refactor.rewrite"
@@ -23,8 +24,7 @@ KINDS = (QUICK_FIX, REWRITE, FIX_ALL)
 REASON = "reason"
 
 
-@dataclass(frozen=True, slots=True)
-class Action:
+class Action(Struct, frozen=True):
     """Something that can be done.
 
     Attributes:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from msgspec import Struct
+
 from derivlint.lint import TextEdit
 from derivlint.meaning import meaning_of
 from derivlint.meaning.degree import Degree
 from derivlint.meaning.facts import Dependence
 from derivlint.model import AUTO_ELEMENT_WISE, AUTO_LINEAR, DispatchBody, Entry, KeyedFormula, Model, Role
 from derivlint.source import SourceFile, Span
-from derivlint.source.records import dataclass
 from derivlint.yaml_reader import Mapping, Scalar, read_yaml
 
 
-@dataclass(frozen=True, slots=True)
-class EntryAction:
+class EntryAction(Struct, frozen=True):
     """A change of an entry.
 
     Attributes:

@@ -12,6 +12,8 @@ from collections import abc
 from collections.abc import Iterator
 from itertools import pairwise
 
+from msgspec import Struct
+
 from derivlint.lint import Diagnostic, run_rules
 from derivlint.lint.run import SUPPRESSIONS, judge_suppressions
 from derivlint.lint.suppression import suppressions_of
@@ -28,7 +30,6 @@ from derivlint.project.findings import Findings, judge
 from derivlint.project.narrowing import rule_names
 from derivlint.source import SourceFile
 from derivlint.source.file import BOM
-from derivlint.source.records import dataclass
 from derivlint.yaml_reader import Document, Mapping, Node, Sequence, read_yaml
 from derivlint.yaml_reader.build import NodeBuilder
 from derivlint.yaml_reader.events import open_events
@@ -92,8 +93,7 @@ def check_edit(source: SourceFile, project: Project, before: Checked) -> Checked
     return Checked(source, project, before.analysis, shown, result_id(source, project, shown), base=base, edit=edit)
 
 
-@dataclass(frozen=True)
-class _Ground:
+class _Ground(Struct, frozen=True):
     """What is worked out once for a base.
 
     Attributes:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from dataclasses import replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from derivlint.lint import Diagnostic
 from derivlint.source import SourceFile, Span
-from derivlint.source.records import dataclass
 from derivlint.yaml_reader import Sequence
 
 _BREAKS = "\n\r"
@@ -53,8 +54,7 @@ def common_suffix(first: str, second: str, limit: int) -> int:
     return low
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(Struct, frozen=True):
     """What became of a text: some items are the same, and those between are to be read again.
 
     Attributes:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from lsprotocol import types
+from msgspec import Struct
 
 from derivlint.lsp.edge import Edge
 from derivlint.lsp.features import (
@@ -22,7 +23,6 @@ from derivlint.lsp.features import (
     tokens,
 )
 from derivlint.source import Span
-from derivlint.source.records import dataclass
 
 #: The command of editors that show what an entry becomes; its arguments are the file and the operator.
 SHOW_GENERATED_CODE = "derivlint.showGeneratedCode"
@@ -249,8 +249,7 @@ def generated_code(edge: Edge, operator: str) -> str | None:
     return None
 
 
-@dataclass(frozen=True)
-class Request:
+class Request(Struct, frozen=True):
     """A request about a file.
 
     Attributes:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 from threading import Event
 from typing import TypeVar
+
+from msgspec.structs import replace
 
 from derivlint.lsp.analysis import Analysis
 from derivlint.lsp.checker import Cancelled, Checked, analysis_of, check_whole

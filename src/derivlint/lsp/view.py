@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from derivlint.lsp.analysis import Analysis
 from derivlint.lsp.regions import common_prefix, common_suffix
 from derivlint.source import SourceFile, Span
-from derivlint.source.records import dataclass
 
 
-@dataclass(frozen=True)
-class View:
+class View(Struct, frozen=True):
     """What features work with.
 
     Attributes:

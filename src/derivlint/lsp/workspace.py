@@ -7,6 +7,8 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from msgspec import Struct
+
 from derivlint import __version__
 from derivlint.lint import Diagnostic, Rule
 from derivlint.project.baselines import BaselineFile
@@ -16,14 +18,12 @@ from derivlint.project.narrowing import Narrowing
 from derivlint.project.operators import LoadedOperators, Operators, fitted, load_operators, operators_for, problem_text
 from derivlint.project.settings import OWN_FILE, PYPROJECT, Settings, SettingsOfFiles
 from derivlint.source import SourceFile
-from derivlint.source.records import dataclass
 
 #: The files whose changes are watched, wherever they are; those that a project names are watched as well.
 WATCHED = ("**/native_functions.yaml", "**/tags.yaml", f"**/{OWN_FILE}", f"**/{PYPROJECT}", "**/FunctionsManual.h")
 
 
-@dataclass(frozen=True)
-class Project:
+class Project(Struct, frozen=True):
     """What a derivatives file is checked with.
 
     Attributes:

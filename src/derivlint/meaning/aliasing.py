@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec import Struct
+
 from derivlint.formula import Expr
 from derivlint.meaning.callee import CallFacts
 from derivlint.meaning.degree import Degree
@@ -13,7 +15,6 @@ from derivlint.meaning.operators import VIEWS
 from derivlint.meaning.typed import TypedFormula
 from derivlint.model.resolve import EntryFunction
 from derivlint.schema import SchemaKind
-from derivlint.source.records import dataclass
 
 
 def _is_view(function: EntryFunction) -> bool:
@@ -55,8 +56,7 @@ def _is_opaque(interpretation: Interpretation) -> bool:
     return call is not None and function is not None and call.name == function.canonical.name.base
 
 
-@dataclass(frozen=True, slots=True)
-class Overwrite:
+class Overwrite(Struct, frozen=True):
     """An in-place method in a backward formula that changes what it must not.
 
     Attributes:

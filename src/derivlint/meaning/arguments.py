@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from msgspec import Struct
+
 from derivlint.formula import Call, Conditional, Expr, Name, Node, Parenthesized, TypeName, walk, whole_number
 from derivlint.formula.vocabulary import words
 from derivlint.meaning.callee import call_facts
@@ -21,7 +23,6 @@ from derivlint.model import DispatchBody, Entry, KeyedFormula, Model, Role
 from derivlint.model.forward import PRIMAL, TANGENT
 from derivlint.operators import Book
 from derivlint.operators.special import NOT_IMPLEMENTED
-from derivlint.source.records import dataclass
 
 #: Names of arguments that hold indices, truth values, counts or sizes, or are the state of a random number generator.
 DISCRETE = words("""
@@ -48,8 +49,7 @@ MANY = 0.9
 ENOUGH_FOR_STUBS = 8
 
 
-@dataclass(frozen=True, slots=True)
-class MissingDerivative:
+class MissingDerivative(Struct, frozen=True):
     """An argument without a formula that should have one.
 
     Attributes:
@@ -73,8 +73,7 @@ class MissingDerivative:
     is_optional: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ArgumentUses:
+class ArgumentUses(Struct, frozen=True):
     """What the entries of a file do with arguments, by name.
 
     Attributes:
@@ -209,8 +208,7 @@ def dropped_values(model: Model, formula: TypedFormula) -> int | None:
     return len(values)
 
 
-@dataclass(frozen=True, slots=True)
-class ConstantMask:
+class ConstantMask(Struct, frozen=True):
     """A call that computes the gradients of a key, and is told by a constant which of them are needed.
 
     Attributes:

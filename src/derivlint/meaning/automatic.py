@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from enum import Enum
 
+from msgspec import Struct
+
 from derivlint.formula import Expr
 from derivlint.formula.vocabulary import words
 from derivlint.meaning.callee import CallFacts
@@ -17,7 +19,6 @@ from derivlint.model import AUTO_LINEAR, DispatchBody, KeyedFormula, Role
 from derivlint.model.forward import PRIMAL
 from derivlint.operators import Book
 from derivlint.operators.special import RAISING
-from derivlint.source.records import dataclass
 
 #: Functions that mix, move or drop elements.
 NOT_ELEMENT_WISE = Book.by_hand("mixes-elements")
@@ -38,8 +39,7 @@ class Reason(Enum):
     NOT_HOLOMORPHIC = "not holomorphic"
 
 
-@dataclass(frozen=True, slots=True)
-class WrongAutomatic:
+class WrongAutomatic(Struct, frozen=True):
     """An automatic forward formula that cannot be right.
 
     Attributes:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec import Struct
+
 from derivlint.cpp.declaration import Function, Parameter
 from derivlint.formula import Call, Expr, Member, Name
 from derivlint.meaning.typed import TypedFormula
-from derivlint.source.records import dataclass
 
 SELF = Parameter("Tensor", "self")
 SYMINT = "_symint"
@@ -17,8 +18,7 @@ NAMESPACES = frozenset({"at", "torch", "c10", "std"})
 CONVENTIONAL = ("backward", "jvp", "differential", "_grad")
 
 
-@dataclass(frozen=True, slots=True)
-class Argument:
+class Argument(Struct, frozen=True):
     """An argument of a call; a method's object is its first.
 
     Attributes:
@@ -30,8 +30,7 @@ class Argument:
     parameter: Parameter | None
 
 
-@dataclass(frozen=True, slots=True)
-class CallFacts:
+class CallFacts(Struct, frozen=True):
     """A call.
 
     Attributes:

@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator
 from enum import Enum
 from typing import Any
 
+from msgspec import Struct
+
 from derivlint.formula import (
     Binary,
     BraceList,
@@ -41,7 +43,6 @@ from derivlint.operators import Book
 from derivlint.operators.derived import derived
 from derivlint.operators.parity import Parity, joint
 from derivlint.operators.terms import Polynomial, not_holomorphic, polynomials
-from derivlint.source.records import dataclass
 
 #: Holomorphic functions beside the polynomials of the table.
 HOLOMORPHIC = Book.by_hand("holomorphic")
@@ -65,8 +66,7 @@ class Mistake(Enum):
     REUSED_BACKWARD = "reused backward helper"
 
 
-@dataclass(frozen=True, slots=True)
-class ConjugationMistake:
+class ConjugationMistake(Struct, frozen=True):
     """A part of a formula that is conjugated wrongly.
 
     Attributes:

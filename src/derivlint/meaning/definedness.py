@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec import Struct
+
 from derivlint.cpp.consumer import Use
 from derivlint.formula import Binary, Call, Conditional, Expr, Index, Member, Name, Node, Unary, walk
 from derivlint.meaning.callee import call_facts
@@ -18,7 +20,6 @@ from derivlint.meaning.typed import TypedFormula
 from derivlint.model import Model, Role
 from derivlint.model.gradients import GRAD, gradients_of
 from derivlint.operators import Book
-from derivlint.source.records import dataclass
 
 DEFINED = "defined"
 #: Backward operators whose kernels return undefined gradients for an undefined gradient (LinearAlgebra.cpp,
@@ -29,8 +30,7 @@ WHOLE_FILE = 100
 FEW = 10
 
 
-@dataclass(frozen=True, slots=True)
-class UnguardedRead:
+class UnguardedRead(Struct, frozen=True):
     """A place where an operator gets a gradient that may be undefined.
 
     Attributes:
@@ -78,8 +78,7 @@ def keeps_contract(model: Model) -> bool:
     return model.once(_Contract, lambda: _contract(model)).is_kept
 
 
-@dataclass(frozen=True, slots=True)
-class _Contract:
+class _Contract(Struct, frozen=True):
     is_kept: bool
 
 

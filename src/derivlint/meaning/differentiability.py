@@ -7,8 +7,10 @@ operators, ``emit_check_no_requires_grad`` for single arguments, ``emit_forbid_f
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from enum import Enum
+from typing import Any
+
+from msgspec import Struct
 
 from derivlint.formula import Call, Expr, Name
 from derivlint.formula.vocabulary import words
@@ -18,7 +20,7 @@ from derivlint.model.read import DEFAULT
 from derivlint.operators.book import Book
 from derivlint.operators.special import RAISING
 from derivlint.schema import Argument, NativeFunction
-from derivlint.source.records import dataclass
+from derivlint.source.comparison import Compared
 
 
 class Answer(Enum):
@@ -48,8 +50,7 @@ class Way(Enum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True)
-class Reason:
+class Reason(Compared, Struct, frozen=True):
     """Why an answer is not yes without reserve.
 
     Attributes:
@@ -63,22 +64,24 @@ class Reason:
 
     text: str
     operator: str | None = None
-    formula: TypedFormula | None = field(default=None, compare=False, repr=False)
-    node: Expr | None = field(default=None, compare=False, repr=False)
+    formula: TypedFormula | None = None
+    node: Expr | None = None
     answer: Answer = Answer.NO
-    guarded: bool = field(default=False, compare=False)
+    guarded: bool = False
+
+    def identity(self) -> tuple[Any, ...]:
+        """The fields that are compared."""
+        return self.text, self.operator, self.answer
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """An answer with the reasons why it is not yes without reserve."""
 
     answer: Answer
     reasons: tuple[Reason, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class OperatorDerivatives:
+class OperatorDerivatives(Struct, frozen=True):
     """What a function has for one dispatch key.
 
     Attributes:

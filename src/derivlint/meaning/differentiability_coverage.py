@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field
 from enum import Enum
+
+from msgspec import Struct
 
 from derivlint.cpp.library import HELPERS
 from derivlint.cpp.load import library_of
@@ -26,7 +27,6 @@ from derivlint.model import DispatchBody, Model
 from derivlint.operators import Book
 from derivlint.schema import NativeFunction, SchemaKind
 from derivlint.source.lazy import cached_property
-from derivlint.source.records import dataclass
 
 DIFFERENTIABLE = "differentiable"
 #: Words in names of operators that say how they are implemented.
@@ -43,8 +43,7 @@ class Aspect(Enum):
     COMPLEX = "complex"
 
 
-@dataclass(frozen=True, slots=True)
-class Coverage:
+class Coverage(Struct, frozen=True):
     """What an operator has under one dispatch key.
 
     Attributes:
@@ -59,7 +58,7 @@ class Coverage:
     key: str | None
     way: Way
     verdicts: Mapping[Aspect, Verdict]
-    body: DispatchBody | None = field(default=None, repr=False)
+    body: DispatchBody | None = None
 
     @property
     def name(self) -> str:

@@ -8,8 +8,9 @@ differentiated.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from enum import Enum
+
+from msgspec.structs import replace
 
 from derivlint.cpp import cpp_arguments
 from derivlint.formula import (

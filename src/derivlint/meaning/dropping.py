@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec import Struct
+
 from derivlint.formula import Expr, Name, Number, Parenthesized, String, Unary
 from derivlint.meaning.callee import CallFacts
 from derivlint.meaning.interpret import Interpretation
 from derivlint.meaning.typed import TypedFormula
-from derivlint.source.records import dataclass
 
 #: What the name of a backward function holds.
 BACKWARD = "backward"
 LITERALS = ("true", "false", "nullopt")
 
 
-@dataclass(frozen=True, slots=True)
-class DroppedArgument:
+class DroppedArgument(Struct, frozen=True):
     """An argument that a backward function does not get.
 
     Attributes:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import field
 from enum import Enum, IntEnum
+
+from msgspec import Struct, field
 
 from derivlint.formula import Expr
 from derivlint.meaning.degree import Degree
-from derivlint.source.records import dataclass
 
 
 class Dependence(IntEnum):
@@ -25,8 +25,7 @@ def _nothing() -> Mapping[str, Dependence]:
     return {}
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
+class Fact(Struct, frozen=True):
     """What is known of an expression.
 
     Attributes:
@@ -65,8 +64,7 @@ class Cause(Enum):
     CONSTANT_BRANCH = "constant branch"
 
 
-@dataclass(frozen=True, slots=True)
-class Culprit:
+class Culprit(Struct, frozen=True):
     """A part of a formula where it stops being linear.
 
     Attributes:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from msgspec import Struct
+
 from derivlint.formula import (
     Binary,
     BraceList,
@@ -40,7 +42,6 @@ from derivlint.meaning.typed import TypedFormula
 from derivlint.operators.derived import Derived
 from derivlint.operators.special import RAISING, REAL_FROM_COMPLEX
 from derivlint.operators.terms import Polynomial
-from derivlint.source.records import dataclass
 
 #: Types that hold no value of a tensor, only facts about it.
 METADATA_TYPES = frozenset(
@@ -71,8 +72,7 @@ CONSTANT = Fact(Degree.CONSTANT)
 ZERO = Fact(Degree.ZERO)
 
 
-@dataclass(frozen=True, slots=True)
-class Write:
+class Write(Struct, frozen=True):
     """A call of a method that changes its object.
 
     Attributes:
@@ -86,8 +86,7 @@ class Write:
     fact: Fact
 
 
-@dataclass(eq=False)
-class Interpretation:
+class Interpretation(Struct, eq=False):
     """What a formula means.
 
     Attributes:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from enum import Enum
 
+from msgspec import Struct
+
 from derivlint.formula import Call
 from derivlint.meaning import conjugation
 from derivlint.meaning.callee import call_facts
@@ -25,7 +27,6 @@ from derivlint.meaning.typed import TypedFormula
 from derivlint.model import DispatchBody, Entry, KeyedFormula, Model
 from derivlint.operators.definitions import reasons
 from derivlint.operators.special import RAISING
-from derivlint.source.records import dataclass
 
 
 class Question(Enum):
@@ -36,8 +37,7 @@ class Question(Enum):
     COMPLEX = "complex"
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedFormula:
+class JudgedFormula(Struct, frozen=True):
     """What is judged of a formula.
 
     Attributes:
@@ -55,8 +55,7 @@ class JudgedFormula:
         return question not in self.missing and question not in self.not_asked
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedEntry:
+class JudgedEntry(Struct, frozen=True):
     """What is judged of an entry.
 
     Attributes:

@@ -10,19 +10,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
+from msgspec import Struct
+
 from derivlint.formula import Call, Expr, Member, Name, unparenthesized, walk
 from derivlint.meaning.callee import callee_name
 from derivlint.model import KeyedFormula, NameKind, Role
 from derivlint.operators.special import TO_TENSOR, WRAP_OPT_IF
 from derivlint.schema import ListType, Type
-from derivlint.source.records import dataclass
 
 #: What passes its first argument on, or nothing: it stands for the argument itself.
 WRAPPERS = frozenset({WRAP_OPT_IF, TO_TENSOR, "optional", "make_optional"})
 
 
-@dataclass(frozen=True, slots=True)
-class CallOrder:
+class CallOrder(Struct, frozen=True):
     """A call that takes several variables.
 
     Attributes:
@@ -68,8 +68,7 @@ def call_orders(line: KeyedFormula) -> Iterator[CallOrder]:
             yield CallOrder(node, name, places)
 
 
-@dataclass(frozen=True, slots=True)
-class Reordered:
+class Reordered(Struct, frozen=True):
     """A key whose order contradicts everything that speaks of it.
 
     Attributes:
@@ -90,8 +89,7 @@ class Reordered:
     right: tuple[str, ...] | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Evidence:
+class _Evidence(Struct, frozen=True):
     """What speaks of the order of the names of one key.
 
     Attributes:

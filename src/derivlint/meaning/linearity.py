@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec import Struct
+
 from derivlint.formula import Call, Expr
 from derivlint.meaning.callee import callee_name
 from derivlint.meaning.degree import Degree
@@ -11,15 +13,13 @@ from derivlint.meaning.facts import Cause, Culprit, Fact
 from derivlint.meaning.interpret import Interpretation
 from derivlint.meaning.meaning import Meaning
 from derivlint.model import Entry
-from derivlint.source.records import dataclass
 
 #: PyTorch's own tests use operators whose formulas are wrong on purpose.
 TEST_PREFIX = "_test_"
 TUPLES = ("make_tuple", "tuple")
 
 
-@dataclass(frozen=True, slots=True)
-class NotLinear:
+class NotLinear(Struct, frozen=True):
     """A formula that stops being linear.
 
     Attributes:

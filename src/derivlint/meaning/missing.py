@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec import Struct
+
 from derivlint.cpp.declaration import Parameter
 from derivlint.meaning.callee import CallFacts
 from derivlint.meaning.degree import Degree
@@ -17,11 +19,9 @@ from derivlint.model.forward import TANGENT
 from derivlint.model.gradients import NAMED_PREFIX, gradients_of
 from derivlint.model.scope import ORIGINAL_SELF
 from derivlint.operators.special import REAL_FROM_COMPLEX
-from derivlint.source.records import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class UnusedOutputGradient:
+class UnusedOutputGradient(Struct, frozen=True):
     """A differentiable output whose gradient no formula uses although others are used one by one.
 
     Attributes:
@@ -97,8 +97,7 @@ def missing_tangents(meaning: Meaning, body: DispatchBody) -> Iterator[tuple[Key
             yield forward[0].formula.line, binding.name
 
 
-@dataclass(frozen=True, slots=True)
-class MissingFactor:
+class MissingFactor(Struct, frozen=True):
     """A derivative of a backward operator that does not depend on the operator's own gradient argument.
 
     Attributes:

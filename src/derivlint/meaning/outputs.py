@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec import Struct
+
 from derivlint.formula.vocabulary import words
 from derivlint.model import DispatchBody, Model, Output
 from derivlint.model.gradients import body_gradients
 from derivlint.operators import Book
 from derivlint.schema import NativeFunction, SchemaKind
-from derivlint.source.records import dataclass
 
 BOOLEAN, INTEGRAL = "boolean", "integral"
 
@@ -63,8 +64,7 @@ INTEGRAL_NAMES = words("""
 COPY = "_copy"
 
 
-@dataclass(frozen=True, slots=True)
-class DiscreteOutput:
+class DiscreteOutput(Struct, frozen=True):
     """An output that holds integers or truth values.
 
     Attributes:

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from enum import Enum
 from itertools import pairwise
 
+from msgspec import Struct
+
 from derivlint.cpp.declaration import Parameter
 from derivlint.formula import Call, Expr, Member, Name, unparenthesized
 from derivlint.meaning.callee import Argument, CallFacts
@@ -22,7 +24,6 @@ from derivlint.model.forward import PRIMAL, TANGENT
 from derivlint.model.gradients import GRADS
 from derivlint.operators import Book
 from derivlint.schema import SchemaKind
-from derivlint.source.records import dataclass
 
 #: Methods that return the same value in another form.
 SAME_VALUE = Book.by_hand("same-or-conjugate")
@@ -55,8 +56,7 @@ class Passed(Enum):
     RESULT_FOR_ARGUMENT = "result for argument"
 
 
-@dataclass(frozen=True, slots=True)
-class PassedWrongly:
+class PassedWrongly(Struct, frozen=True):
     """An argument that seems to be meant for another parameter.
 
     Attributes:

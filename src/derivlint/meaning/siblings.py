@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Iterator
 
+from msgspec import Struct
+
 from derivlint.formula import Name, Token, tokens, walk
 from derivlint.formula.vocabulary import TRIVIA, words
 from derivlint.model import AUTO_ELEMENT_WISE, Entry, KeyedFormula, Model, Role
 from derivlint.model.forward import PRIMAL
 from derivlint.schema import NativeFunction, SchemaKind
 from derivlint.source.lazy import cached_property
-from derivlint.source.records import dataclass
 
 SELF_PRIMAL = "self" + PRIMAL
 
 
-@dataclass(frozen=True, slots=True)
-class MainForm:
+class MainForm(Struct, frozen=True):
     """The main form of an operator, which has no derivative although an entry gives another form one.
 
     Attributes:
@@ -98,8 +98,7 @@ MAX_SIBLINGS = 32
 STRING = "STRING"
 
 
-@dataclass(frozen=True, slots=True)
-class OddToken:
+class OddToken(Struct, frozen=True):
     """A token in which the formulas of two siblings differ, and nothing else does.
 
     Attributes:

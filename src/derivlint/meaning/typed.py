@@ -7,7 +7,8 @@ The tree is that of the expression which the generated code evaluates: saved pro
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import field
+
+from msgspec import Struct
 
 from derivlint.cpp.declaration import Function
 from derivlint.cpp.value import UNKNOWN_VALUE, Value
@@ -18,11 +19,9 @@ from derivlint.model.entry import InFormula
 from derivlint.model.evaluation import Evaluation, Mode, Origin
 from derivlint.source import Span
 from derivlint.source.lazy import cached_property
-from derivlint.source.records import dataclass
 
 
-@dataclass(eq=False)
-class TypedFormula:
+class TypedFormula(Struct, eq=False, dict=True):
     """A formula of an entry, typed where the generated code of the entry's own function evaluates it.
 
     Attributes:
@@ -34,8 +33,8 @@ class TypedFormula:
 
     evaluation: Evaluation
     tree: Expr
-    values: dict[Expr, Value] = field(repr=False)
-    callees: dict[Expr, Function] = field(repr=False)
+    values: dict[Expr, Value]
+    callees: dict[Expr, Function]
 
     @property
     def line(self) -> KeyedFormula:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from derivlint.source.records import dataclass
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from derivlint.formula import Word
@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     from derivlint.model.entry import DispatchBody, KeyedFormula
 
 
-@dataclass(frozen=True, slots=True)
-class AccidentalSave:
+class AccidentalSave(Struct, frozen=True):
     """One value that is saved for nothing.
 
     Attributes:

@@ -5,11 +5,12 @@ Names and fields follow torchgen/api/autograd.py, so that whoever knows PyTorch'
 
 from __future__ import annotations
 
-from dataclasses import field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from derivlint.cpp.types import TENSOR, TENSOR_VECTOR, optional_of
-from derivlint.source.records import dataclass
+from derivlint.source.comparison import Compared
 
 if TYPE_CHECKING:
     from derivlint.cpp import Binding
@@ -18,8 +19,7 @@ if TYPE_CHECKING:
     from derivlint.schema import NativeFunction, Type
 
 
-@dataclass(frozen=True, slots=True)
-class SavedAttribute:
+class SavedAttribute(Compared, Struct, frozen=True):
     """A value that the forward call saves for the backward formula.
 
     Attributes:
@@ -34,8 +34,12 @@ class SavedAttribute:
     name: str
     type: str
     expr: str
-    accidental: bool = field(default=False, compare=False)
-    word: Word | None = field(default=None, compare=False)
+    accidental: bool = False
+    word: Word | None = None
+
+    def identity(self) -> tuple[Any, ...]:
+        """The fields that are compared."""
+        return self.name, self.type, self.expr
 
     @property
     def is_tensor(self) -> bool:
@@ -48,8 +52,7 @@ class SavedAttribute:
         return self.type == TENSOR_VECTOR
 
 
-@dataclass(frozen=True, slots=True)
-class Derivative:
+class Derivative(Compared, Struct, frozen=True):
     """A backward formula, for one or several arguments.
 
     Attributes:
@@ -72,9 +75,22 @@ class Derivative:
     saved_outputs: tuple[SavedAttribute, ...]
     named_gradients: frozenset[str]
     strides_of: tuple[tuple[str, Word], ...] = ()
-    edits: tuple[Edit, ...] = field(default=(), compare=False)
+    edits: tuple[Edit, ...] = ()
     uses_grad: bool = False
-    line: KeyedFormula | None = field(default=None, compare=False, repr=False)
+    line: KeyedFormula | None = None
+
+    def identity(self) -> tuple[Any, ...]:
+        """The fields that are compared."""
+        return (
+            self.formula,
+            self.original_formula,
+            self.var_names,
+            self.saved_inputs,
+            self.saved_outputs,
+            self.named_gradients,
+            self.strides_of,
+            self.uses_grad,
+        )
 
     @property
     def saves_strides(self) -> bool:
@@ -83,8 +99,7 @@ class Derivative:
         return any(item.name in saved for item in self.saved_inputs)
 
 
-@dataclass(frozen=True, slots=True)
-class ForwardDerivative:
+class ForwardDerivative(Compared, Struct, frozen=True):
     """A forward formula, for one or several outputs.
 
     Attributes:
@@ -105,19 +120,29 @@ class ForwardDerivative:
     required_inputs_primal: tuple[str, ...] | None
     required_original_self_value: bool = False
     is_reusing_outplace_formula: bool = False
-    line: KeyedFormula | None = field(default=None, compare=False, repr=False)
+    line: KeyedFormula | None = None
+
+    def identity(self) -> tuple[Any, ...]:
+        """The fields that are compared."""
+        return (
+            self.formula,
+            self.var_names,
+            self.var_types,
+            self.required_inputs_fw_grad,
+            self.required_inputs_primal,
+            self.required_original_self_value,
+            self.is_reusing_outplace_formula,
+        )
 
 
-@dataclass(frozen=True, slots=True)
-class InfoSource:
+class InfoSource(Struct, frozen=True):
     """Where an info comes from: ``entry`` (with its index), ``view_copy`` or ``foreach``."""
 
     kind: str
     index: int | None = None
 
 
-@dataclass(slots=True)
-class DifferentiabilityInfo:
+class DifferentiabilityInfo(Struct):
     """All that derivatives.yaml says of one function under one dispatch key.
 
     Attributes:

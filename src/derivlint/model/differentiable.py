@@ -7,19 +7,19 @@ the fact stays here and a rule reports it.
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from derivlint.cpp import return_names
 from derivlint.model.derivative import DifferentiabilityInfo, ForwardDerivative
 from derivlint.model.match import FunctionMatch, How
 from derivlint.schema import Argument, ListType, SchemaKind, Type
 from derivlint.source.lazy import cached_property
-from derivlint.source.records import dataclass
 
 #: Schema types that the function which recreates a view can keep by value (gen_inplace_or_view_type.py).
 VIEW_ARGUMENT_TYPES = frozenset({"int", "int?", "SymInt", "SymInt?", "bool", "int[]", "SymInt[]", "Tensor", "Tensor?"})
 
 
-@dataclass(frozen=True, slots=True)
-class DifferentiableValue:
+class DifferentiableValue(Struct, frozen=True):
     """An argument or return that gradients can flow through: its name in the kernel and its schema type."""
 
     name: str

@@ -11,10 +11,11 @@ from collections.abc import Collection
 from enum import Enum
 from typing import TYPE_CHECKING, Protocol
 
+from msgspec import Struct
+
 from derivlint.formula import Formula, parse_formula
 from derivlint.source import Span
 from derivlint.source.lazy import cached_property
-from derivlint.source.records import dataclass
 from derivlint.yaml_reader import Mapping, Node, Scalar, Sequence
 
 if TYPE_CHECKING:
@@ -43,8 +44,7 @@ class InFormula(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class ShapeProblem:
+class ShapeProblem(Struct, frozen=True):
     """Something about the YAML of an entry that is not what an entry is made of.
 
     Attributes:
@@ -67,8 +67,7 @@ class Role(Enum):
     UNRESOLVED = "unresolved"
 
 
-@dataclass(frozen=True, slots=True)
-class KeyName:
+class KeyName(Struct, frozen=True):
     """One name of a key such as ``self, other``.
 
     Attributes:
@@ -240,8 +239,7 @@ class DispatchBody:
         return all(line.role is not Role.UNRESOLVED and line.text is not None for line in self.lines)
 
 
-@dataclass(frozen=True, slots=True)
-class OutputDifferentiability:
+class OutputDifferentiability(Struct, frozen=True):
     """The value of ``output_differentiability``.
 
     Attributes:
@@ -271,8 +269,7 @@ class OutputDifferentiability:
         return node if isinstance(node, Scalar) else None
 
 
-@dataclass(frozen=True, slots=True)
-class Expression:
+class Expression(Struct, frozen=True):
     """A C++ expression of an entry: a formula, or the condition in ``output_differentiability``.
 
     Attributes:

@@ -12,6 +12,8 @@ from collections.abc import Iterator, Sequence
 from enum import Enum
 from functools import cache
 
+from msgspec import Struct
+
 from derivlint.cpp import argument_type, return_names, return_type
 from derivlint.cpp.canonical import canonical_type
 from derivlint.cpp.consumer import Consumer, Use
@@ -26,7 +28,6 @@ from derivlint.model.scope import RETAIN_VARIABLES
 from derivlint.model.words import mentions
 from derivlint.operators.special import NOT_IMPLEMENTED
 from derivlint.schema import NativeFunction
-from derivlint.source.records import dataclass
 
 #: What the members of nodes are unpacked into, by the type that the generated kernel saves.
 UNPACKED = {
@@ -68,8 +69,7 @@ class Origin(Enum):
     OTHER = "other"
 
 
-@dataclass(frozen=True, slots=True)
-class Evaluation:
+class Evaluation(Struct, frozen=True):
     """One expression where the generated code evaluates it.
 
     Attributes:

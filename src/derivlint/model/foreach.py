@@ -7,6 +7,8 @@ where a replacement cut an identifier in two.
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from derivlint.cpp import Binding, value_type
 from derivlint.formula import Word, parse_formula
 from derivlint.model.derivative import Derivative, DifferentiabilityInfo, ForwardDerivative, InfoSource, SavedAttribute
@@ -14,7 +16,6 @@ from derivlint.model.forward import PRIMAL, TANGENT
 from derivlint.model.words import WordReplacer, mentions, replace_in_words, rewrite_words
 from derivlint.operators import Book
 from derivlint.schema import Argument, FunctionSchema, ListType, NativeFunction, OptionalType, SchemaKind
-from derivlint.source.records import dataclass
 
 #: foreach functions whose reference is the in-place function
 WITH_INPLACE_REFERENCE = Book.by_hand("inplace-reference")
@@ -23,8 +24,7 @@ OTHER_ARITY = Book.by_hand("fewer-arguments")
 RESULT = "result"
 
 
-@dataclass(frozen=True, slots=True)
-class ForeachProblem:
+class ForeachProblem(Struct, frozen=True):
     """Why a reference's formulas cannot be turned into a foreach function's.
 
     Attributes:

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from derivlint.formula import Formula, Index, Name, Number, Word, parse_formula, whole_number
 from derivlint.model.words import mentions, occurrences, replaced_occurrences, variable_uses
-from derivlint.source.records import dataclass
 
 if TYPE_CHECKING:
     from derivlint.model.derivative import Derivative
@@ -27,8 +28,7 @@ GRAD_INPUT_MASK = "grad_input_mask"
 MIXED, ONLY_FIRST, MIXED_NAMED = "mixed", "only-first", "mixed-named"
 
 
-@dataclass(frozen=True, slots=True)
-class IndexedGradient:
+class IndexedGradient(Struct, frozen=True):
     """One ``grads[i]`` with a literal index.
 
     Attributes:
@@ -40,8 +40,7 @@ class IndexedGradient:
     index: int
 
 
-@dataclass(frozen=True, slots=True)
-class GradientUses:
+class GradientUses(Struct, frozen=True):
     """The gradients one backward formula uses, as variables.
 
     Attributes:
@@ -99,8 +98,7 @@ def body_gradients(body: DispatchBody) -> list[GradientUses]:
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class CountedGradients:
+class CountedGradients(Struct, frozen=True):
     """What torchgen counts over all formulas of one dispatch key.
 
     Attributes:
@@ -156,8 +154,7 @@ def adjacent_indices(formula: Formula) -> list[int]:
     return indices
 
 
-@dataclass(frozen=True, slots=True)
-class BodyGradients:
+class BodyGradients(Struct, frozen=True):
     """The gradient uses of all backward formulas of one dispatch key, in file order.
 
     Attributes:

@@ -7,20 +7,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from derivlint.cpp.types import TENSOR
 from derivlint.formula import Call, Name
 from derivlint.model.differentiable import is_tensor_list
 from derivlint.model.words import mentions
 from derivlint.operators.special import WRAP_OPT_IF
-from derivlint.source.records import dataclass
 
 if TYPE_CHECKING:
     from derivlint.model.derivative import DifferentiabilityInfo
     from derivlint.model.entry import KeyedFormula
 
 
-@dataclass(frozen=True, slots=True)
-class WrapOptIf:
+class WrapOptIf(Struct, frozen=True):
     """One call of ``wrap_opt_if``.
 
     Attributes:

@@ -6,12 +6,12 @@ result is ``self`` itself, its original value is a clone, and the tangent of ``s
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec import Struct
+from msgspec.structs import replace
 
 from derivlint.formula import Call, Formula, Member, Name, parse_formula
 from derivlint.model.derivative import DifferentiabilityInfo, ForwardDerivative
 from derivlint.model.words import mentions, substitute
-from derivlint.source.records import dataclass
 
 SELF_PRIMAL = "self_p"
 SELF_TANGENT = "self_t"
@@ -19,8 +19,7 @@ ORIGINAL_PRIMAL = "original_self_p"
 ORIGINAL_TANGENT = "original_self_t"
 
 
-@dataclass(frozen=True, slots=True)
-class InplaceProblem:
+class InplaceProblem(Struct, frozen=True):
     """Why an in-place function cannot have the forward formulas of its info.
 
     Attributes:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from derivlint.source.records import dataclass
+from msgspec import Struct
+
 from derivlint.yaml_reader import Mapping, Node, Sequence
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(Struct, frozen=True):
     """How a file holds its entries.
 
     Attributes:

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from copy import copy
-from dataclasses import replace
 from enum import Enum
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from derivlint.model.derivative import DifferentiabilityInfo, ForwardDerivative, InfoSource
 from derivlint.model.foreach import WITH_INPLACE_REFERENCE, ForeachProblem, foreach_info, is_reference
@@ -18,7 +20,6 @@ from derivlint.model.inplace import InplaceProblem, inplace_forwards
 from derivlint.model.read import DEFAULT
 from derivlint.operators import Book
 from derivlint.schema import FunctionSchema, NativeFunction, NativeFunctions, SchemaKind
-from derivlint.source.records import dataclass
 
 #: The infos of one function by dispatch key.
 InfoByKey = dict[str, DifferentiabilityInfo]
@@ -34,8 +35,7 @@ class How(Enum):
     FOREACH_INPLACE = "foreach_inplace"
 
 
-@dataclass(frozen=True, slots=True)
-class MatchProblem:
+class MatchProblem(Struct, frozen=True):
     """Why a function cannot have the info that would apply to it.
 
     Attributes:
@@ -55,8 +55,7 @@ class MatchProblem:
     is_of_part: bool = False
 
 
-@dataclass(slots=True)
-class FunctionMatch:
+class FunctionMatch(Struct):
     """A native function with the differentiability that applies to it.
 
     Attributes:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from enum import Enum
 
+from msgspec import Struct
+
 from derivlint.cpp import Binding, cpp_arguments, return_names
 from derivlint.formula import whole_number
 from derivlint.model.entry import Entry, KeyedFormula, Role
@@ -22,14 +24,12 @@ from derivlint.schema import (
     Type,
     parse_schema,
 )
-from derivlint.source.records import dataclass
 
 RESULT = "result"
 TENSOR = BaseType("Tensor")
 
 
-@dataclass(frozen=True, slots=True)
-class Output:
+class Output(Struct, frozen=True):
     """One return of a function as formulas know it.
 
     Attributes:
@@ -72,8 +72,7 @@ class NameKind(Enum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True)
-class ResolvedName:
+class ResolvedName(Struct, frozen=True):
     """A name of a key and what it stands for."""
 
     kind: NameKind
@@ -179,8 +178,7 @@ class SchemaProblemKind(Enum):
     NO_CANONICAL = "no canonical function"
 
 
-@dataclass(frozen=True, slots=True)
-class SchemaProblem:
+class SchemaProblem(Struct, frozen=True):
     """Why an entry's schema resolves to no function.
 
     Attributes:

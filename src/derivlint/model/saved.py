@@ -9,19 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec import Struct
+
 from derivlint.cpp import is_optional_string
 from derivlint.formula import Call, Edit, Formula, Member, Name, Node, Number, Unary, Word, apply_edits
 from derivlint.model.derivative import SavedAttribute
 from derivlint.model.words import NOT_A_VARIABLE
 from derivlint.source.lazy import cached_property
-from derivlint.source.records import dataclass
 
 SYM_INT_ARRAY = "c10::SymIntArrayRef"
 OPTIONAL_SYM_INT_ARRAY = f"::std::optional<{SYM_INT_ARRAY}>"
 
 
-@dataclass(frozen=True, slots=True)
-class Property:
+class Property(Struct, frozen=True):
     """A property of an argument that is saved instead of the argument.
 
     Attributes:
@@ -76,8 +76,7 @@ _METHODS = frozenset(item.spelling for item in PROPERTIES if item.is_method)
 _FUNCTIONS = tuple(item.spelling for item in PROPERTIES if not item.is_method)
 
 
-@dataclass(frozen=True, slots=True)
-class PropertyUse:
+class PropertyUse(Struct, frozen=True):
     """A property expression in a formula, ``self.dim()``.
 
     Attributes:

@@ -10,12 +10,13 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from derivlint.formula import Formula, Word, parse_formula
 from derivlint.model.entry import KeyedFormula, Role
 from derivlint.model.forward import PRIMAL, TANGENT
 from derivlint.model.gradients import GRAD, GRAD_INPUT_MASK, GRADS, NAMED_PREFIX
 from derivlint.model.resolve import EntryFunction, generic_output_index
-from derivlint.source.records import dataclass
 
 if TYPE_CHECKING:
     from derivlint.model.derivative import DifferentiabilityInfo
@@ -47,8 +48,7 @@ class NotDeclared(Enum):
     OTHER_OUTPUT_NAME = "output under another name"
 
 
-@dataclass(frozen=True, slots=True)
-class UndeclaredName:
+class UndeclaredName(Struct, frozen=True):
     """A use of a name that is not declared.
 
     Attributes:

@@ -6,16 +6,16 @@ PyTorch traces backward formulas with symbolic sizes; ``sizes()`` would fix them
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from derivlint.formula import Call, Formula, Member, Name, Number, Unary, Word
 from derivlint.model.words import mentions, occurrences
-from derivlint.source.records import dataclass
 
 #: Each method with its symbolic form.
 SYMBOLIC = {"sizes": "sym_sizes", "size": "sym_size", "strides": "sym_strides"}
 
 
-@dataclass(frozen=True, slots=True)
-class PlainSize:
+class PlainSize(Struct, frozen=True):
     """One call of ``sizes()``, ``size(<number>)`` or ``strides()``.
 
     Attributes:

@@ -8,7 +8,9 @@ functions is told only where the formula itself is right.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from derivlint.cpp.consumer import Consumer, Use, check_result
 from derivlint.cpp.inference import Inference
@@ -23,13 +25,11 @@ from derivlint.model.evaluation import Evaluation, Mode, Origin
 from derivlint.model.inplace import SELF_TANGENT, copied_formula
 from derivlint.model.scope import undeclared_names, visible_names
 from derivlint.source import Span
-from derivlint.source.records import dataclass
 
 SELF_TANGENT_RAW = f"{SELF_TANGENT}_raw"
 
 
-@dataclass(frozen=True, slots=True)
-class FormulaProblem:
+class FormulaProblem(Struct, frozen=True):
     """A problem of a formula.
 
     Attributes:
@@ -56,8 +56,7 @@ class FormulaProblem:
         return self.evaluation.origin is Origin.YAML and self.evaluation.mode is not Mode.SAVE
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Typed:
+class Typed(Struct, frozen=True, eq=False):
     """An expression with its types.
 
     Attributes:

@@ -6,15 +6,15 @@ range with both ends, whose end may be ``newest``, and a text names versions one
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from derivlint.model.layout import Layout
-from derivlint.source.records import dataclass
 from derivlint.yaml_reader import Mapping, Node, Scalar, Sequence
 
 NEWEST = "newest"
 
 
-@dataclass(frozen=True, slots=True)
-class VersionProblem:
+class VersionProblem(Struct, frozen=True):
     """Why versions cannot be understood.
 
     Attributes:
@@ -29,8 +29,7 @@ class VersionProblem:
     name: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class FileVersions:
+class FileVersions(Struct, frozen=True):
     """The versions that a file serves.
 
     Attributes:
@@ -44,8 +43,7 @@ class FileVersions:
     problem: VersionProblem | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class EntryVersions:
+class EntryVersions(Struct, frozen=True):
     """The versions for which an entry holds; all of the file's where it names none or they cannot be understood.
 
     Attributes:

@@ -12,8 +12,9 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from itertools import groupby
 
+from msgspec import Struct
+
 from derivlint.formula import Edit, Formula, Word, apply_edits, parse_formula
-from derivlint.source.records import dataclass
 
 #: Roles in which a word is not a use of the C++ variable of that name.
 NOT_A_VARIABLE = frozenset({"string", "comment", "member", "qualified", "type", "lambda"})
@@ -56,8 +57,7 @@ def replaced_occurrences(formula: Formula, name: str) -> tuple[Word, ...]:
     return tuple(seen)
 
 
-@dataclass(frozen=True, slots=True)
-class Substitution:
+class Substitution(Struct, frozen=True):
     """A text in which names were replaced, and the words that it consists of now."""
 
     text: str

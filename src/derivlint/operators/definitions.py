@@ -30,9 +30,10 @@ from enum import Enum
 from functools import cache
 from pathlib import Path
 
+from msgspec import Struct
+
 from derivlint.formula import Expr, parse_formula
 from derivlint.source.lazy import cached_property
-from derivlint.source.records import dataclass
 
 FOLDER = Path(__file__).parent / "data" / "definitions"
 _NOT_COMPARED = FOLDER.parent / "not_compared.txt"
@@ -54,8 +55,7 @@ class Kind(Enum):
     PART = "part"
 
 
-@dataclass(frozen=True)
-class Definition:
+class Definition(Struct, frozen=True, dict=True):
     """What an operator or helper computes.
 
     Attributes:

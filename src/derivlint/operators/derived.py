@@ -18,10 +18,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
+from msgspec import Struct
+
 from derivlint.operators.parity import Parity, joint
 from derivlint.operators.terms import Polynomial, Term
 from derivlint.source.lazy import cached_property
-from derivlint.source.records import dataclass
 
 PATH = Path(__file__).parent / "data" / "derived.txt"
 _COMMENT = "# What operators are linear in and how they conjugate, by their definitions; made by derivlint docs build"
@@ -30,8 +31,7 @@ _WORDS = {parity: word for word, parity in _MARKS.items()}
 _NAMES = re.compile(r"([/*~]?)(\w+)")
 
 
-@dataclass(frozen=True)
-class Derived:
+class Derived(Struct, frozen=True, dict=True):
     """What the definition of an operator or helper says of it.
 
     Attributes:

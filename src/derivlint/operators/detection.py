@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+from msgspec import Struct
+
 from derivlint.operators.book import DEFAULT_RELEASE, entries_at, release_number
 from derivlint.operators.history import bundled_versions, helper_arities, versions_with_schemas
-from derivlint.source.records import dataclass
 
 #: A file with as many entries is PyTorch's own as a whole, which has more than 650.
 WHOLE = 500
 
 
-@dataclass(frozen=True, slots=True)
-class DetectedRelease:
+class DetectedRelease(Struct, frozen=True):
     """The release that a file fits best.
 
     Attributes:

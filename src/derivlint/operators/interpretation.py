@@ -10,10 +10,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from msgspec import Struct
+
 from derivlint.formula import Call, Expr, Member, Name, Number
 from derivlint.operators.definitions import Definition, Kind, definitions, tree_of
 from derivlint.operators.evaluators import Evaluator, ExpressionCompiler
-from derivlint.source.records import dataclass
 
 #: Definitions that call each other deeper than that call themselves.
 MAX_DEPTH = 40
@@ -23,8 +24,7 @@ class InterpretationError(Exception):
     """A definition that cannot be run: it calls what the domain does not have."""
 
 
-@dataclass(frozen=True, slots=True)
-class Primitive:
+class Primitive(Struct, frozen=True):
     """A function of a domain.
 
     Attributes:
@@ -64,8 +64,7 @@ class Domain(ABC):
         """The value of a C++ number."""
 
 
-@dataclass(frozen=True, slots=True)
-class Compiled:
+class Compiled(Struct, frozen=True):
     """A definition as a function.
 
     Attributes:
@@ -138,12 +137,12 @@ class Interpreter:
     def _compiled_body(self, definition: Definition) -> Compiled:
         body = _Body(self)
         # the value first: parts that it does not look at are not computed
-        *parts, (_, last) = definition.trees
-        value = body.expression(last)
+        *parts, (_, last) = definition.formulas
+        value = body.expression(tree_of(last))
         steps: list[tuple[str, Evaluator]] = []
-        for name, tree in reversed(parts):
+        for name, formula in reversed(parts):
             if name in body.needed:
-                steps.append((name, body.expression(tree)))
+                steps.append((name, body.expression(tree_of(formula))))
         steps.reverse()
         parameters = definition.parameters
         needed = frozenset(body.needed & set(parameters))
@@ -193,18 +192,27 @@ class _Body(ExpressionCompiler):
         return self.item(node) if last.template_args else self._called(last.identifier, node.args)
 
     def _called(self, name: str, arguments: tuple[Expr, ...]) -> Evaluator:
-        primitive = self._callee(name, len(arguments))
-        function = primitive.function
+        callee = self._callee(name, len(arguments))
+        if isinstance(callee, Compiled):
+            call = callee.call
+            pairs = zip(callee.parameters, arguments, strict=False)
+            given = [(name, self.expression(node)) for name, node in pairs if name in callee.needed]
+            return lambda values: call({name: each(values) for name, each in given})
+        function = callee.function
         evaluators = [
-            _nothing if index in primitive.ignored else self.expression(argument)
-            for index, argument in enumerate(arguments[: primitive.takes])
+            _nothing if index in callee.ignored else self.expression(argument)
+            for index, argument in enumerate(arguments[: callee.takes])
         ]
+        # most functions take one or two
         if len(evaluators) == 1:
             (only,) = evaluators
             return lambda values: function(only(values))
+        if len(evaluators) == 2:
+            first, second = evaluators
+            return lambda values: function(first(values), second(values))
         return lambda values: function(*[each(values) for each in evaluators])
 
-    def _callee(self, name: str, count: int) -> Primitive:
+    def _callee(self, name: str, count: int) -> Primitive | Compiled:
         primitive = self._domain.primitive(name)
         definition = definitions().get(name)
         if primitive is None and (definition is None or definition.kind is Kind.COMPOSITE):
@@ -217,7 +225,7 @@ class _Body(ExpressionCompiler):
             raise InterpretationError(f'there is no "{name}"')
         if count > len(compiled.parameters):
             raise InterpretationError(f'"{name}" takes {len(compiled.parameters)} arguments')
-        return compiled.primitive
+        return compiled
 
 
 def _nothing(_: Mapping[str, Any]) -> None:

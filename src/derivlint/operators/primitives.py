@@ -7,15 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from derivlint.source.records import dataclass
+from msgspec import Struct
 
 #: The interpreters: tensors with one element as numbers, tensors of PyTorch, graphs.
 NUMBERS, TENSORS, GRAPHS = "numbers", "tensors", "graphs"
 EVERYWHERE = (NUMBERS, TENSORS, GRAPHS)
 
 
-@dataclass(frozen=True, slots=True)
-class PrimitiveFact:
+class PrimitiveFact(Struct, frozen=True):
     """What definitions may count on.
 
     Attributes:

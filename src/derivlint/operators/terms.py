@@ -9,21 +9,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import field
 from functools import cache
 from pathlib import Path
 
+from msgspec import Struct, field
+
 from derivlint.operators.book import Book
 from derivlint.operators.parity import Parity
-from derivlint.source.records import dataclass
 
 _FILE = Path(__file__).parent / "data" / "terms.txt"
 _MARKED = re.compile(r"(conj|mixed)\((\w+)\)")
 _MARKS = {"conj": Parity.CONJUGATED, "mixed": Parity.NON_HOLOMORPHIC}
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
+class Term(Struct, frozen=True):
     """A product of arguments, divided by others.
 
     Attributes:
@@ -43,8 +42,7 @@ def _nothing() -> Mapping[str, Parity]:
     return {}
 
 
-@dataclass(frozen=True, slots=True)
-class Polynomial:
+class Polynomial(Struct, frozen=True):
     """An operator as a sum of terms.
 
     Attributes:

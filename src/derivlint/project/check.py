@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from msgspec import Struct
+
 from derivlint.lint import Diagnostic, Rule, run_rules
 from derivlint.lint.crash import Crashed
 from derivlint.lint.run import SUPPRESSIONS, judge_suppressions
@@ -16,14 +18,12 @@ from derivlint.project.narrowing import Narrowing, rule_names
 from derivlint.project.settings import Settings
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile
-from derivlint.source.records import dataclass
 
 #: Finds more in a model, given what the rules found.
 Check = Callable[[Model, tuple[Diagnostic, ...]], Iterable[Diagnostic]]
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedFile:
+class CheckedFile(Struct, frozen=True):
     """What there is to say of one file.
 
     Attributes:

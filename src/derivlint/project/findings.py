@@ -7,19 +7,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from derivlint.lint import Diagnostic
 from derivlint.lint.run import Unjudged
 from derivlint.project.narrowing import Narrowing
 from derivlint.project.settings import Settings
 from derivlint.source import SourceFile
-from derivlint.source.records import dataclass
 
 if TYPE_CHECKING:
     from derivlint.model import Model
 
 
-@dataclass(frozen=True, slots=True)
-class Findings:
+class Findings(Struct, frozen=True):
     """Everything that there is in a file.
 
     Attributes:
@@ -42,8 +42,7 @@ class Findings:
     unjudged: Unjudged | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """What is left of the findings.
 
     Attributes:

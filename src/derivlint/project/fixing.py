@@ -7,12 +7,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate
 
+from msgspec import Struct
+
 from derivlint.lint import Diagnostic, Severity
 from derivlint.lint.fixing import FixOutcome, Moves, apply_fixes, fixable
 from derivlint.lint.ownership import EntryFinder
 from derivlint.project.check import CheckedFile
 from derivlint.source import SourceFile, Span
-from derivlint.source.records import dataclass
 
 #: A fix may make room for another; rules whose fixes undo each other must not go round for ever.
 MAX_PASSES = 10
@@ -33,8 +34,7 @@ Checker = Callable[[SourceFile], CheckedFile]
 _Known = tuple[str, str | None, str | None, str | None, str]
 
 
-@dataclass(frozen=True, slots=True)
-class FixedFile:
+class FixedFile(Struct, frozen=True):
     """A file with everything fixed that can be.
 
     Attributes:

@@ -9,14 +9,13 @@ from functools import cache
 from glob import has_magic
 from pathlib import Path
 
-from derivlint.source.records import dataclass
+from msgspec import Struct
 
 #: What follows it are folders to any depth.
 _FOLDERS = "**"
 
 
-@dataclass(frozen=True, slots=True)
-class PathGlob:
+class PathGlob(Struct, frozen=True):
     """A pattern, and the folder that it is relative to.
 
     Attributes:

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from msgspec import Struct
+
 from derivlint.lint import Diagnostic
 from derivlint.lint.suppression import NEVER_SILENCED
 from derivlint.lint.suppression_edits import ignore_edits
 from derivlint.project.check import CheckedFile
 from derivlint.project.errors import InputError
 from derivlint.source import SourceFile
-from derivlint.source.records import dataclass
 
 #: Checks a text.
 Checker = Callable[[SourceFile], CheckedFile]
 
 
-@dataclass(frozen=True, slots=True)
-class IgnoredFile:
+class IgnoredFile(Struct, frozen=True):
     """A file with suppressions for what was found in it.
 
     Attributes:

@@ -6,11 +6,12 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from derivlint.lint import Diagnostic
 from derivlint.project.settings import Settings
 from derivlint.rules import BESIDES, NAMES, RENAMED
 from derivlint.source import SourceFile
-from derivlint.source.records import dataclass
 
 if TYPE_CHECKING:
     from derivlint.lint.suppression import RuleNames
@@ -22,8 +23,7 @@ if TYPE_CHECKING:
     from derivlint.project.findings import Findings
 
 
-@dataclass(frozen=True, slots=True)
-class Narrowed:
+class Narrowed(Struct, frozen=True):
     """What is left of the findings of a file.
 
     Attributes:
@@ -39,8 +39,7 @@ class Narrowed:
     unchanged: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Narrowing:
+class Narrowing(Struct, frozen=True):
     """How findings are narrowed down.
 
     Attributes:

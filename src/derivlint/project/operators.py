@@ -6,9 +6,11 @@ import json
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from derivlint.lint.wording import quoted_list
 from derivlint.operators.topics import CHECKOUT_FILES, INSTALLED_FILES
@@ -19,7 +21,6 @@ from derivlint.project.presets import PRESETS
 from derivlint.project.settings import Settings
 from derivlint.project.untrusted import require_inside
 from derivlint.source import SourceError, SourceFile, read_bytes
-from derivlint.source.records import dataclass
 
 if TYPE_CHECKING:
     from derivlint.schema import InstalledTorch, NativeFunctions, NativeProblem
@@ -34,8 +35,7 @@ VERSION_FILE = "version.txt"
 MAX_VERSION_BYTES = 4096
 
 
-@dataclass(frozen=True, slots=True)
-class Operators:
+class Operators(Struct, frozen=True):
     """Where the operators for a derivatives file come from.
 
     Attributes:
@@ -98,8 +98,7 @@ class Operators:
         return f"{bundled}{'' if is_known else ', since the release of the operators is unknown'}"
 
 
-@dataclass(frozen=True, slots=True)
-class LoadedOperators:
+class LoadedOperators(Struct, frozen=True):
     """Operators with the files that they were read from.
 
     Attributes:

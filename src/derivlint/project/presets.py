@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from derivlint.model import LAYOUTS, Layout
-from derivlint.source.records import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class Preset:
+class Preset(Struct, frozen=True):
     """What holds for all derivatives files of a project.
 
     Attributes:

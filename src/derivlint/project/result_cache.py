@@ -12,11 +12,12 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import field, fields
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 import derivlint.rules
 from derivlint import __version__
@@ -26,7 +27,7 @@ from derivlint.project.operators import Operators
 from derivlint.project.settings import Settings
 from derivlint.project.stored_findings import decoded, encoded
 from derivlint.source import SourceError, SourceFile, replace_file
-from derivlint.source.records import dataclass
+from derivlint.source.comparison import Compared
 
 if TYPE_CHECKING:
     from hashlib import _Hash
@@ -65,8 +66,7 @@ _BESIDE_THE_POINT = frozenset(
 _READERS = ("lark", "ruamel.yaml", "_ruamel_yaml")
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Compared, Struct, frozen=True):
     """Where the result of a file is.
 
     Attributes:
@@ -76,8 +76,12 @@ class Place:
     """
 
     file: Path
-    sources: tuple[SourceFile, ...] = field(compare=False)
-    length: int = field(compare=False)
+    sources: tuple[SourceFile, ...]
+    length: int
+
+    def identity(self) -> tuple[Any, ...]:
+        """The fields that are compared."""
+        return (self.file,)
 
 
 def place_of(source: SourceFile, operators: Operators, settings: Settings) -> Place | None:
@@ -103,9 +107,9 @@ def place_of(source: SourceFile, operators: Operators, settings: Settings) -> Pl
         _add(digest, "" if text is None else text.text)
     counts = len(operators.native_functions), len(operators.headers), len(operators.generators)
     _add(digest, repr((counts, operators.bundled, operators.version)))
-    for item in fields(settings):
-        if item.name not in _BESIDE_THE_POINT:
-            _add(digest, f"{item.name}={_stable(getattr(settings, item.name))}")
+    for name in settings.__struct_fields__:
+        if name not in _BESIDE_THE_POINT:
+            _add(digest, f"{name}={_stable(getattr(settings, name))}")
     _add(digest, program_digest())
     sources = tuple(text for text in texts[: len(operators.native_functions)] if text is not None)
     return Place(folder / f"{PREFIX}{digest.hexdigest()}", sources, len(source.text))

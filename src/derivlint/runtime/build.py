@@ -17,6 +17,8 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from msgspec import Struct
+
 from derivlint.compiler.gxx import (
     CompilerError,
     Completed,
@@ -35,7 +37,6 @@ from derivlint.runtime.manifest import Manifest, read_manifest, torch_of
 from derivlint.runtime.python import PYTHON_LIBRARY, PythonHeaders, library_file, python_headers, undefined_in
 from derivlint.runtime.releases import mismatch_of_headers
 from derivlint.source import is_made_by_user, not_private, replace_file
-from derivlint.source.records import dataclass
 
 LIBRARY = "libtorch_cpu.so"
 #: The libraries that an extension is linked with.
@@ -69,8 +70,7 @@ class BuildError(Exception):
         self.output = output
 
 
-@dataclass(frozen=True, slots=True)
-class Built:
+class Built(Struct, frozen=True):
     """A built extension.
 
     Attributes:
@@ -324,8 +324,7 @@ def _missing(objects: Mapping[str, Path]) -> tuple[str, ...]:
     return tuple(name for name, path in objects.items() if not is_made_by_user(path))
 
 
-@dataclass(frozen=True, slots=True)
-class SourceMessages:
+class SourceMessages(Struct, frozen=True):
     """What the compiler says of one source that it refuses."""
 
     source: str

@@ -6,18 +6,18 @@ import ctypes
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from msgspec import Struct
+
 from derivlint.runtime.build import BuildError, build
 from derivlint.runtime.manifest import ManifestError, read_manifest
 from derivlint.runtime.releases import mismatch
-from derivlint.source.records import dataclass
 
 
 class LoadError(Exception):
     """An extension cannot be built or loaded."""
 
 
-@dataclass(frozen=True, slots=True)
-class Extension:
+class Extension(Struct, frozen=True):
     """An extension that is loaded.
 
     Attributes:

@@ -10,19 +10,19 @@ from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from msgspec import Struct
+
 from derivlint.emit.emission import Mode
 from derivlint.emit.extension import target_name
 from derivlint.emit.manifest import FORMAT, MANIFEST, MAX_BYTES, PENDING
 from derivlint.emit.python_bindings import is_binding
-from derivlint.source.records import dataclass
 
 
 class ManifestError(Exception):
     """A folder is none that derivlint emitted, or was emitted by another version."""
 
 
-@dataclass(frozen=True, slots=True)
-class Manifest:
+class Manifest(Struct, frozen=True):
     """The contents of an extension's folder.
 
     Attributes:

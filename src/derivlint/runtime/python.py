@@ -7,7 +7,7 @@ import sys
 import sysconfig
 from pathlib import Path
 
-from derivlint.source.records import dataclass
+from msgspec import Struct
 
 #: The library that has PyTorch's own classes of Python.
 PYTHON_LIBRARY = "torch_python"
@@ -15,8 +15,7 @@ PYTHON_LIBRARY = "torch_python"
 _OF_PYTHON = re.compile(r"undefined (?:reference to|symbol:) [`']?_?Py\w*'?$")
 
 
-@dataclass(frozen=True, slots=True)
-class PythonHeaders:
+class PythonHeaders(Struct, frozen=True):
     """The headers of a Python.
 
     Attributes:

@@ -6,19 +6,20 @@ Follows torchgen/model.py, ``Annotation``, ``Argument``, ``Return`` and ``Argume
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
+from typing import Any
+
+from msgspec import Struct
 
 from derivlint.schema.types import BaseType, OptionalType, Type
 from derivlint.source import Span
+from derivlint.source.comparison import Compared
 from derivlint.source.lazy import cached_property
-from derivlint.source.records import dataclass
 
 #: Offsets of type, name and default, two each, -1 where there is none.
 Marks = tuple[int, int, int, int, int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Annotation:
+class Annotation(Struct, frozen=True):
     """What a tensor aliases: ``(a!)``, ``(a|b)``, ``(a -> *)``.
 
     Attributes:
@@ -51,8 +52,7 @@ def _span(marks: Marks | None, offset: int, which: int) -> Span | None:
     return Span(marks[which] + offset, marks[which + 1] + offset)
 
 
-@dataclass(frozen=True, slots=True)
-class Argument:
+class Argument(Compared, Struct, frozen=True):
     """One argument of a schema.
 
     Attributes:
@@ -67,10 +67,14 @@ class Argument:
     default: str | None = None
     annotation: Annotation | None = None
     #: Equal arguments of different schemas share their marks, ``offset`` shifts them to the place in the text.
-    marks: Marks | None = field(default=None, compare=False, repr=False)
-    offset: int = field(default=0, compare=False, repr=False)
+    marks: Marks | None = None
+    offset: int = 0
     #: Type and name without the annotation, where the parser knows them; equal arguments share this too.
-    bare: str | None = field(default=None, compare=False, repr=False)
+    bare: str | None = None
+
+    def identity(self) -> tuple[Any, ...]:
+        """The fields that are compared."""
+        return self.name, self.type, self.default, self.annotation
 
     @property
     def is_write(self) -> bool:
@@ -108,15 +112,18 @@ class Argument:
         return text if self.default is None else f"{text}={self.default}"
 
 
-@dataclass(frozen=True, slots=True)
-class Return:
+class Return(Compared, Struct, frozen=True):
     """One return of a schema; ``name`` is None when it has none."""
 
     name: str | None
     type: Type
     annotation: Annotation | None = None
-    marks: Marks | None = field(default=None, compare=False, repr=False)
-    offset: int = field(default=0, compare=False, repr=False)
+    marks: Marks | None = None
+    offset: int = 0
+
+    def identity(self) -> tuple[Any, ...]:
+        """The fields that are compared."""
+        return self.name, self.type, self.annotation
 
     @property
     def is_write(self) -> bool:
@@ -138,8 +145,7 @@ class Return:
         return text if self.name is None else f"{text} {self.name}"
 
 
-@dataclass(frozen=True, slots=True)
-class TensorOptionsArguments:
+class TensorOptionsArguments(Struct, frozen=True):
     """The four arguments that C++ takes as one ``TensorOptions``."""
 
     dtype: Argument
@@ -163,8 +169,7 @@ def _is_option(argument: Argument, name: str, type_name: str) -> bool:
     return argument.name == name and isinstance(type_, BaseType) and type_.name == type_name
 
 
-@dataclass(frozen=True)
-class Arguments:
+class Arguments(Struct, frozen=True, dict=True):
     """The arguments of a schema, grouped as the C++ API needs them."""
 
     pre_self_positional: tuple[Argument, ...] = ()

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from derivlint.schema.names import OperatorName
 from derivlint.schema.native_function import NativeFunction
 from derivlint.schema.natives import NativeFunctions
-from derivlint.source.records import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class FunctionFacts:
+class FunctionFacts(Struct, frozen=True):
     """One native function of an operator.
 
     Attributes:
@@ -41,8 +41,7 @@ class FunctionFacts:
     view_group: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class OperatorFacts:
+class OperatorFacts(Struct, frozen=True):
     """All functions that share a base name, or the one overload that was asked for.
 
     Attributes:

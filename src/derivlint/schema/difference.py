@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from enum import Enum
 
+from msgspec import Struct
+
 from derivlint.schema.arguments import Argument, Return, annotated
 from derivlint.schema.function_schema import FunctionSchema
 from derivlint.schema.native_function import NativeFunction
 from derivlint.source import Span
-from derivlint.source.records import dataclass
 
 
 class DifferenceKind(Enum):
@@ -35,8 +36,7 @@ class DifferenceKind(Enum):
     FORMATTING = "formatting"
 
 
-@dataclass(frozen=True, slots=True)
-class SchemaDifference:
+class SchemaDifference(Struct, frozen=True):
     """One difference between a schema and the one that is declared.
 
     Attributes:

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from msgspec import Struct
+
 from derivlint.schema.function_schema import SchemaKind
 from derivlint.schema.native_function import NativeFunction, ViewSchemaKind
 from derivlint.schema.variants import generated_variants
-from derivlint.source.records import dataclass
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ViewGroup:
+class ViewGroup(Struct, frozen=True, eq=False):
     """A view with its copying twin and its in-place form, where it has them."""
 
     view: NativeFunction

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from enum import Enum
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from derivlint.schema.arguments import Argument, Arguments, Return
 from derivlint.schema.names import OperatorName
 from derivlint.source import Span
 from derivlint.source.lazy import cached_property
-from derivlint.source.records import dataclass
 
 
 class SchemaKind(Enum):
@@ -36,8 +37,7 @@ def view_base(base: str) -> str:
     return base
 
 
-@dataclass(frozen=True, eq=False)
-class FunctionSchema:
+class FunctionSchema(Struct, frozen=True, eq=False, dict=True):
     """An operator's name, arguments and returns; two are equal when they print alike.
 
     Attributes:

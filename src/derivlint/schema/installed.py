@@ -7,13 +7,12 @@ from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from pathlib import Path
 
-from derivlint.source.records import dataclass
+from msgspec import Struct
 
 _VERSION = re.compile(r"""^__version__\s*(?::[^=\n]*)?=\s*['"]([^'"]+)['"]""", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class InstalledTorch:
+class InstalledTorch(Struct, frozen=True):
     """What an installed PyTorch ships of its sources.
 
     Attributes:

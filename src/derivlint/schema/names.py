@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from derivlint.source.records import dataclass
+from msgspec import Struct
 
 #: The methods whose in-place form is ``__i<name>__``, after PEP 203.
 AUGMENTED_ASSIGNMENTS = frozenset(("add", "sub", "mul", "div", "mod", "pow", "lshift", "rshift", "and", "xor", "or"))
@@ -13,8 +13,7 @@ FUNCTIONAL_SUFFIX = "_functional"
 FOREACH_PREFIX = "_foreach_"
 
 
-@dataclass(frozen=True, slots=True)
-class OperatorName:
+class OperatorName(Struct, frozen=True):
     """The name of an operator.
 
     Follows torchgen/model.py, ``OperatorName`` and ``BaseOperatorName``, without their checks of naming conventions.

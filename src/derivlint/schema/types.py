@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from msgspec import Struct
+
 from derivlint.schema.errors import SchemaError, quoted
-from derivlint.source.records import dataclass
 
 #: torchgen's base types; ``Dimname`` was one until PyTorch 2.12.
 KNOWN_BASE_TYPES = frozenset(
@@ -30,10 +31,8 @@ _TYPE = re.compile(r"([A-Za-z_]\w*(?:\.\w+)*)((?:\?|\[(?:0|[1-9][0-9]{0,17})?\])
 _SUFFIX = re.compile(r"\?|\[([0-9]*)\]")
 
 
-class Type:
+class Type(Struct, frozen=True):
     """The type of an argument or a return; one of the subclasses below."""
-
-    __slots__ = ()
 
     @property
     def base(self) -> BaseType | CustomClassType:
@@ -66,8 +65,7 @@ class Type:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class BaseType(Type):
+class BaseType(Type, frozen=True):
     """A type without structure, such as ``Tensor`` or ``ScalarType``."""
 
     name: str
@@ -86,8 +84,7 @@ class BaseType(Type):
         return self.name
 
 
-@dataclass(frozen=True, slots=True)
-class CustomClassType(Type):
+class CustomClassType(Type, frozen=True):
     """A TorchScript class, ``name`` being what follows ``__torch__.torch.classes.``."""
 
     name: str
@@ -101,8 +98,7 @@ class CustomClassType(Type):
         return f"{CUSTOM_CLASS_PREFIX}{self.name}"
 
 
-@dataclass(frozen=True, slots=True)
-class OptionalType(Type):
+class OptionalType(Type, frozen=True):
     """A type that may also be None, such as ``Tensor?``."""
 
     elem: Type
@@ -126,8 +122,7 @@ class OptionalType(Type):
         return f"{self.elem}?"
 
 
-@dataclass(frozen=True, slots=True)
-class ListType(Type):
+class ListType(Type, frozen=True):
     """A list, of ``size`` elements when one is given (``int[2]`` takes a single ``int`` too)."""
 
     elem: Type

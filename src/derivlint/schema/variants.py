@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import string
 from collections.abc import Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from derivlint.schema.arguments import Annotation, Argument, Return
 from derivlint.schema.function_schema import FunctionSchema, SchemaKind

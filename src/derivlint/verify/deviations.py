@@ -10,9 +10,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+
 from derivlint.project.errors import InputError
 from derivlint.project.settings.document import load_toml
-from derivlint.source.records import dataclass
 
 FOLDER = Path(__file__).parent / "data"
 #: What a deviation can be: agreed on, free by nature, inputs that are confined to a manifold, or wrong in PyTorch.
@@ -30,8 +31,7 @@ def normalized(formula: str) -> str:
     return " ".join(formula.split())
 
 
-@dataclass(frozen=True, slots=True)
-class Deviation:
+class Deviation(Struct, frozen=True):
     """One expected finding.
 
     Attributes:
@@ -101,7 +101,7 @@ def read_deviations(path: Path) -> tuple[Deviation, ...]:
 def _deviation(item: Any, place: str) -> Deviation:
     if not isinstance(item, dict) or not all(isinstance(value, str) for value in item.values()):
         raise InputError(f"{place}: a deviation is a table of strings")
-    unknown = [name for name in item if name not in Deviation.__slots__]
+    unknown = [name for name in item if name not in Deviation.__struct_fields__]
     missing = [name for name in _REQUIRED if not item.get(name, "").strip()]
     if unknown or missing:
         word, names = ("unknown", unknown) if unknown else ("missing", missing)
@@ -111,8 +111,7 @@ def _deviation(item: Any, place: str) -> Deviation:
     return Deviation(**item)
 
 
-@dataclass(slots=True)
-class Sorted:
+class Sorted(Struct):
     """Findings without those that are expected, and the deviations that were not found."""
 
     unexpected: list[Any]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
-from derivlint.source.records import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
+
 from derivlint.verify.layouts import inner_product, numbers
 
 
@@ -15,8 +16,7 @@ class UnjudgedError(Exception):
     """The function has no derivative there that differences could tell."""
 
 
-@dataclass(frozen=True, slots=True)
-class Precision:
+class Precision(Struct, frozen=True):
     """What numbers of a type allow.
 
     Attributes:

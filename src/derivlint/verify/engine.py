@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path, PurePath
 
+from msgspec import Struct
+
 from derivlint import __version__
 from derivlint.compiler.gxx import CompilerError, Toolchain, find_toolchain
 from derivlint.emit.emission import MANUAL, Helpers, Mode
@@ -21,7 +23,6 @@ from derivlint.project.cache import fits, sealed, unsealed
 from derivlint.runtime import BuildError, ManifestError
 from derivlint.runtime.build import FIRST_INCLUDED, syntax_errors
 from derivlint.source import is_own, replace_file
-from derivlint.source.records import dataclass
 from derivlint.verify.building import built_library, is_exhausted
 from derivlint.verify.functions import FormulaFunction
 from derivlint.verify.headers import ATEN, FEW, few_headers, has_operator_headers
@@ -52,8 +53,7 @@ class EngineError(Exception):
         self.is_missing = is_missing
 
 
-@dataclass(frozen=True, slots=True)
-class Compiled:
+class Compiled(Struct, frozen=True):
     """The library with the functions, and what is not in it.
 
     Attributes:

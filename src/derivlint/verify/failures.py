@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field
-
-from derivlint.source.records import dataclass
+from msgspec import Struct, field
 
 WRONG_VJP = "wrong-vjp"
 WRONG_JVP = "wrong-jvp"
@@ -20,8 +18,7 @@ OTHER_CONVENTION = "other-convention"
 LONGEST = 160
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(Struct, frozen=True):
     """A check that failed.
 
     Attributes:
@@ -41,8 +38,7 @@ class Failure:
     said: str = ""
 
 
-@dataclass(slots=True)
-class Tally:
+class Tally(Struct):
     """What was done.
 
     Attributes:

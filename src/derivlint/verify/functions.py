@@ -8,8 +8,9 @@ that is computed as the generated kernel computes it when it saves.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import asdict, field
 from typing import Any
+
+from msgspec import Struct, convert, field, to_builtins
 
 from derivlint.model import Model
 from derivlint.model.differentiable import Differentiability, is_tensor_list
@@ -17,7 +18,6 @@ from derivlint.model.entry import Entry, KeyedFormula, Role
 from derivlint.model.evaluation import Evaluation, Mode, Origin, evaluations
 from derivlint.model.read import DEFAULT
 from derivlint.operators.special import NOT_IMPLEMENTED
-from derivlint.source.records import dataclass
 
 BACKWARD = "backward"
 FORWARD = "forward"
@@ -26,8 +26,7 @@ _TANGENTS = ("_t_raw", "_t")
 _PRIMALS = ("_tensor", "_p")
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Value(Struct, frozen=True):
     """An argument or return of an operator: its name in formulas, its schema type, whether it is written."""
 
     name: str
@@ -35,8 +34,7 @@ class Value:
     is_write: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Described:
+class Described(Struct, frozen=True):
     """All that those who call a function have to know; plain values, so that it can be sent to another process.
 
     Attributes:
@@ -76,26 +74,20 @@ class Described:
 
     def to_json(self) -> dict[str, Any]:
         """As a JSON object."""
-        return asdict(self)
+        content: dict[str, Any] = to_builtins(self)
+        return content
 
     @staticmethod
     def from_json(content: dict[str, Any]) -> Described:
         """From a JSON object.
 
         Raises:
-            TypeError: it is none of :meth:`to_json`.
+            ValidationError: it is not one of :meth:`to_json`.
         """
-        values: dict[str, Any] = {
-            name: tuple(value) if isinstance(value, list) and name not in ("arguments", "returns") else value
-            for name, value in content.items()
-        }
-        for name in ("arguments", "returns"):
-            values[name] = tuple(Value(**item) for item in content[name])
-        return Described(**values)
+        return convert(content, Described)
 
 
-@dataclass(frozen=True, slots=True)
-class FormulaFunction:
+class FormulaFunction(Struct, frozen=True):
     """A formula with what its function is made from.
 
     Attributes:
@@ -108,11 +100,10 @@ class FormulaFunction:
     described: Described
     evaluation: Evaluation
     differentiability: Differentiability
-    line: KeyedFormula = field(repr=False)
+    line: KeyedFormula
 
 
-@dataclass(slots=True)
-class Collected:
+class Collected(Struct):
     """The functions of a model, and the formulas that have none, with the reason."""
 
     functions: list[FormulaFunction] = field(default_factory=list)

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, field
 from typing import Any
 
-from derivlint.source.records import dataclass
+from msgspec import Struct, field, to_builtins
+
 from derivlint.verify.functions import BACKWARD, Described, base_and_ending, is_tangent, own_outputs
 
 INDEX = "i"
 
 
-@dataclass(frozen=True, slots=True)
-class PythonFormula:
+class PythonFormula(Struct, frozen=True):
     """A formula in Python.
 
     Attributes:
@@ -38,7 +37,8 @@ class PythonFormula:
 
     def to_json(self) -> dict[str, Any]:
         """As a JSON object."""
-        return asdict(self)
+        content: dict[str, Any] = to_builtins(self)
+        return content
 
 
 class Interpreter:

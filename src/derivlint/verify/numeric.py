@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
 from typing import Any
 
-from derivlint.source.records import dataclass
+from msgspec import Struct, field
+
 from derivlint.verify.domains import auxiliary_of, manifold_of, tangent_space_of
 from derivlint.verify.exhaustion import require_memory
 from derivlint.verify.functions import FORWARD, Described
@@ -25,8 +25,7 @@ def tensors(value: Any) -> list[Any]:
     return [item if isinstance(item, torch.Tensor) else None for item in value]
 
 
-@dataclass(slots=True)
-class Called:
+class Called(Struct):
     """What an operator gave.
 
     Attributes:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import field
 from typing import Any
 
-from derivlint.source.records import dataclass
+from msgspec import Struct, field
+
 from derivlint.verify.functions import Collected, FormulaFunction
 from derivlint.verify.unchecked import Unchecked, Why
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
+class Checked(Struct, frozen=True):
     """What became of an operator.
 
     Attributes:
@@ -34,8 +33,7 @@ class Checked:
     reason: str = ""
 
 
-@dataclass(slots=True)
-class Outcome:
+class Outcome(Struct):
     """What a run found.
 
     Attributes:

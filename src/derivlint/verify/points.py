@@ -6,7 +6,8 @@ import zlib
 from collections.abc import Callable
 from typing import Any
 
-from derivlint.source.records import dataclass
+from msgspec import Struct
+
 from derivlint.verify.layouts import changed
 from derivlint.verify.samples import elements
 
@@ -14,8 +15,7 @@ from derivlint.verify.samples import elements
 REFUSALS = (RuntimeError, IndexError, ValueError, TypeError)
 
 
-@dataclass(slots=True, eq=False)
-class Point:
+class Point(Struct, eq=False):
     """Arguments of an operator.
 
     Attributes:

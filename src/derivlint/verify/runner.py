@@ -6,15 +6,16 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from derivlint import __version__
 from derivlint.compiler.children import ended_by_interrupt
 from derivlint.emit.emission import Helpers
 from derivlint.model import Model
-from derivlint.source.records import dataclass
 from derivlint.verify.engine import EngineError, compiled
 from derivlint.verify.errors import StoppedError, VerifyError
 from derivlint.verify.functions import collect
@@ -36,8 +37,7 @@ DIRECTIONS = 3
 Progress = Callable[[str], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Effort:
+class Effort(Struct, frozen=True):
     """How much is done for each operator.
 
     Attributes:
@@ -60,8 +60,7 @@ ORDINARY = Effort(10, 4, 20, 1)
 THOROUGH = Effort(16, 6, 24, 2)
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(Struct, frozen=True):
     """What a run is to do.
 
     Attributes:

@@ -19,9 +19,10 @@ from math import ceil
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+
 from derivlint.compiler.child import end_with_parent
 from derivlint.compiler.children import quoted
-from derivlint.source.records import dataclass
 from derivlint.verify.functions import Described
 from derivlint.verify.keeping import strangers_in
 from derivlint.verify.patience import Patience
@@ -37,8 +38,7 @@ BEAT = 2.0
 SAID = 4096
 
 
-@dataclass(slots=True)
-class Child:
+class Child(Struct):
     """A child that checks some operators.
 
     Attributes:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from msgspec import Struct
+
 from derivlint.cpp.consumer import Use
 from derivlint.emit.nodes.formulas import gradient_names
 from derivlint.emit.python.expression import Typing, Untranslatable, python_name, translate
 from derivlint.emit.python.helpers import helper_names
 from derivlint.formula import parse_formula
 from derivlint.model import Model
-from derivlint.source.records import dataclass
 from derivlint.verify.functions import BACKWARD, FormulaFunction
 from derivlint.verify.interpreter import PythonFormula
 from derivlint.verify.wrappers import named_gradient
@@ -24,8 +25,7 @@ _SAVED_BY = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Interpreted:
+class Interpreted(Struct, frozen=True):
     """The formulas that could be translated.
 
     Attributes:

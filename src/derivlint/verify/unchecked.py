@@ -5,8 +5,9 @@ from __future__ import annotations
 import signal
 from enum import Enum
 
+from msgspec import Struct
+
 from derivlint.compiler.children import signal_name
-from derivlint.source.records import dataclass
 
 
 class Why(Enum):
@@ -47,8 +48,7 @@ _FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, s
 _OUT_OF_MEMORY = ("bad_alloc", "MemoryError", "Cannot allocate memory", "can't allocate memory", "out of memory")
 
 
-@dataclass(frozen=True, slots=True)
-class Unchecked:
+class Unchecked(Struct, frozen=True):
     """An entry or a formula that was not checked.
 
     Attributes:

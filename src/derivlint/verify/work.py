@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field
 from typing import Any
 
-from derivlint.source.records import dataclass
+from msgspec import Struct, field
+
 from derivlint.verify.checks import Checker
 from derivlint.verify.failures import OTHER_CONVENTION, Failure
 from derivlint.verify.functions import Described
@@ -22,8 +22,7 @@ Say = Callable[[dict[str, Any]], None]
 SHOWN = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Work:
+class Work(Struct, frozen=True):
     """What all operators are checked with.
 
     Attributes:
@@ -37,8 +36,7 @@ class Work:
     task: Mapping[str, Any]
 
 
-@dataclass(slots=True)
-class _Found:
+class _Found(Struct):
     """Failures of one kind of one function: the one with the smallest input, and at how many inputs there is one."""
 
     failure: Failure

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 
+from msgspec import Struct
+
 from derivlint.source import Span
-from derivlint.source.records import dataclass
 from derivlint.yaml_reader.problems import YamlProblem
 from derivlint.yaml_reader.text import token_end
 
 _LINE_START = r"(?:(?<=[\n\r])|(?<![\s\S]))"
 
 
-@dataclass(frozen=True, slots=True)
-class Items:
+class Items(Struct, frozen=True):
     """Where the items of a top-level list begin.
 
     Attributes:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
+from msgspec import Struct
+
 from derivlint.source import Span
-from derivlint.source.records import dataclass
 
 ProblemKind: TypeAlias = Literal["syntax", "limit", "encoding", "tag", "several-documents"]
 
 
-@dataclass(frozen=True, slots=True)
-class YamlProblem:
+class YamlProblem(Struct, frozen=True):
     """One problem of the YAML of a file.
 
     Attributes:

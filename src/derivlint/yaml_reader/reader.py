@@ -9,9 +9,10 @@ import re
 from bisect import bisect_right
 from typing import Final
 
+from msgspec import Struct
+
 from derivlint.source import SourceFile, Span
 from derivlint.source.file import BOM
-from derivlint.source.records import dataclass
 from derivlint.yaml_reader.build import MAX_NODES, NodeBuilder
 from derivlint.yaml_reader.events import open_events
 from derivlint.yaml_reader.lines import LineReader
@@ -27,8 +28,7 @@ MAX_BROKEN_ITEMS: Final = 100
 MAX_BATCH: Final = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(Struct, frozen=True):
     """A file as YAML.
 
     Attributes:
@@ -56,8 +56,7 @@ def read_yaml(source: SourceFile, *, pure: bool = False) -> Document:
     return _Reading(source, pure).read()
 
 
-@dataclass(slots=True)
-class _Part:
+class _Part(Struct):
     """What one piece of the file is: its root and problems, or the error that ended it."""
 
     root: Node | None

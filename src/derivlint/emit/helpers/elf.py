@@ -11,7 +11,7 @@ import struct
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from derivlint.source.records import dataclass
+from msgspec import Struct
 
 EM_X86_64, EM_AARCH64 = 62, 183
 
@@ -30,8 +30,7 @@ class ElfError(Exception):
     """A file is no ELF file that can be read, or does not hold what is looked for."""
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(Struct, frozen=True):
     """One section: its type, flags, and place in memory and in the file."""
 
     type: int
@@ -42,8 +41,7 @@ class Section:
     link: int
 
 
-@dataclass(frozen=True, slots=True)
-class LibrarySymbol:
+class LibrarySymbol(Struct, frozen=True):
     """A function or a small variable in a library.
 
     Attributes:

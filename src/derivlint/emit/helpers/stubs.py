@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from msgspec import Struct
+
 from derivlint.emit.helpers.elf import EM_AARCH64, EM_X86_64, ElfError, ElfFile, LibrarySymbol
-from derivlint.source.records import dataclass
 
 #: What a stub does: jump to where the slot points, with every argument register as it is.
 _JUMPS = {
@@ -23,8 +24,7 @@ _JUMPS = {
 _MACHINES = {EM_X86_64: "x86-64", EM_AARCH64: "AArch64"}
 
 
-@dataclass(frozen=True, slots=True)
-class Unresolved:
+class Unresolved(Struct, frozen=True):
     """What objects need and libraries do not export.
 
     Attributes:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from msgspec import Struct
+
 from derivlint.emit.inplace_or_view.views import inverse_declaration, is_refused, is_replayed, view_body
 from derivlint.emit.kernels.subject import Subject, modifies_arguments, without_entry
 from derivlint.emit.template import fill, load
@@ -17,11 +19,9 @@ from derivlint.model.model import Model
 from derivlint.model.read import DEFAULT
 from derivlint.operators import Book
 from derivlint.schema import NativeFunction
-from derivlint.source.records import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class InplaceOrViewKernel:
+class InplaceOrViewKernel(Struct, frozen=True):
     """The kernel of one function.
 
     Attributes:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
+from msgspec import Struct
+
 from derivlint.emit.kernels.body import body
 from derivlint.emit.kernels.subject import AUTOGRAD, Subject, without_entry
 from derivlint.emit.kernels.templates import filled
@@ -13,13 +15,11 @@ from derivlint.emit.template import listing, yaml_name
 from derivlint.model.differentiable import Differentiability, has_generated_kernel
 from derivlint.model.model import Model
 from derivlint.schema import NativeFunction
-from derivlint.source.records import dataclass
 
 GENERIC_KERNEL = "torch::autograd::autogradNotImplementedFallback()"
 
 
-@dataclass(frozen=True, slots=True)
-class Kernel:
+class Kernel(Struct, frozen=True):
     """The autograd kernel of one function under one dispatch key.
 
     Attributes:

@@ -7,14 +7,15 @@ PyTorch relies on: kernels fill the members, Python reads them as ``grad_fn._sav
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from enum import Enum
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from derivlint.emit.release import DEFAULT, Release
 from derivlint.model import DifferentiabilityInfo, SavedAttribute
 from derivlint.model.evaluation import SCALAR, TENSOR, retains_variables, unpacked_type
 from derivlint.model.scope import RETAIN_VARIABLES
-from derivlint.source.records import dataclass
 
 SAVED_VARIABLE = "SavedVariable"
 SAVED_VARIABLES = "std::vector<SavedVariable>"
@@ -49,8 +50,7 @@ _KINDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(Struct, frozen=True):
     """One data member of a node class.
 
     Attributes:

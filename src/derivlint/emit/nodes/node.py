@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
+from msgspec import Struct
+
 from derivlint.emit.nodes.formulas import formula_statements, gradient_names
 from derivlint.emit.nodes.members import OWNING, Member, MemberKind, members
 from derivlint.emit.release import Release, release_of
 from derivlint.emit.template import fill, load, yaml_name
 from derivlint.model import DifferentiabilityInfo, Model
-from derivlint.source.records import dataclass
 
 TRACEABLE = "TraceableFunction"
 UNTRACEABLE = "Node"
@@ -23,8 +24,7 @@ FOREACH = "Foreach"
 LONGEST_ARGUMENTS = 60
 
 
-@dataclass(frozen=True, slots=True)
-class NodeClass:
+class NodeClass(Struct, frozen=True):
     """A node class.
 
     Attributes:

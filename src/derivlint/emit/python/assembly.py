@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from derivlint.emit.python.function import FunctionWriter
 from derivlint.emit.python.plan import Plan
 from derivlint.emit.python.signature import class_name, function_name
 from derivlint.emit.template import fill, load
 from derivlint.schema import NativeFunction
-from derivlint.source.records import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class FunctionText:
+class FunctionText(Struct, frozen=True):
     """The Python of one entry.
 
     Attributes:

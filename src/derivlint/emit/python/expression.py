@@ -26,7 +26,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import field
+
+from msgspec import Struct, field
 
 from derivlint.cpp.declaration import Function
 from derivlint.cpp.value import Value
@@ -67,7 +68,6 @@ from derivlint.formula import (
     unparenthesized,
 )
 from derivlint.schema import NativeFunction, NativeFunctions
-from derivlint.source.records import dataclass
 
 __all__ = ["PythonExpression", "Typing", "Untranslatable", "python_name", "translate"]
 
@@ -77,8 +77,7 @@ LARGEST = 2**64 - 1
 INTEGRAL = frozenset({"int", "int64_t", "SymInt", "size_t", "unsigned long", "long", "uint64_t"})
 
 
-@dataclass(frozen=True, slots=True)
-class PythonExpression:
+class PythonExpression(Struct, frozen=True):
     """A Python expression.
 
     Attributes:
@@ -94,8 +93,7 @@ class PythonExpression:
     names: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Untranslatable:
+class Untranslatable(Struct, frozen=True):
     """Why an expression has no Python; ``start`` and ``end`` are the range of the culprit in the formula."""
 
     reason: str
@@ -103,8 +101,7 @@ class Untranslatable:
     end: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Typing:
+class Typing(Struct, frozen=True):
     """What is known of the nodes of a tree; nothing need be known.
 
     Attributes:

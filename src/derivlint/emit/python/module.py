@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from itertools import groupby
 
+from msgspec import Struct
+
 from derivlint.emit.python.assembly import FunctionText, function_text
 from derivlint.emit.python.helpers import helper_names
 from derivlint.emit.python.plan import LeftOut, plan
@@ -12,7 +14,6 @@ from derivlint.emit.python.registration import refusal
 from derivlint.emit.selection import ATEN, is_selected
 from derivlint.emit.template import fill, load, yaml_name
 from derivlint.model import Model
-from derivlint.source.records import dataclass
 
 #: Lines that only some modules need, by what asks for them.
 UNUSED = {
@@ -31,8 +32,7 @@ EXPLANATION = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class PythonModule:
+class PythonModule(Struct, frozen=True):
     """A generated module.
 
     Attributes:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from derivlint.emit.python.expression import PythonExpression, Typing, Untranslatable, translate
 from derivlint.emit.selection import unread
@@ -16,15 +18,13 @@ from derivlint.model.differentiable import Differentiability, is_tensor_list
 from derivlint.model.read import DEFAULT
 from derivlint.operators.special import NOT_IMPLEMENTED
 from derivlint.schema import Argument, NativeFunction, SchemaKind
-from derivlint.source.records import dataclass
 
 TYPE_AND_SIZE = "torch::autograd::generated::TypeAndSize"
 GEOMETRY = "at::TensorGeometry"
 GRADS = "grads"
 
 
-@dataclass(frozen=True, slots=True)
-class Gradient:
+class Gradient(Struct, frozen=True):
     """A backward formula in Python.
 
     Attributes:
@@ -40,8 +40,7 @@ class Gradient:
     line: int
 
 
-@dataclass(frozen=True, slots=True)
-class Tangent:
+class Tangent(Struct, frozen=True):
     """A forward formula in Python.
 
     Attributes:
@@ -57,8 +56,7 @@ class Tangent:
     line: int
 
 
-@dataclass(frozen=True, slots=True)
-class Saved:
+class Saved(Struct, frozen=True):
     """A value that is kept for backward.
 
     Attributes:
@@ -74,8 +72,7 @@ class Saved:
     is_output: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """All that the Function of an entry is made of.
 
     Attributes:
@@ -116,8 +113,7 @@ class Plan:
         return len(returns) == 1 and is_tensor_list(returns[0].type)
 
 
-@dataclass(frozen=True, slots=True)
-class LeftOut:
+class LeftOut(Struct, frozen=True):
     """An entry that has formulas and becomes no Function, with the reason."""
 
     entry: Entry

@@ -5,14 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from derivlint.source.records import dataclass
+from msgspec import Struct
 
 WIDTH = 120
 STEP = 4
 
 
-@dataclass(frozen=True, slots=True)
-class _Source:
+class _Source(Struct, frozen=True):
     """An expression on one line with its tree; parts are cut out of the text, parentheses and all."""
 
     text: str

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec import Struct
+
 from derivlint.emit.nodes.members import OWNING, Member, MemberKind
-from derivlint.source.records import dataclass
 
 #: The types of values that Python sees, by their names without qualification; the others have no property.
 SHOWN = frozenset(
@@ -35,8 +36,7 @@ SHOWN = frozenset(
 _NAMESPACES = ("std::", "c10::", "at::")
 
 
-@dataclass(frozen=True, slots=True)
-class Getter:
+class Getter(Struct, frozen=True):
     """A property of a node.
 
     Attributes:

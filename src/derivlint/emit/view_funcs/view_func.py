@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from msgspec import Struct
+
 from derivlint.cpp import value_type
 from derivlint.emit.template import fill, load
 from derivlint.emit.view_funcs.functions import (
@@ -21,7 +23,6 @@ from derivlint.model.evaluation import formals
 from derivlint.model.model import Model
 from derivlint.operators import Book
 from derivlint.schema import Argument, NativeFunction
-from derivlint.source.records import dataclass
 
 _ARRAY = "at::ArrayRef<"
 _OPTIONAL = "::std::optional<"
@@ -41,8 +42,7 @@ SYMINT = "c10::SymInt"
 TENSOR = "at::Tensor"
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(Struct, frozen=True):
     """What a view function keeps of an argument.
 
     Attributes:
@@ -75,8 +75,7 @@ class Member:
         return self.name
 
 
-@dataclass(frozen=True, slots=True)
-class ViewFunc:
+class ViewFunc(Struct, frozen=True):
     """The class that recreates views of one operator.
 
     Attributes:

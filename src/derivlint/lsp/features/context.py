@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from msgspec import Struct
+
 from derivlint.lsp.analysis import Analysis
 from derivlint.model.layout import PLAIN
 from derivlint.model.read import DISPATCH, NAME, OUTPUT_DIFFERENTIABILITY
 from derivlint.source import Span
-from derivlint.source.records import dataclass
 
 _KEY = re.compile(r"""(?P<key>"[^"\n]*"|'[^'\n]*'|[^\s#'"\[\]{}:][^:\n#]*?)[ \t]*:(?=[ \t]|$)""")
 _ITEM = re.compile(r"[ \t]*-(?=[ \t]|$)[ \t]*")
@@ -22,8 +23,7 @@ _BLOCK = re.compile(r"[|>][-+0-9]*[ \t]*(?:#[^\n]*)?(?:\n|$)")
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenPair:
+class WrittenPair(Struct, frozen=True):
     """A key of the item and its value, as far as they are written.
 
     Attributes:
@@ -46,8 +46,7 @@ class WrittenPair:
         return self.key not in (NAME, DISPATCH, OUTPUT_DIFFERENTIABILITY)
 
 
-@dataclass(frozen=True, slots=True)
-class Writing:
+class Writing(Struct, frozen=True):
     """What is being written at a place.
 
     Attributes:
@@ -199,8 +198,7 @@ def _column(text: str, offset: int) -> int:
     return offset - (text.rfind("\n", 0, offset) + 1)
 
 
-@dataclass(slots=True)
-class _Open:
+class _Open(Struct):
     """A key whose value are more keys."""
 
     column: int

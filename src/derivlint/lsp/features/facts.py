@@ -6,6 +6,8 @@ Here its facts are brought back to the nodes of the written tree.
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from derivlint.cpp import return_names, return_type
 from derivlint.cpp.calls import POINTER_LIKE
 from derivlint.cpp.conversion import template_of
@@ -23,13 +25,11 @@ from derivlint.model import KeyedFormula, Model, Role
 from derivlint.model.evaluation import formals
 from derivlint.schema import NativeFunction
 from derivlint.source.lazy import cached_property
-from derivlint.source.records import dataclass
 
 SYMINT = "_symint"
 
 
-@dataclass(frozen=True, slots=True)
-class Callee:
+class Callee(Struct, frozen=True):
     """A function that is called.
 
     Attributes:

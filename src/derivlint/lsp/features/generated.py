@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from derivlint.lsp.analysis import Analysis
 from derivlint.lsp.features.locate import entry_at
 from derivlint.model import Entry
 from derivlint.source import Span
-from derivlint.source.records import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class Lens:
+class Lens(Struct, frozen=True):
     """A line above an entry that can be clicked.
 
     Attributes:

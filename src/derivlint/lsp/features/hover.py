@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from derivlint.formula import Call, Expr, Member, Name
 from derivlint.lsp.analysis import Analysis
 from derivlint.lsp.features import describe
@@ -24,7 +26,6 @@ from derivlint.meaning.degree import Degree
 from derivlint.model import Entry, KeyedFormula, Role
 from derivlint.schema import Argument
 from derivlint.source import Span
-from derivlint.source.records import dataclass
 
 _DEGREES = {
     Degree.ZERO: "zero",
@@ -45,8 +46,7 @@ _ENTRY_KEYS = {
 _LONG = 120
 
 
-@dataclass(frozen=True, slots=True)
-class Hover:
+class Hover(Struct, frozen=True):
     """What is told of a place.
 
     Attributes:

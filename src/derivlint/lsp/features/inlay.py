@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec import Struct
+
 from derivlint.formula import Call, Expr, Name, walk
 from derivlint.lsp.analysis import Analysis
 from derivlint.lsp.features.facts import FormulaFacts
 from derivlint.model import Entry, KeyedFormula
 from derivlint.model.derivative import without_repetition
 from derivlint.source import Span
-from derivlint.source.records import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class InlayHint:
+class InlayHint(Struct, frozen=True):
     """A text that an editor shows between the characters.
 
     Attributes:

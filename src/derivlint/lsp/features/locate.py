@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import TypeAlias
 
+from msgspec import Struct
+
 from derivlint.formula import Expr, Formula, Node, Word
 from derivlint.lint.ownership import EntryFinder
 from derivlint.lint.suppression_comments import SuppressedName, Suppression, read_suppressions
@@ -20,13 +22,11 @@ from derivlint.model.entry import Expression
 from derivlint.schema import Argument, FunctionSchema, SchemaError, parse_schema
 from derivlint.schema.arguments import Return
 from derivlint.source import Span
-from derivlint.source.records import dataclass
 from derivlint.yaml_reader import Mapping, Pair, Scalar
 from derivlint.yaml_reader import Node as YamlNode
 
 
-@dataclass(frozen=True, slots=True)
-class AtFormula:
+class AtFormula(Struct, frozen=True):
     """A character of a C++ expression.
 
     Attributes:
@@ -58,8 +58,7 @@ class AtFormula:
         return tuple(node for node in self.path if isinstance(node, Expr))
 
 
-@dataclass(frozen=True, slots=True)
-class AtKeyword:
+class AtKeyword(Struct, frozen=True):
     """A whole value that stands for something other than C++: ``auto_linear``, ``non_differentiable``."""
 
     entry: Entry
@@ -67,8 +66,7 @@ class AtKeyword:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class AtKey:
+class AtKey(Struct, frozen=True):
     """A name in the key of a formula; ``name`` is None between the names of a key."""
 
     entry: Entry
@@ -77,8 +75,7 @@ class AtKey:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class AtSchema:
+class AtSchema(Struct, frozen=True):
     """A character of the schema in ``name:``.
 
     Attributes:
@@ -96,8 +93,7 @@ class AtSchema:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class AtDispatchKey:
+class AtDispatchKey(Struct, frozen=True):
     """A key of ``dispatch``."""
 
     entry: Entry
@@ -105,8 +101,7 @@ class AtDispatchKey:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class AtEntryKey:
+class AtEntryKey(Struct, frozen=True):
     """A key that every entry may have: ``name``, ``dispatch``, ``output_differentiability``."""
 
     entry: Entry
@@ -114,8 +109,7 @@ class AtEntryKey:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class AtSuppression:
+class AtSuppression(Struct, frozen=True):
     """A comment that silences findings, and the rule in it that stands at the place, if any."""
 
     suppression: Suppression
@@ -123,8 +117,7 @@ class AtSuppression:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class AtEntry:
+class AtEntry(Struct, frozen=True):
     """Any other place of an entry, such as a value that is no text."""
 
     entry: Entry

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import field
+
+from msgspec import Struct, field
 
 from derivlint.lsp.analysis import Analysis
 from derivlint.lsp.features.locate import AtFormula, AtSchema, entry_at, locate
 from derivlint.model import DispatchBody, Entry, KeyedFormula, Role
 from derivlint.source import SourceFile, Span
-from derivlint.source.records import dataclass
 from derivlint.yaml_reader import Mapping, Pair
 
 #: As many symbols are enough for a list that people look at.
@@ -18,8 +18,7 @@ MOST = 200
 COMMENT_LINES = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Symbol:
+class Symbol(Struct, frozen=True):
     """A symbol of the file.
 
     Attributes:
@@ -41,8 +40,7 @@ class Symbol:
     children: tuple[Symbol, ...] = field(default=())
 
 
-@dataclass(frozen=True, slots=True)
-class Fold:
+class Fold(Struct, frozen=True):
     """A range of lines that can be folded; ``kind`` is a name of the protocol's ``FoldingRangeKind``, or empty."""
 
     span: Span

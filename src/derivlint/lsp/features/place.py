@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from derivlint.source import SourceFile, Span
-from derivlint.source.records import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """A range of a file.
 
     Attributes:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from derivlint.cpp.library import Library
 from derivlint.cpp.scope import Scope
 from derivlint.formula import Token, tokens
@@ -15,15 +17,13 @@ from derivlint.model.read import NAME, OUTPUT_DIFFERENTIABILITY
 from derivlint.model.resolve import EntryFunction
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile
-from derivlint.source.records import dataclass
 
 _OPENING = {"RPAR": "LPAR", "RSQB": "LSQB", "RBRACE": "LBRACE", "TEMPLATE_CLOSE": "TEMPLATE_OPEN"}
 _NAMES = frozenset({"IDENT"})
 _JOINTS = frozenset({"ACCESS", "SCOPE"})
 
 
-@dataclass(frozen=True, slots=True)
-class Probe:
+class Probe(Struct, frozen=True):
     """An entry as it is written, with a formula of ours under the key that is being written.
 
     Attributes:
@@ -101,8 +101,7 @@ def _quoted(text: str) -> str:
 # ---- the formula up to the cursor
 
 
-@dataclass(frozen=True, slots=True)
-class Fragment:
+class Fragment(Struct, frozen=True):
     """The end of a formula that is being written.
 
     Attributes:
@@ -174,8 +173,7 @@ def _opening(items: list[Token], closing: int) -> int:
     return closing
 
 
-@dataclass(frozen=True, slots=True)
-class OpenCall:
+class OpenCall(Struct, frozen=True):
     """A call whose arguments are being written.
 
     Attributes:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from derivlint.source import Span
-from derivlint.source.records import dataclass
 
 #: More proposals than this are not sent; the editor asks again when more is written.
 MOST = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Completion:
+class Completion(Struct, frozen=True):
     """A proposal.
 
     Attributes:
@@ -36,8 +36,7 @@ class Completion:
     data: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Completions:
+class Completions(Struct, frozen=True):
     """Proposals; where they are not complete, the editor has to ask again when more is written."""
 
     items: tuple[Completion, ...]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from derivlint.formula import Lambda, Node, Word, walk
 from derivlint.formula.vocabulary import SPECIAL_WORDS
 from derivlint.lint import TextEdit
@@ -14,11 +16,9 @@ from derivlint.lsp.features.locate import AtFormula, AtKey, AtSchema, AtSuppress
 from derivlint.lsp.features.variables import VariableKind, variable
 from derivlint.model import KeyedFormula
 from derivlint.source import Span
-from derivlint.source.records import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(Struct, frozen=True):
     """Why something cannot be renamed here."""
 
     reason: str

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from derivlint.cpp.declaration import Function
 from derivlint.formula import Member, Name
 from derivlint.lsp.analysis import Analysis
 from derivlint.lsp.features.context import writing_at
 from derivlint.lsp.features.facts import functions_named, methods_of
 from derivlint.lsp.features.probe import OpenCall, open_call, probe
-from derivlint.source.records import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class Signature:
+class Signature(Struct, frozen=True):
     """A declaration.
 
     Attributes:
@@ -26,8 +26,7 @@ class Signature:
     documentation: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class SignatureHelp:
+class SignatureHelp(Struct, frozen=True):
     """The declarations that a call may mean.
 
     Attributes:

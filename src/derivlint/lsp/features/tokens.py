@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from weakref import WeakKeyDictionary
 
+from msgspec import Struct
+
 from derivlint.cpp.load import library_of
 from derivlint.cpp.lookup import Kind, qualified_meaning
 from derivlint.cpp.scope import BACKWARD_LEVELS, FORWARD_LEVELS, Scope
@@ -16,7 +18,6 @@ from derivlint.model import Entry, KeyedFormula, Model, Role
 from derivlint.model.entry import Expression
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile, Span
-from derivlint.source.records import dataclass
 
 #: The types of tokens, by the names of the protocol's ``SemanticTokenTypes``.
 TYPES = (
@@ -38,8 +39,7 @@ _VARIABLES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class SemanticToken:
+class SemanticToken(Struct, frozen=True):
     """A token of a formula, on one line.
 
     Attributes:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import Enum
 
+from msgspec import Struct
+
 from derivlint.model import KeyedFormula
 from derivlint.model.forward import PRIMAL, TANGENT
 from derivlint.model.gradients import GRAD, GRAD_INPUT_MASK, GRADS, NAMED_PREFIX
@@ -11,7 +13,6 @@ from derivlint.model.resolve import EntryFunction, Output
 from derivlint.model.scope import ORIGINAL_SELF, RETAIN_VARIABLES
 from derivlint.schema import Argument
 from derivlint.schema.arguments import Return
-from derivlint.source.records import dataclass
 
 
 class VariableKind(Enum):
@@ -26,8 +27,7 @@ class VariableKind(Enum):
     GENERATED = "generated"
 
 
-@dataclass(frozen=True, slots=True)
-class Variable:
+class Variable(Struct, frozen=True):
     """A variable of a formula.
 
     Attributes:

@@ -7,7 +7,8 @@ imaginary part, as PyTorch has it. With the gradient g of the output w, that is 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import field
+
+from msgspec import Struct, field
 
 from derivlint.meaning.meaning import Meaning
 from derivlint.meaning.one_element.evaluate import compile_formula
@@ -23,7 +24,6 @@ from derivlint.model.gradients import GRAD, GRADS, NAMED_PREFIX
 from derivlint.operators import Book, holds_for
 from derivlint.operators.evaluators import Evaluator
 from derivlint.schema import NativeFunction
-from derivlint.source.records import dataclass
 
 #: Relative difference of two numbers that are not equal.
 DIFFERENT = 1e-3
@@ -39,8 +39,7 @@ PATIENCE = 4
 PROMOTING = Book.by_hand("promotes-types")
 
 
-@dataclass(frozen=True, slots=True)
-class Disagreement:
+class Disagreement(Struct, frozen=True):
     """A formula that is wrong in the one-element world.
 
     Attributes:
@@ -69,8 +68,7 @@ def differ(expected: Value, found: Value) -> bool:
         return False
 
 
-@dataclass(slots=True)
-class Trial:
+class Trial(Struct):
     """A formula while it is compared.
 
     Attributes:
@@ -106,8 +104,7 @@ def trials_of(formulas: Iterable[TypedFormula]) -> list[Trial]:
     return trials
 
 
-@dataclass(frozen=True, slots=True)
-class _Point:
+class _Point(Struct, frozen=True):
     """An operator at a point."""
 
     truth: Truth

@@ -142,7 +142,9 @@ def implementation_named(name: str) -> Implementation | None:
     names = tuple(each if each in compiled.needed else f"_{each}" for each in compiled.parameters)
     is_helper = definition.kind is Kind.HELPER
     by_position = is_helper or name.endswith(BACKWARD)
-    return Implementation(_by_name(compiled), names, compiled.required, by_position, is_whole=is_helper)
+    return Implementation(
+        _by_name(compiled), names, compiled.required, by_position, is_whole=is_helper, definition=compiled
+    )
 
 
 def _by_name(compiled: Compiled) -> Function:

@@ -184,6 +184,9 @@ class _Compiler(ExpressionCompiler):
         evaluators = {name: self.expression(node) for name, node in bound.items()}
         unused = dict.fromkeys(name for name in implementation.parameters if name[0] == "_")
         pairs = tuple(evaluators.items())
+        if implementation.definition is not None:
+            run = implementation.definition.call
+            return lambda environment: run({name: evaluator(environment) for name, evaluator in pairs})
 
         def apply(environment: Environment) -> Value:
             values: dict[str, Value] = dict(unused)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from msgspec import Struct, field
 
 from derivlint.meaning.linearity import is_for_tests
 from derivlint.meaning.meaning import meaning_of
@@ -12,11 +12,9 @@ from derivlint.meaning.one_element.explained import is_explained
 from derivlint.meaning.one_element.ties import WrongShares, wrong_shares
 from derivlint.meaning.one_element.truth import truth_of
 from derivlint.model import DispatchBody, Entry, Model
-from derivlint.source.records import dataclass
 
 
-@dataclass(slots=True)
-class _Judged:
+class _Judged(Struct):
     """What is wrong with the formulas of one entry."""
 
     wrong: list[Disagreement] = field(default_factory=list)

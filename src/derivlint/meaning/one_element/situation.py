@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from msgspec import Struct
+
 from derivlint.cpp import Binding, return_names
 from derivlint.meaning.one_element.values import Duals, UnknownValueError, Value, is_finite
 from derivlint.meaning.typed import TypedFormula
@@ -12,7 +14,6 @@ from derivlint.model.evaluation import INDEX
 from derivlint.model.forward import PRIMAL, TANGENT
 from derivlint.model.gradients import GRAD, GRAD_INPUT_MASK, GRADS, NAMED_PREFIX
 from derivlint.operators.evaluators import Evaluator
-from derivlint.source.records import dataclass
 
 #: The name of the output of an in-place function in formulas.
 RESULT = "result"
@@ -22,8 +23,7 @@ ORIGINAL_SELF = "original_self"
 Values = Mapping[str, Value]
 
 
-@dataclass(frozen=True, slots=True)
-class World:
+class World(Struct, frozen=True):
     """What is the same at all points.
 
     Attributes:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from msgspec import Struct
+
 from derivlint.meaning.one_element.values import Value
-from derivlint.source.records import dataclass
+from derivlint.operators.interpretation import Compiled
 
 Function = Callable[..., Value]
 
 
-@dataclass(frozen=True, slots=True)
-class Implementation:
+class Implementation(Struct, frozen=True):
     """An operator or a helper of FunctionsManual.h, for numbers.
 
     Attributes:
@@ -20,6 +21,7 @@ class Implementation:
         required: how many of them have no default.
         by_position: whether arguments are bound by position: helpers, whose headers do not always agree with
             themselves about names. Operators are bound by the names in their schemas.
+        definition: what the function runs, where that is a reference definition.
         is_whole: whether the parameters are all that the declaration has: a declaration with more or fewer is that of
             another release, and another function.
     """
@@ -29,6 +31,7 @@ class Implementation:
     required: int
     by_position: bool
     is_whole: bool = False
+    definition: Compiled | None = None
 
     def is_of(self, declared: int) -> bool:
         """Whether it stands for a function that is declared with so many parameters."""

@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from msgspec import Struct
+
 from derivlint.meaning.meaning import Meaning
 from derivlint.meaning.one_element.compare import Trial, differ, linear_value, trials_of
 from derivlint.meaning.one_element.points import Kind, arguments_at
@@ -17,7 +19,6 @@ from derivlint.meaning.one_element.values import UnknownValueError, Value
 from derivlint.meaning.typed import TypedFormula
 from derivlint.model import Differentiability, DispatchBody
 from derivlint.operators import Book
-from derivlint.source.records import dataclass
 
 #: Operators that return one of their arguments.
 CHOOSING = Book.by_hand("chooses")
@@ -26,8 +27,7 @@ IGNORING_NAN = Book.by_hand("ignores-nan")
 TIE = 0.837
 
 
-@dataclass(frozen=True, slots=True)
-class WrongShares:
+class WrongShares(Struct, frozen=True):
     """Formulas whose shares do not add up.
 
     Attributes:

@@ -24,7 +24,7 @@ def described(settings: Settings) -> Iterator[tuple[str, str, str]]:
 
 
 def _value(settings: Settings, field: str) -> str:
-    if field in Selection.__slots__:
+    if field in Selection.__struct_fields__:
         return toml(selectors(settings, field))
     value = getattr(settings, field)
     if field == "severity":

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import field
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
 
 from derivlint.project.errors import InputError
 from derivlint.project.settings.positions import Place, Way, places
 from derivlint.source import SourceFile, Span
 from derivlint.source.file import BOM
 from derivlint.source.lazy import cached_property
-from derivlint.source.records import dataclass
 
 #: How many mistakes, and how many warnings, a configuration may have until the rest is not looked at.
 MAX_MISTAKES = 50
@@ -22,8 +22,7 @@ MAX_MISTAKES = 50
 MAX_DOTS = 1000
 
 
-@dataclass(frozen=True, slots=True)
-class Mistake:
+class Mistake(Struct, frozen=True):
     """Something in a configuration that cannot be.
 
     Attributes:
@@ -68,8 +67,7 @@ def load_toml(text: str) -> dict[str, Any]:
     return parsed
 
 
-@dataclass(slots=True, eq=False)
-class Notes:
+class Notes(Struct, eq=False):
     """What there is to say of documents beside their values.
 
     Attributes:
@@ -151,8 +149,7 @@ class Document:
         return Value(self, way, data)
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Value(Struct, frozen=True):
     """A value in a document.
 
     Attributes:

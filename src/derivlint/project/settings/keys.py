@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from derivlint.lint import Confidence, Severity
 from derivlint.project.presets import PRESETS
 from derivlint.project.settings.kinds import (
@@ -20,11 +22,9 @@ from derivlint.project.settings.kinds import (
     enum,
     one_of,
 )
-from derivlint.source.records import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(Struct, frozen=True):
     """A key of the configuration.
 
     Attributes:

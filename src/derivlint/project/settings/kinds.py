@@ -7,13 +7,14 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+
 import derivlint.rules
 from derivlint.lint import Option, OptionValue, Severity
 from derivlint.lint.wording import did_you_mean, quoted, quoted_list
 from derivlint.project.globs import PathGlob
 from derivlint.project.settings.document import Value
 from derivlint.project.settings.selection import resolve
-from derivlint.source.records import dataclass
 
 #: Turns off a rule, where severities are given.
 OFF = "off"
@@ -26,8 +27,7 @@ class WrongValueError(Exception):
     """A value is not what its key takes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
+class Kind(Struct, frozen=True):
     """A kind of values.
 
     Attributes:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from derivlint.project.errors import InputError
 from derivlint.project.settings.document import ConfigurationError, Mistake, Notes, Value

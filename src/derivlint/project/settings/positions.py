@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from msgspec import Struct
+
 from derivlint.source import Span
-from derivlint.source.records import dataclass
 
 #: Deeper places are those of the value around them: no setting is so deep, and ways to all would grow with the square.
 MAX_DEPTH = 200
@@ -18,8 +19,7 @@ _BLANK = " \t"
 _BLANK_OR_LINE_END = " \t\r\n"
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """Where a key and its value stand.
 
     Attributes:

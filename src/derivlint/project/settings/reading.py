@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from derivlint.lint.wording import did_you_mean, quoted, quoted_list
 from derivlint.project.settings.document import Document, Mistake, Notes, Value, load_toml

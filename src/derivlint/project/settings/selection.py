@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 
+from msgspec import Struct
+
 import derivlint.rules
 from derivlint.lint import Rule
 from derivlint.lint.wording import did_you_mean
-from derivlint.source.records import dataclass
 
 ALL = "ALL"
 _WILD = frozenset("*?[")
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(Struct, frozen=True):
     """What one source of settings says of the rules that run.
 
     Attributes:
@@ -90,8 +90,7 @@ def unknown_rule(name: str, known: Iterable[str]) -> str:
     return f'unknown rule "{name}"' + (f"; {question}" if question else '; "derivlint rules" lists them')
 
 
-@dataclass(frozen=True, slots=True)
-class Resolved:
+class Resolved(Struct, frozen=True):
     """What a selector in a configuration stands for.
 
     Attributes:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 import derivlint.rules
 from derivlint.lint import Confidence, Diagnostic, OptionValue, Rule, Severity
@@ -16,7 +18,7 @@ from derivlint.project.presets import PRESETS
 from derivlint.project.settings.document import Value
 from derivlint.project.settings.kinds import merged
 from derivlint.project.settings.selection import Selection, any_matches, matches, selected, specificity
-from derivlint.source.records import dataclass
+from derivlint.source.comparison import Compared
 
 COMMAND_LINE = "the command line"
 DEFAULT = "default"
@@ -24,8 +26,7 @@ DEFAULT = "default"
 OPERATORS = ("torch", "native_functions", "tags")
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(Compared, Struct, frozen=True):
     """What a run checks, and what counts.
 
     Attributes:
@@ -64,7 +65,7 @@ class Settings:
 
     origin: Path | None = None
     operators_from: str = ""
-    origins: Mapping[str, tuple[Value | str, ...]] = field(default_factory=dict, compare=False, repr=False)
+    origins: Mapping[str, tuple[Value | str, ...]] = field(default_factory=dict)
     paths: tuple[Path, ...] = ()
     exclude: tuple[PathGlob, ...] = ()
     force_exclude: bool = False
@@ -92,6 +93,10 @@ class Settings:
     fail_level: Severity = Severity.WARNING
     untrusted: bool = False
     not_honoured: tuple[str, ...] = ()
+
+    def identity(self) -> tuple[Any, ...]:
+        """Everything but where it comes from."""
+        return tuple(getattr(self, name) for name in self.__struct_fields__ if name != "origins")
 
     def overridden(self, **given: Any) -> Settings:
         """The settings with those of the command line that were given, which come before all others."""
