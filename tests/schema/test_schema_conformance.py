@@ -30,10 +30,6 @@ SAME_ATTRIBUTES = (
     "use_const_ref_for_mutable_tensors",
     "is_abstract",
     "has_composite_implicit_autograd_kernel",
-    "has_composite_implicit_autograd_nested_tensor_kernel",
-    "has_composite_explicit_autograd_kernel",
-    "has_composite_explicit_autograd_non_functional_kernel",
-    "has_composite_kernel",
     "is_view_op",
     "root_name",
 )

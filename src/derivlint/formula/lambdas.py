@@ -23,7 +23,6 @@ class LambdaInfo(Struct, eq=False):
         start: where it begins.
         end: where it ends.
         capture_end: behind the bracket that closes the captures.
-        body_start: where the body's brace is.
         params: the parameters.
         local_names: the parameters and, in a body of statements, what the statements declare.
         type_starts: where words stand that belong to types of declarations.
@@ -34,7 +33,6 @@ class LambdaInfo(Struct, eq=False):
     start: int
     end: int
     capture_end: int
-    body_start: int
     params: tuple[LambdaParam, ...] = ()
     local_names: set[str] = field(default_factory=set)
     type_starts: set[int] = field(default_factory=set)
@@ -115,7 +113,7 @@ def _lambda_at(tokens: list[Token], index: int, partner: dict[int, int]) -> tupl
     if position not in partner:
         return None
     end = tokens[partner[position]].end
-    info = LambdaInfo(tokens[index].start, end, tokens[captures_end].end, tokens[position].start)
+    info = LambdaInfo(tokens[index].start, end, tokens[captures_end].end)
     between = tokens[(params[1] if params else captures_end) + 1 : position]
     info.type_starts.update(token.start for token in between if token.type == "IDENT")
     if params is not None:

@@ -31,7 +31,6 @@ from derivlint.schema import (
     NativeFunctions,
     OptionalType,
     Type,
-    parse_type,
 )
 
 #: The types of constants that a parameter of a schema takes, with the cost of the conversion.
@@ -180,8 +179,3 @@ def _graph_type(type_: Type, is_complex: bool) -> GraphType:
     if name == "Tensor" and is_complex:
         return complex_tensor()
     return GRAPH_TYPES.get(name, GraphType(name))
-
-
-def default_type(argument: Argument) -> GraphType:
-    """The type that the values of an argument have in graphs."""
-    return _graph_type(parse_type(str(argument.type)), False)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 #: The scalar types of tensors in TorchScript's text, and whether each is complex; what is false is real.
 COMPLEX_SCALARS = frozenset({"ComplexHalf", "ComplexFloat", "ComplexDouble"})
-FLOATING_SCALARS = frozenset({"Half", "Float", "Double", "BFloat16", *COMPLEX_SCALARS})
 #: The numbers of those that are integral, or booleans, where a graph has a scalar type as a number.
 INTEGRAL_NUMBERS = frozenset({0, 1, 2, 3, 4, 11})
 INTEGRAL_SCALARS = frozenset({"Byte", "Char", "Short", "Int", "Long", "Bool"})
@@ -68,10 +66,6 @@ class GraphType(Struct, frozen=True):
         if self.shape is None or any(size is None for size in self.shape):
             return None
         return tuple(size for size in self.shape if size is not None)
-
-    def requiring(self, requires_grad: bool) -> GraphType:
-        """The same tensor type with another ``requires_grad``."""
-        return replace(self, requires_grad=requires_grad)
 
     def __str__(self) -> str:
         if self.name == "list":

@@ -5,7 +5,6 @@ from __future__ import annotations
 COMPOSITE_IMPLICIT = "CompositeImplicitAutograd"
 COMPOSITE_IMPLICIT_NESTED = "CompositeImplicitAutogradNestedTensor"
 COMPOSITE_EXPLICIT = "CompositeExplicitAutograd"
-COMPOSITE_EXPLICIT_NON_FUNCTIONAL = "CompositeExplicitAutogradNonFunctional"
 
 #: The backends that have an autograd key of their own.
 BACKENDS = (

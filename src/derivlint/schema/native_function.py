@@ -7,7 +7,6 @@ from enum import Enum
 
 from derivlint.schema.dispatch import (
     COMPOSITE_EXPLICIT,
-    COMPOSITE_EXPLICIT_NON_FUNCTIONAL,
     COMPOSITE_IMPLICIT,
     COMPOSITE_IMPLICIT_NESTED,
 )
@@ -175,28 +174,6 @@ class NativeFunction:
     def has_composite_implicit_autograd_kernel(self) -> bool:
         """Whether it decomposes into other operators, which autograd then sees."""
         return COMPOSITE_IMPLICIT in self._dispatch_keys
-
-    @property
-    def has_composite_implicit_autograd_nested_tensor_kernel(self) -> bool:
-        """The same for nested tensors."""
-        return COMPOSITE_IMPLICIT_NESTED in self._dispatch_keys
-
-    @property
-    def has_composite_explicit_autograd_kernel(self) -> bool:
-        """Whether one kernel serves all backends, with a derivative of its own."""
-        return COMPOSITE_EXPLICIT in self._dispatch_keys
-
-    @property
-    def has_composite_explicit_autograd_non_functional_kernel(self) -> bool:
-        """The same for kernels that call views or in-place operators."""
-        return COMPOSITE_EXPLICIT_NON_FUNCTIONAL in self._dispatch_keys
-
-    @property
-    def has_composite_kernel(self) -> bool:
-        """Whether one kernel serves all backends."""
-        return not self._dispatch_keys.isdisjoint(
-            (COMPOSITE_IMPLICIT, COMPOSITE_EXPLICIT, COMPOSITE_EXPLICIT_NON_FUNCTIONAL)
-        )
 
     @cached_property
     def is_view_op(self) -> bool:

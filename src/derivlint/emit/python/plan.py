@@ -20,7 +20,6 @@ from derivlint.operators.special import NOT_IMPLEMENTED
 from derivlint.schema import Argument, NativeFunction, SchemaKind
 
 TYPE_AND_SIZE = "torch::autograd::generated::TypeAndSize"
-GEOMETRY = "at::TensorGeometry"
 GRADS = "grads"
 
 

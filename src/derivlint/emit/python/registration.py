@@ -11,8 +11,6 @@ import re
 from derivlint.emit.selection import ATEN
 from derivlint.schema import Argument, BaseType, FunctionSchema, NativeFunction, Return, Type
 
-#: The first release with ``torch.library.register_autograd``.
-SINCE = (2, 4)
 #: Base types that only torchgen knows.
 _OF_TORCHGEN = frozenset({"Dimname", "DimVector", "GraphModule"})
 #: What the parser of schemas takes for words of its own.
