@@ -18,7 +18,7 @@ from derivlint.model.foreach import is_reference
 from derivlint.model.info import build_info
 from derivlint.model.layout import Layout, detected_layout
 from derivlint.model.match import FunctionMatch, InfoByKey, Matcher, MatchProblem, view_copy_infos
-from derivlint.model.read import DEFAULT, read_entries
+from derivlint.model.read import DEFAULT, document_of, read_entries
 from derivlint.model.resolve import EntryFunction, SchemaProblem, resolve_entry
 from derivlint.model.typing import FormulaProblem, TypeChecker
 from derivlint.model.versions import file_versions
@@ -26,7 +26,7 @@ from derivlint.operators import Book, book_of
 from derivlint.schema import NativeFunction, NativeFunctions
 from derivlint.source import SourceFile
 from derivlint.source.lazy import cached_property
-from derivlint.yaml_reader import Document, Node, read_yaml
+from derivlint.yaml_reader import Document, Node
 
 T = TypeVar("T")
 EntriesT = TypeVar("EntriesT", bound=tuple[Entry, ...])
@@ -386,7 +386,7 @@ def build_model(
         layout: how it holds its entries; by default what it looks like.
         version: of a file that serves several versions the one to build the model for; by default the newest.
     """
-    return Model(read_yaml(source), natives, layout, version)
+    return Model(document_of(source), natives, layout, version)
 
 
 def build_models(
@@ -396,7 +396,7 @@ def build_models(
 
     The newest comes first; a file without versions has one model, and so has one of which a version is wanted.
     """
-    document = read_yaml(source)
+    document = document_of(source)
     first = Model(document, natives, layout, version)
     if first.versions is None or (version is not None and version in first.versions.names):
         return (first,)

@@ -7,6 +7,7 @@ Follows torchgen/packaged/autograd/load_derivatives.py, ``load_derivatives`` and
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from derivlint.formula import Call, Name, walk
 from derivlint.model.entry import DispatchBody, Entry, KeyedFormula, KeyName, OutputDifferentiability, ShapeProblem
@@ -14,7 +15,7 @@ from derivlint.model.layout import PLAIN, Layout, detected_layout
 from derivlint.model.versions import FileVersions, entry_versions, file_versions
 from derivlint.schema import SchemaError, parse_schema
 from derivlint.source import SourceFile
-from derivlint.yaml_reader import Mapping, Node, Pair, Scalar, Sequence, read_yaml
+from derivlint.yaml_reader import Document, Mapping, Node, Pair, Scalar, Sequence, read_yaml
 
 NAME = "name"
 DISPATCH = "dispatch"
@@ -28,9 +29,15 @@ def read_file(source: SourceFile) -> tuple[Entry, ...]:
     return tuple(read_entries(root, detected_layout(root)))
 
 
+@lru_cache(maxsize=1)
+def document_of(source: SourceFile) -> Document:
+    """The YAML of a file; that of the last one is kept, of which several things are asked in turn."""
+    return read_yaml(source)
+
+
 def entry_names(source: SourceFile) -> list[str]:
     """The names of a file's entries, which are schemas, as far as they are text."""
-    root = read_yaml(source).root
+    root = document_of(source).root
     node = detected_layout(root).list_in(root)
     items = node.items if isinstance(node, Sequence) else ()
     values = (item.get(NAME) for item in items if isinstance(item, Mapping))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from derivlint.meaning.one_element.domain import implementation_named
 from derivlint.meaning.one_element.evaluate import FAILURES
 from derivlint.meaning.one_element.structure import IDENTITIES, PLACES
-from derivlint.meaning.one_element.table import Function
+from derivlint.meaning.one_element.table import Implementation
 from derivlint.meaning.one_element.values import UnknownValueError, Value, is_finite
 from derivlint.schema import NativeFunction
 
@@ -24,8 +24,8 @@ FOREACH = "_foreach_"
 class Truth:
     """An operator's own value."""
 
-    def __init__(self, function: Function, parameters: Mapping[str, str]) -> None:
-        self._function = function
+    def __init__(self, run: Callable[[Mapping[str, Value]], Value], parameters: Mapping[str, str]) -> None:
+        self._run = run
         self._pairs = tuple(parameters.items())
 
     def outputs(self, arguments: Values) -> tuple[Value, ...]:
@@ -42,7 +42,7 @@ class Truth:
 
     def _called(self, values: dict[str, Value]) -> tuple[Value, ...]:
         try:
-            found = self._function(**values)
+            found = self._run(values)
         except FAILURES as failure:
             raise UnknownValueError from failure
         return found if isinstance(found, tuple) else (found,)
@@ -107,7 +107,7 @@ def truth_of(function: NativeFunction) -> Truth | None:
         further = function.schema.arguments.flat_non_out[len(implementation.parameters) :]
         if base not in IDENTITIES and any(argument.type.is_tensor_like for argument in further):
             return None
-        return Truth(_ignoring(implementation.function, implementation.parameters), dict(pairs))
+        return Truth(_runner(implementation), dict(pairs))
     bound = {name: name for name in names if name in implementation.parameters}
     unknown = [name for name in names if name not in bound and name not in PLACES]
     if any(f"_{name}" not in implementation.parameters for name in unknown):
@@ -117,16 +117,13 @@ def truth_of(function: NativeFunction) -> Truth | None:
         return None
     if "dim" in implementation.parameters and "dim" not in names:
         bound.pop("dim", None)
-    return Truth(_ignoring(implementation.function, implementation.parameters), bound)
+    return Truth(_runner(implementation), bound)
 
 
-def _ignoring(function: Function, parameters: tuple[str, ...]) -> Function:
-    """The function; parameters that it does not look at may be left out."""
-    unused = dict.fromkeys(name for name in parameters if name[0] == "_")
-    if not unused:
-        return function
-
-    def call(**values: Value) -> Value:
-        return function(**{**unused, **values})
-
-    return call
+def _runner(implementation: Implementation) -> Callable[[Mapping[str, Value]], Value]:
+    """What takes the values of parameters by name; those that it does not look at may be left out."""
+    if implementation.definition is not None:
+        return implementation.definition.call
+    function = implementation.function
+    unused = dict.fromkeys(name for name in implementation.parameters if name[0] == "_")
+    return lambda values: function(**{**unused, **values})
