@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from types import ModuleType
+from typing import Any
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -96,9 +97,11 @@ class Rule(Struct, frozen=True):
         """How deep it looks into formulas."""
         return reading_of(self.check.__globals__)
 
-    def find(self, target: object) -> Iterable[Finding]:
-        """What the rule finds in one object of its target."""
-        return self.check(target, self.options) if self.meta.options else self.check(target)
+    @property
+    def find(self) -> Callable[[Any], Iterable[Finding]]:
+        """Says what the rule finds in one object of its target."""
+        check, options = self.check, self.options
+        return (lambda target: check(target, options)) if self.meta.options else check
 
     def configured(self, values: Mapping[str, OptionValue]) -> Rule:
         """The rule with other values for some of its options."""

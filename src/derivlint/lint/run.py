@@ -148,9 +148,11 @@ class _Run:
 
     def ask(self, rule: Rule, about: Iterable[Any]) -> None:
         """Add what a rule finds in entries, bodies or lines."""
+        find = rule.find
         for target in about:
             try:
-                self._find(rule, target)
+                for finding in find(target):
+                    self._add(rule, target, finding)
             except Exception as error:
                 self._crashes.append(Crash(rule.name, target, entry_of(target), error, place_of(target)))
 
@@ -195,7 +197,10 @@ class _Run:
 
     def _find(self, rule: Rule, target: Any) -> None:
         for finding in rule.find(target):
-            self._found.add(_diagnostic(self._model, rule, target, finding))
+            self._add(rule, target, finding)
+
+    def _add(self, rule: Rule, target: Any, finding: Finding) -> None:
+        self._found.add(_diagnostic(self._model, rule, target, finding))
 
     def _crashed_on(self, rule: Rule, entry: Entry | None, error: Exception) -> None:
         where = entry.span if entry is not None else Span(0, 0)

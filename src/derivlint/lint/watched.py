@@ -32,16 +32,18 @@ class Watched(tuple[T, ...]):
     def __iter__(self) -> Iterator[T]:
         """The items; each is the current one until the next is asked for."""
         number = next(self._numbers)
+        opened, closed = self._open, self._closed
         try:
             for item in super().__iter__():
-                self._closed.clear()
-                self._open[number] = item
+                if closed:
+                    closed.clear()
+                opened[number] = item
                 yield item
         except GeneratorExit:
-            self._closed[number] = self._open.pop(number)
+            closed[number] = opened.pop(number)
             raise
-        self._closed.clear()
-        self._open.pop(number, None)
+        closed.clear()
+        opened.pop(number, None)
 
     @property
     def current(self) -> T | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from operator import itemgetter
 from typing import Any
 
 from msgspec import Struct
@@ -176,7 +177,7 @@ class _Body(ExpressionCompiler):
             value = self._domain.constants[node.spelling]
             return lambda _: value
         self.needed.add(name)
-        return lambda values: values[name]
+        return itemgetter(name)
 
     def number(self, node: Number) -> Evaluator:
         value = self._domain.number(node.text)

@@ -42,17 +42,17 @@ class Type(Struct, frozen=True):
     @property
     def is_tensor_like(self) -> bool:
         """Whether it is a tensor, or a list or an optional of tensors."""
-        return str(self.base) == "Tensor"
+        return self.base == TENSOR
 
     @property
     def is_symint_like(self) -> bool:
         """Whether it is a ``SymInt``, or a list or an optional of them."""
-        return str(self.base) == "SymInt"
+        return self.base == SYMINT
 
     @property
     def is_generator_like(self) -> bool:
         """Whether it is a ``Generator``, or an optional of it."""
-        return str(self.base) == "Generator"
+        return self.base == GENERATOR
 
     @property
     def is_nullable(self) -> bool:
@@ -148,6 +148,8 @@ class ListType(Type, frozen=True):
 
 
 TENSOR = BaseType("Tensor")
+SYMINT = BaseType("SymInt")
+GENERATOR = BaseType("Generator")
 
 
 @lru_cache(maxsize=4096)
