@@ -16,8 +16,7 @@ def numbers(name: str, **values: Any) -> Any:
     """What numbers give; parameters that are not looked at are left out."""
     implementation = implementation_named(name)
     assert implementation is not None
-    unused = dict.fromkeys(each for each in implementation.parameters if each[0] == "_")
-    return implementation.function(**{**unused, **values})
+    return implementation.run(values)
 
 
 def pixel(value: float, dimensions: int = 4) -> torch.Tensor:

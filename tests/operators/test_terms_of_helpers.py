@@ -210,8 +210,8 @@ def turned(
     step = torch.randn(given[parameter].shape, dtype=torch.complex128)
     found = []
     for direction in (step, 1j * step):
-        ahead, behind = ({**given, parameter: given[parameter] + sign * size * direction} for sign in (1, -1))
-        found.append((value(function, ahead, outputs) - value(function, behind, outputs)) / (2 * size))
+        above, below = ({**given, parameter: given[parameter] + sign * size * direction} for sign in (1, -1))
+        found.append((value(function, above, outputs) - value(function, below, outputs)) / (2 * size))
     return found[0], found[1]
 
 

@@ -111,7 +111,8 @@ class Projects:
         known = self._by_file.get(path)
         if known is None:
             known = self._of_folder(path)
-            operators = fitted(known.operators, source, load_operators)
+            loaded = known.loaded
+            operators = fitted(known.operators, source, lambda _: loaded)
             if operators != known.operators:
                 known = self._make(path.parent, operators)
             self._by_file[path] = known

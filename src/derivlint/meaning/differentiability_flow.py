@@ -61,7 +61,7 @@ class Again(Enum):
 
 #: Helpers that cannot be differentiated again although they are made of ATen, in records written by hand.
 ENDING = "scales-computed-gradient"
-#: Methods behind which no gradient flows.
+#: Methods that no gradient flows through.
 STOPPING = Book.by_hand("detaches") | {"item"}
 #: Types of expressions in which no gradient flows.
 WITHOUT_GRADIENT = words("""

@@ -25,7 +25,7 @@ DEFAULT = "Default"
 
 def read_file(source: SourceFile) -> tuple[Entry, ...]:
     """The entries of a file, without knowledge of operators."""
-    root = read_yaml(source).root
+    root = document_of(source).root
     return tuple(read_entries(root, detected_layout(root)))
 
 

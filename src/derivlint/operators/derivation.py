@@ -21,6 +21,7 @@ from derivlint.formula import (
     Index,
     Member,
     Name,
+    Node,
     Number,
     Parenthesized,
     String,
@@ -346,12 +347,16 @@ def _list(node: BraceList, body: _Body | None) -> _Value:
 
 
 def _index(node: Index, body: _Body | None) -> _Value:
-    held = _evaluated(node.object, body)
-    (at,) = node.args
-    position = whole_number(at.text) if isinstance(at, Number) else None
-    if isinstance(held, _Sum):
-        return held
-    return held[position] if position is not None and position < len(held) else _flat(held)
+    (index,) = node.args
+    return _item(_evaluated(node.object, body), index)
+
+
+def _item(held: _Value, index: Node) -> _Value:
+    """An item of a list; all of them where it is not known which."""
+    position = whole_number(index.text) if isinstance(index, Number) else None
+    if isinstance(held, _Sum) or position is None or position >= len(held):
+        return _flat(held)
+    return held[position]
 
 
 def _call(node: Call, body: _Body | None) -> _Value:
@@ -361,12 +366,8 @@ def _call(node: Call, body: _Body | None) -> _Value:
     assert isinstance(callee, Name), "definitions call names"
     last = callee.parts[-1]
     if last.identifier == "get" and last.template_args:
-        held = _evaluated(node.args[0], body)
         (index,) = last.template_args
-        position = whole_number(index.text) if isinstance(index, Number) else None
-        if isinstance(held, _Sum) or position is None or position >= len(held):
-            return _flat(held)
-        return held[position]
+        return _item(_evaluated(node.args[0], body), index)
     return _called(last.identifier, node.args, body)
 
 

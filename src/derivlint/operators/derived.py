@@ -6,8 +6,8 @@
         self + other*alpha ; self other alpha
 
 A line for each value: a sum of products, and the complex parameters that it depends on. A product is linear in its
-factors and not linear in what stands behind ``/``; behind ``~`` stands what it may be linear in or not, and ``?`` marks
-a product that some flags leave out. A parameter with ``=`` has a value where it is left out, one with ``?`` is absent.
+factors and not linear in what follows ``/``; after ``~`` comes what it may be linear in or not, and ``?`` marks a
+product that some flags leave out. A parameter with ``=`` has a value where it is left out, one with ``?`` is absent.
 One with ``!`` has no part in the definition, since what it holds follows from the others: PyTorch may read it.
 """
 

@@ -18,7 +18,7 @@ from derivlint.meaning.one_element.table import TABLE, Function, Implementation
 from derivlint.meaning.one_element.values import COMPLEX, REAL, SIZES, UnknownValueError, Value, cast, conj, scalar_type
 from derivlint.meaning.one_element.vocabulary import BINARY, CONSTANTS, METADATA, NUMBERS, QUALIFIED, UNARY
 from derivlint.operators.definitions import Kind, definitions
-from derivlint.operators.interpretation import Compiled, Domain, InterpretationError, Interpreter, Primitive
+from derivlint.operators.interpretation import Domain, InterpretationError, Interpreter, Primitive
 
 #: The modules that fill the table.
 FILLED_BY = (_arithmetic, _elementary, _helpers, _linear_algebra, _products, _sampling, _surrogates)
@@ -143,15 +143,5 @@ def implementation_named(name: str) -> Implementation | None:
     is_helper = definition.kind is Kind.HELPER
     by_position = is_helper or name.endswith(BACKWARD)
     return Implementation(
-        _by_name(compiled), names, compiled.required, by_position, is_whole=is_helper, definition=compiled
+        compiled.primitive.function, compiled.call, names, compiled.required, by_position, is_whole=is_helper
     )
-
-
-def _by_name(compiled: Compiled) -> Function:
-    """The function with its arguments by name; those that it does not look at have other names, which do no harm."""
-    call = compiled.call
-
-    def function(**values: Value) -> Value:
-        return call(values)
-
-    return function

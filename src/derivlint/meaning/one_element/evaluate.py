@@ -180,21 +180,9 @@ class _Compiler(ExpressionCompiler):
             bound = _by_name(call.arguments, implementation)
         if bound is None:
             return _unknown
-        function = implementation.function
-        evaluators = {name: self.expression(node) for name, node in bound.items()}
-        unused = dict.fromkeys(name for name in implementation.parameters if name[0] == "_")
-        pairs = tuple(evaluators.items())
-        if implementation.definition is not None:
-            run = implementation.definition.call
-            return lambda environment: run({name: evaluator(environment) for name, evaluator in pairs})
-
-        def apply(environment: Environment) -> Value:
-            values: dict[str, Value] = dict(unused)
-            for name, evaluator in pairs:
-                values[name] = evaluator(environment)
-            return function(**values)
-
-        return apply
+        run = implementation.run
+        given = [(name, self.expression(node)) for name, node in bound.items()]
+        return lambda environment: run({name: evaluator(environment) for name, evaluator in given})
 
 
 def _by_position(arguments: tuple[Argument, ...], implementation: Implementation) -> dict[str, Expr] | None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from msgspec import Struct
 
 from derivlint.meaning.one_element.values import Value
-from derivlint.operators.interpretation import Compiled
 
 Function = Callable[..., Value]
 
@@ -16,22 +15,22 @@ class Implementation(Struct, frozen=True):
     """An operator or a helper of FunctionsManual.h, for numbers.
 
     Attributes:
-        function: the function. A parameter whose name begins with an underscore is not looked at.
-        parameters: the names of its parameters.
+        function: the function, which takes values by position.
+        run: the same with values by the names of parameters; those that it does not look at may be left out.
+        parameters: the names of its parameters; one that begins with an underscore is not looked at.
         required: how many of them have no default.
         by_position: whether arguments are bound by position: helpers, whose headers do not always agree with
             themselves about names. Operators are bound by the names in their schemas.
-        definition: what the function runs, where that is a reference definition.
         is_whole: whether the parameters are all that the declaration has: a declaration with more or fewer is that of
             another release, and another function.
     """
 
     function: Function
+    run: Callable[[Mapping[str, Value]], Value]
     parameters: tuple[str, ...]
     required: int
     by_position: bool
     is_whole: bool = False
-    definition: Compiled | None = None
 
     def is_of(self, declared: int) -> bool:
         """Whether it stands for a function that is declared with so many parameters."""
@@ -46,7 +45,12 @@ def add(names: Iterable[str], function: Function, *, by_position: bool) -> None:
     code = function.__code__
     parameters = code.co_varnames[: code.co_argcount]
     required = len(parameters) - len(function.__defaults__ or ())
-    implementation = Implementation(function, parameters, required, by_position)
+    unused = dict.fromkeys(name for name in parameters if name[0] == "_")
+
+    def run(values: Mapping[str, Value]) -> Value:
+        return function(**{**unused, **values})
+
+    implementation = Implementation(function, run, parameters, required, by_position)
     for name in names:
         TABLE[name] = implementation
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from derivlint.meaning.one_element.domain import implementation_named
 from derivlint.meaning.one_element.evaluate import FAILURES
 from derivlint.meaning.one_element.structure import IDENTITIES, PLACES
-from derivlint.meaning.one_element.table import Implementation
 from derivlint.meaning.one_element.values import UnknownValueError, Value, is_finite
 from derivlint.schema import NativeFunction
 
@@ -107,7 +106,7 @@ def truth_of(function: NativeFunction) -> Truth | None:
         further = function.schema.arguments.flat_non_out[len(implementation.parameters) :]
         if base not in IDENTITIES and any(argument.type.is_tensor_like for argument in further):
             return None
-        return Truth(_runner(implementation), dict(pairs))
+        return Truth(implementation.run, dict(pairs))
     bound = {name: name for name in names if name in implementation.parameters}
     unknown = [name for name in names if name not in bound and name not in PLACES]
     if any(f"_{name}" not in implementation.parameters for name in unknown):
@@ -117,13 +116,4 @@ def truth_of(function: NativeFunction) -> Truth | None:
         return None
     if "dim" in implementation.parameters and "dim" not in names:
         bound.pop("dim", None)
-    return Truth(_runner(implementation), bound)
-
-
-def _runner(implementation: Implementation) -> Callable[[Mapping[str, Value]], Value]:
-    """What takes the values of parameters by name; those that it does not look at may be left out."""
-    if implementation.definition is not None:
-        return implementation.definition.call
-    function = implementation.function
-    unused = dict.fromkeys(name for name in implementation.parameters if name[0] == "_")
-    return lambda values: function(**{**unused, **values})
+    return Truth(implementation.run, bound)
