@@ -49,6 +49,10 @@ _.qualified_more_template
 _.template_args_empty
 _.type_token
 
+# formula.analysis finds the methods of analyses by name
+_.parenthesized
+_.lambda_
+
 # formats: the command takes them by the name of the format
 _.render_github
 _.render_gitlab
@@ -109,3 +113,6 @@ _._resolver
 _.scan_to_next_token
 _.scan_anchor
 _.scan_plain_spaces
+
+# click asks commands for the text of their help
+_.format_options

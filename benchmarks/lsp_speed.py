@@ -1,26 +1,37 @@
 """How fast the language server is, and how much memory it takes: edits of the derivatives.yaml of the installed torch.
 
-    python benchmarks/lsp_speed.py [--edits 200] [--pause 0.2] [--memory 10000]
+    python benchmarks/lsp_speed.py [--edits 200] [--pauses 0.05,0.2,1,3] [--kinds formula,entry,quote,name]
+                                   [--no-ruff] [--copies 1] [--ignore-file] [--memory 3000]
 
-Each edit changes a formula somewhere in the file; what is measured is the time from sending it to the diagnostics of
-that version. With --memory, so many edits are sent as fast as they are answered, and the memory of the server is
-printed on the way. The server is a process of its own, so the time includes both ends of the connection.
+Each edit is one of somebody who works in the file: a letter in a formula, an entry that goes and comes back, an opening
+quote, a letter in an operator's name; what is measured is the time from sending it (the last byte written) to the
+diagnostics of that version. ``ruff server`` gets edits of a Python file with as many lines in turn, so that the ratio
+is one of one run on one machine. With --memory, so many edits are sent as fast as they are answered, and the memory of
+the server is printed on the way. Servers are processes of their own, so the time includes both ends of the connection.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import asyncio.base_events
+import inspect
+import json
+import json.decoder
 import random
+import shutil
 import sys
+import tempfile
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from subprocess import DEVNULL, PIPE
 from time import perf_counter
+from typing import Any
 
-from lsprotocol import types
-from pygls.lsp.client import LanguageClient
-
-URI = "file:///benchmark/derivatives.yaml"
+Json = dict[str, Any]
+#: A change of a text, as the protocol has it.
+Change = Json
 
 
 def real_file() -> str:
@@ -31,98 +42,223 @@ def real_file() -> str:
     return (Path(spec.origin).parent / "packaged/autograd/derivatives.yaml").read_text(encoding="utf-8")
 
 
-class Typist:
-    """Somebody who writes a letter into a formula and deletes it again, here and there."""
+def python_file(lines: int) -> str:
+    """Python with as many lines, of the standard library."""
+    modules = (argparse, asyncio.base_events, random, shutil, tempfile, json.decoder, inspect)
+    return "\n".join("\n".join(map(inspect.getsource, modules)).split("\n")[:lines]) + "\n"
 
-    def __init__(self, text: str) -> None:
+
+class Server:
+    """A language server with one open file, spoken to with as little work on this side as can be."""
+
+    def __init__(self, command: Sequence[str], language: str, path: Path, text: str) -> None:
+        self.command = command
         self.text = text
-        lines = text.split("\n")
-        self._places = [number for number, line in enumerate(lines) if line.startswith("  self: grad")]
-        self._random = random.Random(0)
-        self._open: types.Position | None = None
+        self._language = language
+        self._uri = path.as_uri()
+        self._folder = path.parent.as_uri()
         self._version = 0
-        self._arrived: asyncio.Queue[tuple[int, float]] = asyncio.Queue()
-        self.client = LanguageClient("benchmark", "1")
-
-        @self.client.protocol.fm.feature(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
-        def publish(params: types.PublishDiagnosticsParams) -> None:
-            self._arrived.put_nowait((params.version or 0, perf_counter()))
+        self._number = 0
 
     async def start(self) -> float:
-        """Start a server and open the file; the seconds to its diagnostics."""
-        await self.client.start_io(sys.executable, "-m", "derivlint", "lsp")
-        push = types.PublishDiagnosticsClientCapabilities(version_support=True)
-        can = types.ClientCapabilities(text_document=types.TextDocumentClientCapabilities(publish_diagnostics=push))
-        await self.client.initialize_async(types.InitializeParams(capabilities=can))
-        self.client.initialized(types.InitializedParams())
+        """Start the server and open the file; the seconds to its diagnostics."""
+        self._process = await asyncio.create_subprocess_exec(
+            *self.command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, limit=1 << 26
+        )
+        push = {"textDocument": {"publishDiagnostics": {"versionSupport": True}}}
+        folders = [{"uri": self._folder, "name": "benchmark"}]
+        self._ask("initialize", {"processId": None, "capabilities": push, "workspaceFolders": folders})
+        while "result" not in await self._message():
+            pass
+        self._tell("initialized", {})
         begin = perf_counter()
-        document = types.TextDocumentItem(URI, "yaml", 0, self.text)
-        self.client.text_document_did_open(types.DidOpenTextDocumentParams(document))
-        return await self._told(0) - begin
+        document = {"uri": self._uri, "languageId": self._language, "version": 0, "text": self.text}
+        self._tell("textDocument/didOpen", {"textDocument": document})
+        return await self._reported(0) - begin
 
-    async def edit(self) -> float:
-        """Make an edit; the seconds to its diagnostics."""
-        if self._open is None:
-            start = self._open = types.Position(self._random.choice(self._places), len("  self: grad"))
-            change = types.TextDocumentContentChangePartial(range=types.Range(start, start), text="x")
-        else:
-            start, self._open = self._open, None
-            end = types.Position(start.line, start.character + 1)
-            change = types.TextDocumentContentChangePartial(range=types.Range(start, end), text="")
+    async def edit(self, change: Change) -> float:
+        """Make a change; the seconds to its diagnostics."""
         self._version += 1
-        identifier = types.VersionedTextDocumentIdentifier(self._version, URI)
+        document = {"uri": self._uri, "version": self._version}
+        self._tell("textDocument/didChange", {"textDocument": document, "contentChanges": [change]})
+        assert self._process.stdin is not None
+        await self._process.stdin.drain()
         begin = perf_counter()
-        self.client.text_document_did_change(types.DidChangeTextDocumentParams(identifier, [change]))
-        return await self._told(self._version) - begin
+        return await self._reported(self._version) - begin
 
-    async def _told(self, wanted: int) -> float:
+    async def _reported(self, wanted: int) -> float:
         while True:
-            version, when = await self._arrived.get()
-            if version == wanted:
-                return when
+            message = await self._message()
+            if message.get("method") == "textDocument/publishDiagnostics" and message["params"]["version"] == wanted:
+                return perf_counter()
+
+    async def _message(self) -> dict[str, Any]:
+        """The next message of the server; its questions are answered with nothing."""
+        assert self._process.stdout is not None
+        length = 0
+        while line := (await self._process.stdout.readline()).strip():
+            name, _, value = line.partition(b":")
+            if name.lower() == b"content-length":
+                length = int(value)
+        message: dict[str, Any] = json.loads(await self._process.stdout.readexactly(length))
+        if "id" in message and "method" in message:
+            self._send({"id": message["id"], "result": None})
+        return message
+
+    def _ask(self, method: str, params: object) -> None:
+        self._number += 1
+        self._send({"id": self._number, "method": method, "params": params})
+
+    def _tell(self, method: str, params: object) -> None:
+        self._send({"method": method, "params": params})
+
+    def _send(self, message: dict[str, Any]) -> None:
+        body = json.dumps({"jsonrpc": "2.0", **message}).encode()
+        assert self._process.stdin is not None
+        self._process.stdin.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
 
     def memory(self) -> float:
         """The resident memory of the server, in MB."""
-        process = self.client._server
-        assert process is not None
-        status = Path(f"/proc/{process.pid}/status").read_text(encoding="ascii")
+        status = Path(f"/proc/{self._process.pid}/status").read_text(encoding="ascii")
         return next(int(line.split()[1]) / 1024 for line in status.splitlines() if line.startswith("VmRSS"))
 
     async def stop(self) -> None:
         """End the server."""
-        await self.client.shutdown_async(None)
-        self.client.exit(None)
-        await self.client.stop()  # type: ignore[no-untyped-call]
+        self._ask("shutdown", None)
+        while "result" not in await self._message():
+            pass
+        self._tell("exit", None)
+        await self._process.wait()
 
 
-async def measure(edits: int, pause: float, memory: int) -> None:
-    """Print what is measured."""
-    typist = Typist(real_file())
-    print(f"open: {await typist.start():.2f} s")
-    times = []
-    for _ in range(edits):
-        await asyncio.sleep(pause)
-        times.append(await typist.edit())
-    times.sort()
+def _range(line: int, start: int, end_line: int, end: int) -> Json:
+    return {"start": {"line": line, "character": start}, "end": {"line": end_line, "character": end}}
+
+
+def _insertion(line: int, column: int, text: str) -> tuple[Change, Change]:
+    there = {"range": _range(line, column, line, column), "text": text}
+    return there, {"range": _range(line, column, line, column + len(text)), "text": ""}
+
+
+class Typist:
+    """Somebody who works in a derivatives file and takes everything back again."""
+
+    def __init__(self, text: str, kinds: Sequence[str]) -> None:
+        self._lines = text.split("\n")
+        self._random = random.Random(0)
+        self._kinds = kinds
+        self._back: Change | None = None
+
+    def next(self) -> Change:
+        """The next change: one of the kinds, or what takes the last one back."""
+        if self._back is not None:
+            change, self._back = self._back, None
+            return change
+        make: dict[str, Callable[[], tuple[Change, Change]]] = {
+            "formula": self._formula,
+            "name": self._name,
+            "quote": self._quote,
+            "entry": self._entry,
+            "python": self._python,
+        }
+        change, self._back = make[self._random.choice(self._kinds)]()
+        return change
+
+    def _line(self, beginning: str) -> int:
+        return self._random.choice([at for at, line in enumerate(self._lines) if line.startswith(beginning)])
+
+    def _formula(self) -> tuple[Change, Change]:
+        return _insertion(self._line("  self: grad"), len("  self: grad"), "x")
+
+    def _name(self) -> tuple[Change, Change]:
+        line = self._line("- name: ")
+        return _insertion(line, self._lines[line].index("("), "x")
+
+    def _quote(self) -> tuple[Change, Change]:
+        return _insertion(self._line("  self: grad"), len("  self: "), '"')
+
+    def _python(self) -> tuple[Change, Change]:
+        line = self._line("        return ")
+        return _insertion(line, len(self._lines[line]), "x")
+
+    def _entry(self) -> tuple[Change, Change]:
+        first = self._line("- name: ")
+        last = next((at for at in range(first + 1, len(self._lines)) if self._lines[at].startswith("- name: ")), first)
+        text = "".join(f"{line}\n" for line in self._lines[first:last])
+        back = {"range": _range(first, 0, first, 0), "text": text}
+        return {"range": _range(first, 0, last, 0), "text": ""}, back
+
+
+def copied(text: str, copies: int) -> str:
+    """A file with every entry so many times, under other names."""
+    return text + "".join(text.replace("\n- name: ", f"\n- name: c{copy}_") for copy in range(1, copies))
+
+
+def spread(times: list[float]) -> dict[str, float]:
+    """Percentiles of times, in seconds."""
+    times = sorted(times)
     at = {name: times[min(int(len(times) * part), len(times) - 1)] for name, part in (("p50", 0.5), ("p95", 0.95))}
-    shown = ", ".join(f"{name} {1000 * value:.0f} ms" for name, value in {**at, "max": times[-1]}.items())
-    print(f"edit to diagnostics, {edits} edits: {shown}")
-    for number in range(memory + 1):
-        if number % max(memory // 10, 1) == 0:
-            print(f"memory after {number:,} more edits: {typist.memory():.0f} MB", flush=True)
-        if number < memory:
-            await typist.edit()
-    await typist.stop()
+    return {**at, "max": times[-1]}
+
+
+def shown(name: str, edits: int, found: dict[str, float]) -> str:
+    """Percentiles in words."""
+    values = ", ".join(f"{key} {1000 * value:.1f} ms" for key, value in found.items())
+    return f"{name}: edit to diagnostics, {edits} edits: {values}"
+
+
+async def measure(given: argparse.Namespace) -> None:
+    """Print what is measured."""
+    text = copied(real_file(), given.copies)
+    if given.ignore_file:
+        text = f"# derivlint: ignore-file[undefined-name] to measure it\n{text}"
+    kinds = given.kinds.split(",")
+    pauses = [float(pause) for pause in given.pauses.split(",")]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder).resolve()
+        ours = Server([sys.executable, "-m", "derivlint", "lsp"], "yaml", path / "derivatives.yaml", text)
+        servers = {"derivlint": (ours, Typist(text, kinds))}
+        ruff = shutil.which("ruff", path=str(Path(sys.executable).parent)) or shutil.which("ruff")
+        if ruff is not None and not given.no_ruff:
+            python = python_file(text.count("\n"))
+            (path / "module.py").write_text(python, encoding="utf-8")
+            server = Server([ruff, "server"], "python", path / "module.py", python)
+            servers["ruff server"] = (server, Typist(python, ["python"]))
+        times: dict[str, list[float]] = {name: [] for name in servers}
+        for name, (server, _) in servers.items():
+            print(f"{name}: open: {await server.start():.2f} s")
+        for number in range(given.edits):
+            await asyncio.sleep(pauses[number % len(pauses)])
+            for name, (server, typist) in servers.items():
+                times[name].append(await server.edit(typist.next()))
+        found = {name: spread(each) for name, each in times.items()}
+        for name, each in found.items():
+            print(shown(name, given.edits, each))
+        if len(found) == 2:
+            ours_at, theirs_at = found.values()
+            ratios = ", ".join(f"{key} {ours_at[key] / theirs_at[key]:.2f}" for key in ours_at)
+            print(f"derivlint / ruff server: {ratios}")
+        typist = servers["derivlint"][1]
+        for number in range(given.memory + 1):
+            if number % max(given.memory // 10, 1) == 0:
+                print(f"memory after {number:,} more edits: {ours.memory():.0f} MB", flush=True)
+            if number < given.memory:
+                await ours.edit(typist.next())
+        for server, _ in servers.values():
+            await server.stop()
 
 
 def main() -> None:
     """Read the command line."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--edits", type=int, default=200)
-    parser.add_argument("--pause", type=float, default=0.2, help="seconds between edits; below 0.15 they are gathered")
+    parser.add_argument("--pauses", default="0.05,0.2,1", help="seconds before edits, in turn")
+    parser.add_argument("--kinds", default="formula,entry,quote,name", help="the kinds of edits")
+    parser.add_argument("--no-ruff", action="store_true", help="leave out ruff server")
+    parser.add_argument("--copies", type=int, default=1, help="the file so many times, under other names")
+    parser.add_argument("--ignore-file", action="store_true", help="with a comment for the whole file")
     parser.add_argument("--memory", type=int, default=0, help="so many edits more, with the memory on the way")
-    given = parser.parse_args()
-    asyncio.run(measure(given.edits, given.pause, given.memory))
+    asyncio.run(measure(parser.parse_args()))
 
 
 if __name__ == "__main__":

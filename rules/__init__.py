@@ -20,7 +20,6 @@ NAMES: tuple[str, ...] = (
     "assignment-in-formula",
     "base-name-in-forward-formula",
     "broken-foreach-identifier",
-    "broken-variant",
     "comma-operator",
     "conflicting-non-differentiable",
     "conjugated-primal",
@@ -30,6 +29,7 @@ NAMES: tuple[str, ...] = (
     "derivative-of-composite",
     "differentiable-integral-output",
     "differentiable-non-tensor-output",
+    "differing-sibling-formula",
     "dispatch-without-default",
     "dropped-argument",
     "dropped-override-key",
@@ -46,7 +46,7 @@ NAMES: tuple[str, ...] = (
     "forward-for-non-tensor-output",
     "forward-without-tangent",
     "functional-needs-self",
-    "grad-input-mask-out-of-place",
+    "grad-input-mask-of-single-argument",
     "grad-input-mask-out-of-range",
     "gradient-in-forward-formula",
     "gradient-of-unnamed-return",
@@ -58,6 +58,7 @@ NAMES: tuple[str, ...] = (
     "ignored-key-beside-dispatch",
     "ignored-output-gradient",
     "ignored-void-formula",
+    "illegal-operand-shapes",
     "incompatible-branches",
     "inplace-foreach-entry",
     "inplace-output-switched-off",
@@ -76,6 +77,7 @@ NAMES: tuple[str, ...] = (
     "malformed-suppression",
     "malformed-wrap-opt-if",
     "miscast-gradient",
+    "mismatched-argument",
     "misplaced-suppression",
     "misplaced-sym-strides",
     "missing-argument-derivative",
@@ -93,7 +95,9 @@ NAMES: tuple[str, ...] = (
     "mixed-grad-and-grads",
     "mixed-key",
     "mixed-named-gradient",
+    "never-finite",
     "no-canonical-function",
+    "non-boolean-output-differentiability",
     "non-differentiable-output",
     "non-string-formula",
     "non-string-key",
@@ -102,12 +106,9 @@ NAMES: tuple[str, ...] = (
     "nonlinear-tangent",
     "not-a-list-of-entries",
     "not-twice-differentiable",
-    "odd-output-differentiability",
-    "odd-sibling-formula",
     "only-first-of-grads",
     "optional-without-value",
     "original-self-out-of-place",
-    "other-argument",
     "out-variant-entry",
     "output-index-out-of-range",
     "overwritten-self-in-forward-formula",
@@ -128,6 +129,7 @@ NAMES: tuple[str, ...] = (
     "tensor-list-among-outputs",
     "trailing-semicolon",
     "uncalled-function",
+    "uncompilable-variant",
     "unconditional-output-dtype",
     "unconjugated-tangent",
     "undeclared-tangent",
@@ -153,6 +155,8 @@ NAMES: tuple[str, ...] = (
     "wrong-auto-linear",
     "wrong-construction",
     "wrong-gradient",
+    "wrong-gradient-at-ties",
+    "wrong-gradient-shape",
     "wrong-index",
     "wrong-member-access",
     "wrong-operand-types",
@@ -161,7 +165,7 @@ NAMES: tuple[str, ...] = (
     "wrong-result-type",
     "wrong-saved-expression",
     "wrong-tangent",
-    "wrong-tie-shares",
+    "wrong-tangent-shape",
     "yaml-limit-exceeded",
     "yaml-syntax-error",
 )
@@ -169,9 +173,9 @@ NAMES: tuple[str, ...] = (
 #: What running formulas finds (``derivlint verify``), each name with what it says.
 NUMERIC: dict[str, str] = {
     "crash": "evaluating the formula raises an error or ends the process",
+    "different-convention": "where differences cannot tell, it is not the gradient or tangent of the installed PyTorch",
     "inconsistent-vjp-jvp": "backward and forward formulas are not of the same linear map",
     "mask-ignored": "a gradient changes with which others are needed",
-    "other-convention": "the gradient or tangent is not that of the installed PyTorch, where differences cannot tell",
     "wrong-gradient-shape": "a gradient or tangent does not have the shape of what it belongs to",
     "wrong-jvp": "the tangent is not that of the operator, by finite differences",
     "wrong-second-derivative": "what autograd makes of the formula is not its derivative",
@@ -183,7 +187,22 @@ NUMERIC: dict[str, str] = {
 BESIDES: dict[str, str] = {"compiler-error": "the C++ compiler refuses the formula", **NUMERIC}
 
 #: Former names of rules and what they are called now: old configurations and comments go on working.
-RENAMED: dict[str, str] = {}
+RENAMED: dict[str, str] = {
+    "broken-variant": "uncompilable-variant",
+    "grad-input-mask-out-of-place": "grad-input-mask-of-single-argument",
+    "odd-output-differentiability": "non-boolean-output-differentiability",
+    "odd-sibling-formula": "differing-sibling-formula",
+    "other-argument": "mismatched-argument",
+    "other-convention": "different-convention",
+    "wrong-tie-shares": "wrong-gradient-at-ties",
+}
+
+
+def group_of(name: str) -> str | None:
+    """The group of a rule, or of what is found by none."""
+    if name in NAMES:
+        return load_rule(name).meta.group
+    return "numbers" if name in NUMERIC else "types" if name in BESIDES else None
 
 
 @cache

@@ -29,12 +29,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity, Within, Yields
+from derivlint.lint.precedence import UNCOMPILED
 from derivlint.lint.wording import quoted
 from derivlint.model import DispatchBody
 from derivlint.model.accidental import accidental_saves
 
-META = RuleMeta(severity=Severity.INFO, checks=("X8",))
+META = RuleMeta(
+    severity=Severity.INFO,
+    group="saving",
+    checks=("X8",),
+    yields_to=(
+        UNCOMPILED,
+        Yields(
+            ("duplicate-entry", "missing-argument-derivative"), "the formula that is missing may need it", Within.ENTRY
+        ),
+    ),
+)
 
 VALID = (
     """\

@@ -41,15 +41,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity, Within, Yields
 from derivlint.lint.edits import formula_fix
+from derivlint.lint.precedence import WRONG_DEGREE
 from derivlint.lint.typed_edits import with_method
 from derivlint.lint.wording import quoted, quoted_list
 from derivlint.meaning import meaning_of
 from derivlint.meaning.aliasing import aliased_tangents
-from derivlint.model import Model
+from derivlint.model import Entry, Model
 
-META = RuleMeta(severity=Severity.WARNING)
+META = RuleMeta(
+    severity=Severity.WARNING,
+    group="views",
+    yields_to=(WRONG_DEGREE, Yields(("missing-tangent",), "a part of the formula is missing", Within.FORMULA)),
+)
 
 VALID = (
     """\
@@ -108,22 +113,22 @@ INVALID = (
 )
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the forward formulas that may return a tangent as it is."""
     meaning = meaning_of(model)
-    for entry in model.entries:
-        for interpretation in meaning.interpretations(entry):
-            names = aliased_tangents(interpretation)
-            if not names:
-                continue
-            formula = interpretation.formula
-            line = formula.line
-            subject = quoted(line.auto) if line.auto is not None else "the formula"
-            yield Finding(
-                line.value.span,
-                f"{subject} may return the tangent {quoted_list(names, 'or')} itself, "
-                f"and {quoted(entry.operator or '')} returns a new tensor",
-                help='return a copy, with ".clone()"',
-                fix=formula_fix(line, 'add ".clone()"', with_method(formula, formula.tree, ".clone()")),
-                at=line,
-            )
+    for interpretation in meaning.interpretations(entry):
+        names = aliased_tangents(interpretation)
+        if not names:
+            continue
+        formula = interpretation.formula
+        line = formula.line
+        subject = quoted(line.auto) if line.auto is not None else "the formula"
+        yield Finding(
+            line.value.span,
+            f"{subject} may return the tangent {quoted_list(names, 'or')} itself, "
+            f"and {quoted(entry.operator or '')} returns a new tensor",
+            help='return a copy, with ".clone()"',
+            fix=formula_fix(line, 'add ".clone()"', with_method(formula, formula.tree, ".clone()")),
+            at=line,
+            rests_on=(entry.operator or "",) if line.auto is not None else (),
+        )

@@ -31,9 +31,9 @@ from collections.abc import Iterator
 from derivlint.cpp.problem import TypeProblemKind
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.type_wording import type_findings
-from derivlint.model import Model
+from derivlint.model.typing import FormulaProblem
 
-META = RuleMeta(severity=Severity.ERROR, checks=("X2",))
+META = RuleMeta(severity=Severity.ERROR, group="types", checks=("X2",))
 
 VALID = (
     """\
@@ -68,6 +68,6 @@ INVALID = (
 KINDS = (TypeProblemKind.AMBIGUOUS_CALL,)
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(problem: FormulaProblem) -> Iterator[Finding]:
     """Judge the calls of overloaded functions."""
-    yield from type_findings(model, KINDS)
+    yield from type_findings(problem, KINDS)

@@ -32,7 +32,7 @@ from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.wording import quoted
 from derivlint.model import KeyedFormula
 
-META = RuleMeta(severity=Severity.ERROR, checks=("L8",))
+META = RuleMeta(severity=Severity.ERROR, group="keys", checks=("L8",))
 
 #: An operator that takes and returns ``seed``.
 NATIVES = """\

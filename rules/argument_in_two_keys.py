@@ -31,11 +31,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
+from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity, Within, Yields
 from derivlint.lint.wording import quoted, quoted_list
 from derivlint.model import DispatchBody, KeyedFormula, KeyName, NameKind, Role
 
-META = RuleMeta(severity=Severity.ERROR, checks=("X4",))
+META = RuleMeta(
+    severity=Severity.ERROR,
+    group="keys",
+    checks=("X4",),
+    yields_to=(
+        Yields(("duplicate-yaml-key",), "the formulas of another entry may follow without its name", Within.ENTRY),
+    ),
+)
 
 VALID = (
     """\

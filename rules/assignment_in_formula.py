@@ -43,7 +43,7 @@ from derivlint.lint.wording import quoted
 from derivlint.meaning.interpret import ASSIGNMENTS
 from derivlint.model import KeyedFormula
 
-META = RuleMeta(severity=Severity.ERROR)
+META = RuleMeta(severity=Severity.ERROR, group="syntax")
 
 VALID = (
     """\

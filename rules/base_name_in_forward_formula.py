@@ -37,7 +37,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.formula import Word
-from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
+from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit, Within, Yields
+from derivlint.lint.precedence import UNREAD
 from derivlint.lint.wording import quoted
 from derivlint.model import KeyedFormula
 from derivlint.model.forward import PRIMAL, TANGENT, base_name_uses
@@ -46,7 +47,19 @@ from derivlint.model.keywords import near_keyword
 from derivlint.model.scope import NotDeclared, undeclared_names, visible_tangents
 from derivlint.model.words import variable_uses
 
-META = RuleMeta(severity=Severity.ERROR, checks=("L21",))
+META = RuleMeta(
+    severity=Severity.ERROR,
+    group="names",
+    checks=("L21",),
+    yields_to=(
+        UNREAD,
+        Yields(
+            ("misspelt-keyword", "primal-in-backward-formula", "trailing-semicolon"),
+            "the argument has no such formula",
+            Within.ENTRY,
+        ),
+    ),
+)
 
 VALID = (
     """\

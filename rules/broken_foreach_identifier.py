@@ -31,13 +31,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.precedence import UNCOMPILED
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry, KeyedFormula, MatchProblem, Model
 from derivlint.model.foreach import ForeachProblem
 from derivlint.model.gradients import GRADS, gradients_of
+from derivlint.model.match_problem import MatchProblemKind
 from derivlint.model.scope import undeclared_names
 
-META = RuleMeta(severity=Severity.ERROR, checks=("X7",))
+META = RuleMeta(severity=Severity.ERROR, group="foreach", checks=("X7",), yields_to=(UNCOMPILED,))
 
 VALID = (
     """\
@@ -77,17 +79,14 @@ INVALID = (
     ),
 )
 
-KIND = "broken-identifier"
+KIND = MatchProblemKind.BROKEN_IDENTIFIER
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Judge the names in reference formulas of foreach operators."""
-    for entry in model.entries:
-        problems = [
-            problem for problem in model.match_problems(entry) if problem.kind == KIND and not problem.is_of_part
-        ]
-        if problems:
-            yield from _check_entry(entry, problems)
+    problems = [problem for problem in model.match_problems(entry) if problem.kind is KIND and not problem.is_of_part]
+    if problems:
+        yield from _check_entry(entry, problems)
 
 
 def _check_entry(entry: Entry, problems: list[MatchProblem]) -> Iterator[Finding]:

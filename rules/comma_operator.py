@@ -28,10 +28,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from derivlint.formula import SyntaxProblemKind
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.model import KeyedFormula
 
-META = RuleMeta(severity=Severity.WARNING, checks=("X2",))
+META = RuleMeta(severity=Severity.WARNING, group="syntax", checks=("X2",))
 
 VALID = (
     """\
@@ -68,5 +69,5 @@ def check(line: KeyedFormula) -> Iterator[Finding]:
     """Judge the parentheses of one formula."""
     if line.is_expression:
         for problem in line.formula.problems:
-            if problem.kind == "comma-operator":
+            if problem.kind is SyntaxProblemKind.COMMA_OPERATOR:
                 yield Finding(line.range(problem.start, problem.end), problem.message, help=problem.help, at=line)

@@ -32,7 +32,7 @@ from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
 from derivlint.lint.wording import quoted, quoted_list
 from derivlint.model import DispatchBody, KeyedFormula, Role
 
-META = RuleMeta(severity=Severity.ERROR, checks=("L12",))
+META = RuleMeta(severity=Severity.ERROR, group="differentiability", checks=("L12",))
 
 VALID = (
     """\

@@ -45,12 +45,13 @@ from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.degree_wording import shown
+from derivlint.lint.precedence import WRONG_VALUE
 from derivlint.lint.typed_edits import without_conj
 from derivlint.meaning import meaning_of
 from derivlint.meaning.conjugation import Mistake, mistakes
-from derivlint.model import Model
+from derivlint.model import Entry, Model
 
-META = RuleMeta(severity=Severity.WARNING)
+META = RuleMeta(severity=Severity.WARNING, group="complex", yields_to=(WRONG_VALUE,))
 
 VALID = (
     """\
@@ -103,9 +104,9 @@ INVALID = (
 )
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the factors of forward formulas that are conjugated."""
-    for mistake in meaning_of(model).all(mistakes):
+    for mistake in meaning_of(model).found(entry, mistakes):
         if mistake.kind is Mistake.SUPERFLUOUS:
             formula = mistake.interpretation.formula
             yield Finding(

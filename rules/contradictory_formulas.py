@@ -37,12 +37,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
+from derivlint.lint.precedence import WRONG_TANGENT
 from derivlint.lint.value_wording import number, values
 from derivlint.lint.wording import quoted
 from derivlint.meaning.one_element.judgement import judgement_of
-from derivlint.model import Model
+from derivlint.model import Entry, Model
 
-META = RuleMeta(severity=Severity.ERROR)
+META = RuleMeta(
+    severity=Severity.ERROR,
+    group="tangents",
+    yields_to=WRONG_TANGENT,
+)
 
 NATIVES = """\
 - func: my_square(Tensor self) -> Tensor
@@ -95,9 +100,9 @@ INVALID = (
 )
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the forward formulas that contradict backward formulas."""
-    for item in judgement_of(model).contradictions:
+    for item in judgement_of(model, entry).contradictions:
         formula, other = item.formula, item.other
         if other is None:
             continue
@@ -108,4 +113,5 @@ def check(model: Model) -> Iterator[Finding]:
             help="one of both formulas is wrong; the numbers are those of tensors with one element",
             related=(Related("the backward formula", other.span_of(other.tree)),),
             at=formula.line,
+            rests_on=(formula.line.entry.operator or "",),
         )

@@ -40,12 +40,13 @@ from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.edits import formula_fix
+from derivlint.lint.precedence import WRONG_VALUE
 from derivlint.lint.wording import quoted
 from derivlint.meaning import meaning_of
 from derivlint.meaning.aliasing import is_copied_view
-from derivlint.model import AUTO_LINEAR, Model
+from derivlint.model import AUTO_LINEAR, Entry, Model
 
-META = RuleMeta(severity=Severity.WARNING)
+META = RuleMeta(severity=Severity.WARNING, group="views", yields_to=(WRONG_VALUE,))
 
 VALID = (
     """\
@@ -94,17 +95,16 @@ INVALID = (
 )
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the forward formulas of views that make new tensors."""
     meaning = meaning_of(model)
-    for entry in model.entries:
-        for interpretation in meaning.interpretations(entry):
-            if is_copied_view(interpretation):
-                line = interpretation.formula.line
-                yield Finding(
-                    line.value.span,
-                    f"{quoted(entry.operator or '')} returns a view, and the formula makes a new tensor of the tangent",
-                    help='return the same view of the tangent; "auto_linear" does that',
-                    fix=formula_fix(line, 'write "auto_linear"', [(0, len(line.formula.text), AUTO_LINEAR)]),
-                    at=line,
-                )
+    for interpretation in meaning.interpretations(entry):
+        if is_copied_view(interpretation):
+            line = interpretation.formula.line
+            yield Finding(
+                line.value.span,
+                f"{quoted(entry.operator or '')} returns a view, and the formula makes a new tensor of the tangent",
+                help='return the same view of the tangent; "auto_linear" does that',
+                fix=formula_fix(line, 'write "auto_linear"', [(0, len(line.formula.text), AUTO_LINEAR)]),
+                at=line,
+            )

@@ -34,10 +34,11 @@ from collections.abc import Iterator
 from derivlint.cpp.problem import TypeProblemKind
 from derivlint.lint import Finding, Invalid, Option, Options, RuleMeta, Severity
 from derivlint.lint.type_wording import type_findings
-from derivlint.model import Model
+from derivlint.model.typing import FormulaProblem
 
 META = RuleMeta(
     severity=Severity.WARNING,
+    group="style",
     checks=("X2",),
     options=(Option("allow", (), "names or patterns of deprecated functions that may be called"),),
 )
@@ -76,6 +77,6 @@ INVALID = (
 KINDS = (TypeProblemKind.DEPRECATED,)
 
 
-def check(model: Model, options: Options) -> Iterator[Finding]:
+def check(problem: FormulaProblem, options: Options) -> Iterator[Finding]:
     """Judge the functions that formulas call."""
-    yield from type_findings(model, KINDS, lambda name: options.lists("allow", name))
+    yield from type_findings(problem, KINDS, lambda name: options.lists("allow", name))

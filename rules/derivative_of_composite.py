@@ -33,7 +33,7 @@ from collections.abc import Iterator
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.model import Entry, Model, Role
 
-META = RuleMeta(severity=Severity.ERROR, checks=("G1",))
+META = RuleMeta(severity=Severity.ERROR, group="schema", checks=("G1",))
 
 VALID = (
     """\
@@ -82,15 +82,14 @@ INVALID = (
 )
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the entries with backward formulas that serve a composite function, each once."""
-    if not model.natives.has_composite_keys:
+    if model.layout.composites or not model.natives.has_composite_keys:
         # before PyTorch 1.8 a function without dispatch table could have a formula
         return
-    for entry in model.entries:
-        finding = _judge(model, entry)
-        if finding is not None:
-            yield finding
+    finding = _judge(model, entry)
+    if finding is not None:
+        yield finding
 
 
 def _judge(model: Model, entry: Entry) -> Finding | None:
@@ -104,7 +103,10 @@ def _judge(model: Model, entry: Entry) -> Finding | None:
             message = (
                 f'"{match.function.name}" is composite (CompositeImplicitAutograd) and cannot have a backward formula'
             )
-            help_text = "remove the entry; autograd differentiates the operators that it calls"
+            help_text = (
+                "give it a dispatch section in native_functions.yaml if it has kernels of its own, else remove the "
+                "entry: autograd differentiates the operators that it calls"
+            )
         else:
             message = (
                 f'"{match.function.name}", which the formula also serves, is composite (CompositeImplicitAutograd)'

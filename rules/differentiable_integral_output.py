@@ -42,12 +42,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
+from derivlint.lint.precedence import UNKNOWN_OUTPUTS
 from derivlint.lint.wording import quoted
 from derivlint.meaning.outputs import differentiable_discrete_outputs, takes_first_gradient_only
 from derivlint.model import Entry, Model
 from derivlint.yaml_reader import Sequence
 
-META = RuleMeta(severity=Severity.WARNING)
+META = RuleMeta(
+    severity=Severity.WARNING,
+    group="differentiability",
+    yields_to=(UNKNOWN_OUTPUTS,),
+)
 
 VALID = (
     """\
@@ -122,12 +127,11 @@ INVALID = (
 )
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Report the first such output of each entry."""
-    for entry in model.entries:
-        finding = _finding(model, entry)
-        if finding is not None:
-            yield finding
+    finding = _finding(model, entry)
+    if finding is not None:
+        yield finding
 
 
 def _finding(model: Model, entry: Entry) -> Finding | None:
@@ -163,5 +167,6 @@ def _finding(model: Model, entry: Entry) -> Finding | None:
             help=f"write {quoted(f'output_differentiability: {value}')}",
             fix=fix,
             at=entry,
+            rests_on=(entry.operator or "",) if declared is None else (),
         )
     return None

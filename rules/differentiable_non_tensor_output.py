@@ -38,7 +38,7 @@ from derivlint.lint.wording import quoted
 from derivlint.model import Entry
 from derivlint.yaml_reader import Sequence
 
-META = RuleMeta(severity=Severity.WARNING, checks=("X5",))
+META = RuleMeta(severity=Severity.WARNING, group="differentiability", checks=("X5",))
 
 VALID = (
     """\

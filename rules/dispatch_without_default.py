@@ -41,9 +41,9 @@ from collections.abc import Iterator
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.wording import quoted, quoted_list
 from derivlint.meaning.dispatch import bodies_without_default
-from derivlint.model import Model
+from derivlint.model import Entry, Model
 
-META = RuleMeta(severity=Severity.WARNING)
+META = RuleMeta(severity=Severity.WARNING, group="dispatch")
 
 VALID = (
     """\
@@ -91,14 +91,13 @@ INVALID = (
 )
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Report the entries whose formulas are for single dispatch keys only."""
-    for entry in model.entries:
-        keys = bodies_without_default(model, entry)
-        if keys and entry.dispatch_key_node is not None:
-            yield Finding(
-                entry.dispatch_key_node.span,
-                f'{quoted(entry.operator or "")} has formulas for {quoted_list(keys)} only, and none for "Default"',
-                help='write the formulas below "Default"',
-                at=entry,
-            )
+    keys = bodies_without_default(model, entry)
+    if keys and entry.dispatch_key_node is not None:
+        yield Finding(
+            entry.dispatch_key_node.span,
+            f'{quoted(entry.operator or "")} has formulas for {quoted_list(keys)} only, and none for "Default"',
+            help='write the formulas below "Default"',
+            at=entry,
+        )

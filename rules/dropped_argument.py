@@ -39,12 +39,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Confidence, Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.precedence import UNCOMPILED
 from derivlint.lint.wording import quoted
 from derivlint.meaning import meaning_of
 from derivlint.meaning.dropping import dropped_arguments
-from derivlint.model import Model
+from derivlint.model import Entry, Model
 
-META = RuleMeta(severity=Severity.WARNING)
+META = RuleMeta(severity=Severity.WARNING, group="arguments", yields_to=(UNCOMPILED,))
 
 VALID = (
     """\
@@ -87,20 +88,19 @@ scale_grad_by_freq) -> Tensor
 IS_RESULT = "is_result"
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the arguments that backward functions do not get."""
     meaning = meaning_of(model)
-    for entry in model.entries:
-        for interpretation in meaning.interpretations(entry):
-            for dropped in dropped_arguments(interpretation):
-                formula, name = dropped.formula, dropped.name
-                if dropped.literal is None:
-                    where = formula.span_of(dropped.call.node)
-                    fact = f"{quoted(dropped.call.spelling)} takes {quoted(name)}, which is left to its default here"
-                else:
-                    where = formula.span_of(dropped.literal)
-                    literal = formula.source_of(dropped.literal)
-                    fact = f"{quoted(dropped.call.spelling)} gets {quoted(literal)} for {quoted(name)}"
-                message = f"{fact}, an argument of {quoted(formula.line.entry.operator or '')}"
-                confidence = Confidence.MEDIUM if name.endswith(IS_RESULT) else None
-                yield Finding(where, message, help=f"pass {quoted(name)} on", at=formula.line, confidence=confidence)
+    for interpretation in meaning.interpretations(entry):
+        for dropped in dropped_arguments(interpretation):
+            formula, name = dropped.formula, dropped.name
+            if dropped.literal is None:
+                where = formula.span_of(dropped.call.node)
+                fact = f"{quoted(dropped.call.spelling)} takes {quoted(name)}, which is left to its default here"
+            else:
+                where = formula.span_of(dropped.literal)
+                literal = formula.source_of(dropped.literal)
+                fact = f"{quoted(dropped.call.spelling)} gets {quoted(literal)} for {quoted(name)}"
+            message = f"{fact}, an argument of {quoted(formula.line.entry.operator or '')}"
+            confidence = Confidence.MEDIUM if name.endswith(IS_RESULT) else None
+            yield Finding(where, message, help=f"pass {quoted(name)} on", at=formula.line, confidence=confidence)

@@ -41,7 +41,7 @@ from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.wording import quoted, quoted_list
 from derivlint.model import Entry, Model, NameKind
 
-META = RuleMeta(severity=Severity.WARNING)
+META = RuleMeta(severity=Severity.WARNING, group="keys")
 
 VALID = (
     """\
@@ -95,25 +95,24 @@ backward:
 )
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Compare every entry with PyTorch's for the same operator."""
     upstream = model.natives.derivatives
     if not model.layout.overrides or upstream is None:
         return
-    for entry in model.entries:
-        if entry.function is None or entry.operator is None:
-            continue
-        there = {name.text for body in entry.bodies for line in body.lines for name in line.names}
-        missing = [name for name in upstream.get(entry.operator, ()) if name not in there]
-        if missing:
-            formulas = "formula" if len(missing) == 1 else "formulas"
-            yield Finding(
-                entry.name_span,
-                f"this entry replaces PyTorch's for {quoted(entry.operator)} and lacks its {formulas} for "
-                f"{quoted_list(missing)}",
-                help=_consequence(entry, missing),
-                at=entry,
-            )
+    if entry.function is None or entry.operator is None:
+        return
+    there = {name.text for body in entry.bodies for line in body.lines for name in line.names}
+    missing = [name for name in upstream.get(entry.operator, ()) if name not in there]
+    if missing:
+        formulas = "formula" if len(missing) == 1 else "formulas"
+        yield Finding(
+            entry.name_span,
+            f"this entry replaces PyTorch's for {quoted(entry.operator)} and lacks its {formulas} for "
+            f"{quoted_list(missing)}",
+            help=_consequence(entry, missing),
+            at=entry,
+        )
 
 
 def _consequence(entry: Entry, missing: list[str]) -> str:

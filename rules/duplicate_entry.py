@@ -34,9 +34,9 @@ from collections.abc import Iterator
 from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry, Model
-from derivlint.model.versions import spelled
+from derivlint.schema.versions import spelled
 
-META = RuleMeta(severity=Severity.ERROR, checks=("X1",), compares=True)
+META = RuleMeta(severity=Severity.ERROR, group="schema", checks=("X1",), compares=True)
 
 VALID = (
     """\
@@ -127,34 +127,33 @@ backward:
 )
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Report every entry after the first for one function."""
-    for entries in model.entries_by_function.values():
-        first = entries[0]
-        for entry in entries[1:]:
-            function = entry.function
-            assert function is not None
-            name = str(function.canonical.name)
-            by = "this one"
-            help_text = "keep one entry for each function"
-            if function.declared.schema.is_out:
-                out = quoted(str(function.declared.name))
-                by += f" for {out}"
-                help_text = f"remove the entry for {out}; PyTorch never differentiates out variants"
-            elif first.dispatch is not None or entry.dispatch is not None:
-                help_text = 'keep one entry, with one key below "dispatch" for each dispatch key'
-            is_out = first.function is not None and first.function.declared.schema.is_out
-            versions = _shared_versions(model, first, entry)
-            if versions is not None:
-                by += f" {versions}"
-            note = f'this entry for "{first.operator}" is about {quoted(name)} too' if is_out else "the first entry"
-            yield Finding(
-                entry.name_span,
-                f"{quoted(name)} already has an entry, which {by} replaces",
-                help=help_text,
-                related=(Related(note, first.name_span),),
-                at=entry,
-            )
+    function = entry.function
+    first = model.entries_for(function.canonical)[0] if function is not None else entry
+    if function is None or first is entry:
+        return
+    name = str(function.canonical.name)
+    by = "this one"
+    help_text = "keep one entry for each function"
+    if function.declared.schema.is_out:
+        out = quoted(str(function.declared.name))
+        by += f" for {out}"
+        help_text = f"remove the entry for {out}; PyTorch never differentiates out variants"
+    elif first.dispatch is not None or entry.dispatch is not None:
+        help_text = 'keep one entry, with one key below "dispatch" for each dispatch key'
+    is_out = first.function is not None and first.function.declared.schema.is_out
+    versions = _shared_versions(model, first, entry)
+    if versions is not None:
+        by += f" {versions}"
+    note = f'this entry for "{first.operator}" is about {quoted(name)} too' if is_out else "the first entry"
+    yield Finding(
+        entry.name_span,
+        f"{quoted(name)} already has an entry, which {by} replaces",
+        help=help_text,
+        related=(Related(note, first.name_span),),
+        at=entry,
+    )
 
 
 def _shared_versions(model: Model, first: Entry, second: Entry) -> str | None:

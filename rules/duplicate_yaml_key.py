@@ -42,7 +42,7 @@ from derivlint.model import Entry
 from derivlint.yaml_reader import Mapping, Node, Pair, Scalar, Sequence
 from derivlint.yaml_reader.rewrite import removal
 
-META = RuleMeta(severity=Severity.ERROR, checks=("Y1",))
+META = RuleMeta(severity=Severity.ERROR, group="yaml", checks=("Y1",))
 
 VALID = (
     """\
@@ -140,7 +140,8 @@ def check(entry: Entry) -> Iterator[Finding]:
 def _repeated(entry: Entry, mapping: Mapping) -> Iterator[Finding]:
     first: dict[tuple[str, str], tuple[Scalar, Node]] = {}
     of = f' in "{entry.operator}"' if entry.operator is not None else ""
-    for key, value in mapping.scalars():
+    begins_another = _where_another_begins(mapping) if mapping is entry.node else None
+    for index, (key, value) in enumerate(mapping.scalars()):
         earlier, other = first.setdefault((key.kind, key.value), (key, value))
         if earlier is key:
             continue
@@ -154,6 +155,9 @@ def _repeated(entry: Entry, mapping: Mapping) -> Iterator[Finding]:
         help_text = "keep one of the two"
         if not isinstance(value, Mapping):
             help_text += "; each argument has one formula"
+        is_another = index == begins_another
+        if is_another:
+            help_text = 'start a new entry with "- name: ..." before it, or keep one of the two'
         yield Finding(
             key.span,
             f"the key {quoted(key.value)} occurs twice{of}",
@@ -161,6 +165,29 @@ def _repeated(entry: Entry, mapping: Mapping) -> Iterator[Finding]:
             related=related,
             fix=_fix(mapping, key, value) if _same(value, other) else None,
         )
+        if is_another:
+            return
+
+
+def _where_another_begins(mapping: Mapping) -> int | None:
+    """The position of the key where another entry without a name seems to begin: several names occur again from there.
+
+    None where that is nowhere so.
+    """
+    names = [key.value for key, _ in mapping.scalars()]
+    last = {name: index for index, name in enumerate(names)}
+    seen: set[str] = set()
+    # the names that came already and come again
+    again: set[str] = set()
+    for index, name in enumerate(names):
+        if name in seen and len(again) > 1:
+            return index
+        seen.add(name)
+        if last[name] > index:
+            again.add(name)
+        else:
+            again.discard(name)
+    return None
 
 
 def _same(one: Node, other: Node) -> bool:

@@ -27,10 +27,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
-from derivlint.model import Model
+from derivlint.model import Entry, Model
 from derivlint.yaml_reader import Mapping
 
-META = RuleMeta(severity=Severity.WARNING, checks=("X1",))
+META = RuleMeta(severity=Severity.WARNING, group="dispatch", checks=("X1",))
 
 VALID = (
     """\
@@ -68,14 +68,13 @@ INVALID = (
 )
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find empty mappings that nothing trips over."""
-    for entry in model.entries:
-        dispatch, key = entry.dispatch, entry.dispatch_key_node
-        # formulas beside it are reported as ignored
-        if not isinstance(dispatch, Mapping) or dispatch.pairs or key is None or entry.beside_dispatch:
-            continue
-        if not model.served_without_default(entry):
-            where = key.span.cover(dispatch.span)
-            help_text = 'write the formulas below "Default", or without "dispatch"'
-            yield Finding(where, '"dispatch" is empty, so the entry has no formulas', help=help_text, at=entry)
+    dispatch, key = entry.dispatch, entry.dispatch_key_node
+    # formulas beside it are reported as ignored
+    if not isinstance(dispatch, Mapping) or dispatch.pairs or key is None or entry.beside_dispatch:
+        return
+    if not model.served_without_default(entry):
+        where = key.span.cover(dispatch.span)
+        help_text = 'write the formulas below "Default", or without "dispatch"'
+        yield Finding(where, '"dispatch" is empty, so the entry has no formulas', help=help_text, at=entry)

@@ -31,7 +31,7 @@ from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.model import Entry
 from derivlint.yaml_reader import Mapping
 
-META = RuleMeta(severity=Severity.INFO, checks=("X1",))
+META = RuleMeta(severity=Severity.INFO, group="style", checks=("X1",))
 
 VALID = (
     """\

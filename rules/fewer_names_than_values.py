@@ -36,12 +36,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.precedence import UNCOMPILED
 from derivlint.lint.wording import quoted_list
 from derivlint.meaning import meaning_of
 from derivlint.meaning.arguments import dropped_values
-from derivlint.model import Model
+from derivlint.model import Entry, Model
 
-META = RuleMeta(severity=Severity.WARNING)
+META = RuleMeta(
+    severity=Severity.WARNING,
+    group="keys",
+    yields_to=(UNCOMPILED,),
+)
 
 VALID = (
     """\
@@ -84,20 +89,19 @@ dropout_p, is_causal, attn_mask, scale)
 )
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Compare the names of keys with the types of formulas."""
     meaning = meaning_of(model)
-    for entry in model.entries:
-        if not any(len(line.names) > 1 for line in entry.lines):
-            continue
-        for formula in meaning.formulas(entry):
-            count = dropped_values(model, formula)
-            if count is not None:
-                names = [name.text for name in formula.line.names]
-                what = "gradients" if formula.is_backward else "tangents"
-                yield Finding(
-                    formula.line.key.span,
-                    f"the formula returns {count} {what}, but its key names {len(names)}: {quoted_list(names)}",
-                    help="name an argument for each value" if formula.is_backward else "name an output for each value",
-                    at=formula.line,
-                )
+    if not any(len(line.names) > 1 for line in entry.lines):
+        return
+    for formula in meaning.formulas(entry):
+        count = dropped_values(model, formula)
+        if count is not None:
+            names = [name.text for name in formula.line.names]
+            what = "gradients" if formula.is_backward else "tangents"
+            yield Finding(
+                formula.line.key.span,
+                f"the formula returns {count} {what}, but its key names {len(names)}: {quoted_list(names)}",
+                help="name an argument for each value" if formula.is_backward else "name an output for each value",
+                at=formula.line,
+            )

@@ -3,7 +3,9 @@
 ## What it detects
 
 A forward formula that depends on the value of an output which is not differentiable and holds neither indices nor a
-mask: a statistic that the operator saves. The rule has medium confidence and runs with "--min-confidence medium".
+mask: a statistic that the operator saves. Where the formula only passes it to a function of which nothing is known, the
+finding has medium confidence, and is shown with "--min-confidence medium". A function that takes the statistic from its
+other arguments, or that ignores it as it is called, gives no finding.
 
 ## Why it is bad
 
@@ -36,13 +38,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from derivlint.lint import Confidence, Finding, Invalid, RuleMeta, Severity
-from derivlint.lint.wording import quoted
+from derivlint.lint import Confidence, Finding, Invalid, RuleMeta, Severity, Within, Yields
+from derivlint.lint.wording import quoted_list
 from derivlint.meaning import meaning_of
-from derivlint.meaning.missing import statistics_in_tangents
-from derivlint.model import Model
+from derivlint.meaning.statistics import statistics_in_tangents
+from derivlint.model import Entry, Model
 
-META = RuleMeta(severity=Severity.WARNING, confidence=Confidence.MEDIUM, compares=True)
+META = RuleMeta(
+    severity=Severity.WARNING,
+    group="higher-order",
+    confidence=Confidence.MEDIUM,
+    compares=True,
+    yields_to=(Yields(("switched-off-gradient",), "the output may be meant to be differentiable", Within.ENTRY),),
+)
 
 VALID = (
     """\
@@ -57,18 +65,36 @@ indices)
   self: grad * result.conj()
   result: self_t * result
 """,
-)
-
-INVALID = (
-    Invalid(
-        """\
+    # the derivative of "log_sigmoid_backward" takes into account that the buffer follows from the input
+    """\
 - name: log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer)
   output_differentiability: [True, False]
   self: log_sigmoid_backward(grad, self, buffer)
   output: log_sigmoid_backward(self_t.conj(), self_p, buffer).conj()
 """,
-        at="4:11-69",
-        message='the forward formula reads "buffer", which has no gradient: its derivative lacks that part',
+    # without training the saved moments are not used
+    """\
+- name: _native_batch_norm_legit_no_training(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, \
+Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor)
+  input, weight, bias: "grad.defined() ? native_batch_norm_backward(grad, input, weight, running_mean, running_var, \
+result1, result2, /*training=*/false, eps, grad_input_mask) : std::tuple<Tensor, Tensor, Tensor>()"
+  result0: batch_norm_jvp(input_p, input_t, weight_p, weight_t, bias_p, bias_t, running_mean, running_var, result1, \
+result2, /*training=*/false, eps)
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> \
+(Tensor, Tensor, Tensor)
+  input, weight, bias: "grad.defined() ? native_layer_norm_backward_symint(grad, input, normalized_shape, result1, \
+result2, weight, bias, grad_input_mask) : std::tuple<Tensor, Tensor, Tensor>()"
+  result0: layer_norm_jvp(input_p, input_t, weight_p, weight_t, bias_p, bias_t, result1, result2, normalized_shape)
+""",
+        at="3:12-116",
+        message='the forward formula reads "result1" and "result2", which have no gradient: its derivative lacks that '
+        "part",
         help="let the output be differentiable, or compute it again from the input",
     ),
     Invalid(
@@ -85,15 +111,18 @@ INVALID = (
 )
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the forward formulas that read saved statistics."""
     meaning = meaning_of(model)
-    for body in model.bodies():
-        for interpretation, name in statistics_in_tangents(meaning, body):
-            line = interpretation.formula.line
+    for body in entry.bodies:
+        for found in statistics_in_tangents(meaning, body):
+            line = found.interpretation.formula.line
+            verb = "has" if len(found.names) == 1 else "have"
             yield Finding(
                 line.value.span,
-                f"the forward formula reads {quoted(name)}, which has no gradient: its derivative lacks that part",
+                f"the forward formula reads {quoted_list(found.names)}, which {verb} no gradient: its derivative lacks "
+                "that part",
                 help="let the output be differentiable, or compute it again from the input",
                 at=line,
+                confidence=Confidence.HIGH if found.is_certain else None,
             )

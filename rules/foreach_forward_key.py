@@ -35,7 +35,7 @@ from derivlint.lint.wording import quoted
 from derivlint.model import Entry, How, Model, NameKind, Role
 from derivlint.model.foreach import RESULT
 
-META = RuleMeta(severity=Severity.ERROR, checks=("G14",))
+META = RuleMeta(severity=Severity.ERROR, group="foreach", checks=("G14",))
 
 NATIVES = """\
 - func: twist(Tensor self) -> Tensor twisted
@@ -93,15 +93,14 @@ INVALID = (
 )
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Judge the forward keys of entries from which foreach formulas are made, each entry once."""
-    for entry in model.entries:
-        # nearly every entry names its only output properly
-        if not any(line.role is Role.FORWARD and line.names[0].text != RESULT for line in entry.lines):
-            continue
-        finding = _judge(model, entry)
-        if finding is not None:
-            yield finding
+    # nearly every entry names its only output properly
+    if not any(line.role is Role.FORWARD and line.names[0].text != RESULT for line in entry.lines):
+        return
+    finding = _judge(model, entry)
+    if finding is not None:
+        yield finding
 
 
 def _judge(model: Model, entry: Entry) -> Finding | None:

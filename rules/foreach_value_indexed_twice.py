@@ -31,11 +31,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.precedence import WRONG_VALUE
 from derivlint.lint.wording import quoted
-from derivlint.model import KeyedFormula, Model
+from derivlint.model import Entry, KeyedFormula, Model
 from derivlint.model.foreach import ForeachProblem
+from derivlint.model.match_problem import MatchProblemKind
 
-META = RuleMeta(severity=Severity.ERROR, checks=("X7",))
+META = RuleMeta(severity=Severity.ERROR, group="foreach", checks=("X7",), yields_to=(WRONG_VALUE,))
 
 VALID = (
     """\
@@ -69,33 +71,32 @@ INVALID = (
     ),
 )
 
-KIND = "indexed-twice"
+KIND = MatchProblemKind.INDEXED_TWICE
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Judge the arguments in reference formulas of foreach operators."""
-    for entry in model.entries:
-        seen: set[tuple[KeyedFormula, str]] = set()
-        for problem in model.match_problems(entry):
-            detail = problem.detail
-            if (
-                problem.kind != KIND
-                or problem.is_of_part
-                or not isinstance(detail, ForeachProblem)
-                or detail.derivative.line is None
-            ):
-                continue
-            line = detail.derivative.line
-            if line.formula.tree is None:
-                continue
-            word = next((word for word in line.formula.words if word.text == detail.name), None)
-            if word is None or (line, detail.name) in seen:
-                continue
-            seen.add((line, detail.name))
-            yield Finding(
-                line.span_of(word),
-                f"{quoted(str(problem.function.name))} shares this formula, in which "
-                f"{quoted(detail.name)} becomes {quoted(detail.becomes or '')}",
-                help=f"use {quoted(detail.name)} as a whole, in a function that asks for its property",
-                at=line,
-            )
+    seen: set[tuple[KeyedFormula, str]] = set()
+    for problem in model.match_problems(entry):
+        detail = problem.detail
+        if (
+            problem.kind is not KIND
+            or problem.is_of_part
+            or not isinstance(detail, ForeachProblem)
+            or detail.derivative.line is None
+        ):
+            continue
+        line = detail.derivative.line
+        if line.formula.tree is None:
+            continue
+        word = next((word for word in line.formula.words if word.text == detail.name), None)
+        if word is None or (line, detail.name) in seen:
+            continue
+        seen.add((line, detail.name))
+        yield Finding(
+            line.span_of(word),
+            f"{quoted(str(problem.function.name))} shares this formula, in which "
+            f"{quoted(detail.name)} becomes {quoted(detail.becomes or '')}",
+            help=f"use {quoted(detail.name)} as a whole, in a function that asks for its property",
+            at=line,
+        )

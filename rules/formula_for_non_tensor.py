@@ -35,10 +35,16 @@ from collections.abc import Iterator
 
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
 from derivlint.lint.edits import removal_fix
+from derivlint.lint.precedence import JOINED_ENTRIES
 from derivlint.lint.wording import quoted, quoted_list
 from derivlint.model import EntryFunction, KeyedFormula, Role
 
-META = RuleMeta(severity=Severity.ERROR, checks=("G2", "F3"))
+META = RuleMeta(
+    severity=Severity.ERROR,
+    group="keys",
+    checks=("G2", "F3"),
+    yields_to=(JOINED_ENTRIES,),
+)
 
 VALID = (
     """\

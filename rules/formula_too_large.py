@@ -38,10 +38,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from derivlint.formula import SyntaxProblemKind
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.model import Entry
 
-META = RuleMeta(severity=Severity.ERROR)
+META = RuleMeta(severity=Severity.ERROR, group="syntax")
 
 VALID = (
     f"""\
@@ -76,7 +77,7 @@ INVALID = (
 )
 
 #: The kinds of problems that a formula has which is not analysed.
-KINDS = frozenset({"too-deep", "too-large"})
+KINDS = frozenset({SyntaxProblemKind.TOO_DEEP, SyntaxProblemKind.TOO_LARGE})
 
 
 def check(entry: Entry) -> Iterator[Finding]:

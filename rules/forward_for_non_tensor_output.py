@@ -37,7 +37,7 @@ from derivlint.lint.edits import removal_fix
 from derivlint.lint.wording import quoted
 from derivlint.model import KeyedFormula, NameKind, Role
 
-META = RuleMeta(severity=Severity.ERROR, checks=("G8",))
+META = RuleMeta(severity=Severity.ERROR, group="keys", checks=("G8",))
 
 #: Operators that return something else beside a tensor.
 NATIVES = """\

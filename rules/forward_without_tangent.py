@@ -35,8 +35,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.precedence import UNCOMPILED
 from derivlint.lint.wording import quoted_list
-from derivlint.model import Differentiability, DispatchBody, KeyedFormula, Model, Role
+from derivlint.model import Differentiability, DispatchBody, Entry, KeyedFormula, Model, Role
 from derivlint.model.forward import base_name_uses
 from derivlint.model.inplace import ORIGINAL_TANGENT, SELF_PRIMAL
 from derivlint.model.keywords import is_clear
@@ -44,7 +45,7 @@ from derivlint.model.scope import undeclared_names, visible_tangents
 from derivlint.model.words import mentions
 from derivlint.operators.special import NOT_IMPLEMENTED
 
-META = RuleMeta(severity=Severity.ERROR, checks=("G7",))
+META = RuleMeta(severity=Severity.ERROR, group="tangents", checks=("G7",), yields_to=(UNCOMPILED,))
 
 VALID = (
     """\
@@ -123,17 +124,16 @@ INVALID = (
 )
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the forward formulas for which some kernel of their entry unpacks no tangent."""
-    for entry in model.entries:
-        for body in entry.bodies:
-            lines = [line for line in body.with_role(Role.FORWARD) if _lacks_tangent(line)]
-            if not lines or not is_clear(body):
-                continue
-            if any(_needs_tangents(each) for each in model.differentiabilities_of(body)):
-                # without any tangent to use, all of them lack the same
-                for line in lines if visible_tangents(lines[0]) else lines[:1]:
-                    yield _finding(line, body)
+    for body in entry.bodies:
+        lines = [line for line in body.with_role(Role.FORWARD) if _lacks_tangent(line)]
+        if not lines or not is_clear(body):
+            continue
+        if any(_needs_tangents(each) for each in model.differentiabilities_of(body)):
+            # without any tangent to use, all of them lack the same
+            for line in lines if visible_tangents(lines[0]) else lines[:1]:
+                yield _finding(line, body)
 
 
 def _needs_tangents(differentiability: Differentiability) -> bool:

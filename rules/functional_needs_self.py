@@ -32,8 +32,9 @@ from collections.abc import Iterator
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry, MatchProblem, Model
+from derivlint.model.match_problem import MatchProblemKind
 
-META = RuleMeta(severity=Severity.ERROR, checks=("M4",))
+META = RuleMeta(severity=Severity.ERROR, group="saving", checks=("M4",))
 
 VALID = (
     """\
@@ -69,16 +70,13 @@ INVALID = (
     ),
 )
 
-KIND = "functional-needs-self"
+KIND = MatchProblemKind.FUNCTIONAL_NEEDS_SELF
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Judge what formulas of in-place operators save."""
-    for entry in model.entries:
-        problems = [
-            problem for problem in model.match_problems(entry) if problem.kind == KIND and not problem.is_of_part
-        ]
-        yield from _check_entry(entry, problems)
+    problems = [problem for problem in model.match_problems(entry) if problem.kind is KIND and not problem.is_of_part]
+    yield from _check_entry(entry, problems)
 
 
 def _check_entry(entry: Entry, problems: list[MatchProblem]) -> Iterator[Finding]:

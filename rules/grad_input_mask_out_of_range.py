@@ -30,11 +30,12 @@ from collections.abc import Iterator
 
 from derivlint.formula import Index
 from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
+from derivlint.lint.precedence import UNREAD
 from derivlint.lint.wording import counted
 from derivlint.model import KeyedFormula, Role
 from derivlint.model.gradients import out_of_range_masks
 
-META = RuleMeta(severity=Severity.ERROR, checks=("X3",))
+META = RuleMeta(severity=Severity.ERROR, group="names", checks=("X3",), yields_to=(UNREAD,))
 
 VALID = (
     """\

@@ -38,12 +38,18 @@ from collections.abc import Iterator
 from derivlint.formula import Word
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.edits import formula_fix
+from derivlint.lint.precedence import EXCHANGED
 from derivlint.lint.wording import quoted, quoted_list
 from derivlint.model import KeyedFormula
 from derivlint.model.gradients import GRAD_INPUT_MASK
 from derivlint.model.scope import RETAIN_VARIABLES, NotDeclared, UndeclaredName, first_undeclared, visible_tangents
 
-META = RuleMeta(severity=Severity.ERROR, checks=("X2",))
+META = RuleMeta(
+    severity=Severity.ERROR,
+    group="names",
+    checks=("X2",),
+    yields_to=(EXCHANGED,),
+)
 
 VALID = (
     """\

@@ -39,10 +39,10 @@ from collections.abc import Iterator
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.edits import formulas_fix
 from derivlint.lint.wording import quoted
-from derivlint.model import DispatchBody, EntryFunction, Model
+from derivlint.model import DispatchBody, Entry, EntryFunction, Model
 from derivlint.model.gradients import NAMED_PREFIX, body_gradients
 
-META = RuleMeta(severity=Severity.ERROR, checks=("X3",))
+META = RuleMeta(severity=Severity.ERROR, group="names", checks=("X3",))
 
 NATIVES = """\
 - func: halve(Tensor self) -> (Tensor, Tensor rest)
@@ -97,9 +97,9 @@ INVALID = (
 )
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Compare the two numberings for each named gradient that is used."""
-    for body in model.bodies():
+    for body in entry.bodies:
         info = body.info
         if info is None or not info.used_named_gradients or body.entry.function is None or not body.is_resolved:
             continue

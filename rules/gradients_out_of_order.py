@@ -43,9 +43,9 @@ from collections.abc import Iterator
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.passing_wording import passing_findings
 from derivlint.meaning.passing import Passed
-from derivlint.model import Model
+from derivlint.model import Entry, Model
 
-META = RuleMeta(severity=Severity.WARNING)
+META = RuleMeta(severity=Severity.WARNING, group="arguments")
 
 VALID = (
     """\
@@ -95,6 +95,6 @@ interpolation_mode, padding_mode, align_corners, grad_input_mask)
 KINDS = (Passed.DISORDER,)
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the calls that get gradients out of order."""
-    yield from passing_findings(model, KINDS)
+    yield from passing_findings(entry, model, KINDS)

@@ -35,11 +35,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Fix, Invalid, Related, RuleMeta, Severity, TextEdit
+from derivlint.lint.precedence import UNREAD
 from derivlint.lint.wording import counted, quoted, quoted_list
-from derivlint.model import DispatchBody, Model
+from derivlint.model import DispatchBody, Entry, Model
 from derivlint.model.gradients import MIXED, MIXED_NAMED, BodyGradients, gradients_of
 
-META = RuleMeta(severity=Severity.ERROR, checks=("L17", "X3"))
+META = RuleMeta(severity=Severity.ERROR, group="names", checks=("L17", "X3"), yields_to=(UNREAD,))
 
 VALID = (
     """\
@@ -89,9 +90,9 @@ INVALID = (
 )
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Judge the literal indices of every backward formula."""
-    for body in model.bodies():
+    for body in entry.bodies:
         yield from _check_body(model, body)
 
 

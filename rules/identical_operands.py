@@ -40,10 +40,11 @@ from collections.abc import Iterator
 
 from derivlint.formula import Binary
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.precedence import UNCOMPILED_HERE
 from derivlint.lint.wording import quoted
 from derivlint.model import KeyedFormula
 
-META = RuleMeta(severity=Severity.WARNING)
+META = RuleMeta(severity=Severity.WARNING, group="arguments", yields_to=(UNCOMPILED_HERE,))
 
 VALID = (
     """\
@@ -59,12 +60,11 @@ VALID = (
 INVALID = (
     Invalid(
         """\
-- name: logaddexp(Tensor self, Tensor other) -> Tensor
-  self: grad / (1 + special_expit(other - other)).conj()
+- name: mvlgamma(Tensor self, int p) -> Tensor
+  self: grad / (1 + special_expit(self - self)).conj()
 """,
-        at="2:35-48",
-        message='both sides of "-" are "other"',
-        also=("wrong-gradient",),
+        at="2:35-46",
+        message='both sides of "-" are "self"',
     ),
     Invalid(
         """\

@@ -30,9 +30,9 @@ from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.wording import quoted
-from derivlint.model import Model, Role
+from derivlint.model import Entry, Model, Role
 
-META = RuleMeta(severity=Severity.INFO, checks=("X10",))
+META = RuleMeta(severity=Severity.INFO, group="schema", checks=("X10",))
 
 VALID = (
     """\
@@ -66,19 +66,20 @@ INVALID = (
 )
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find entries that serve composite functions only."""
-    for entry in model.entries:
-        says_something = bool(entry.lines) or entry.output_differentiability is not None
-        is_clear = all(body.is_resolved and not body.with_role(Role.BACKWARD) for body in entry.bodies)
-        matches = model.functions_of(entry)
-        if not (says_something and is_clear and matches):
-            continue
-        # a reference is of use to its foreach functions, even if it is composite itself
-        if not any(match.function.is_abstract for match in matches):
-            yield Finding(
-                entry.name_span,
-                f"{quoted(entry.operator or '')} is composite (CompositeImplicitAutograd), so its entry has no effect",
-                help="remove the entry; autograd differentiates the operators that it calls",
-                at=entry,
-            )
+    if model.layout.composites:
+        return
+    says_something = bool(entry.lines) or entry.output_differentiability is not None
+    is_clear = all(body.is_resolved and not body.with_role(Role.BACKWARD) for body in entry.bodies)
+    matches = model.functions_of(entry)
+    if not (says_something and is_clear and matches):
+        return
+    # a reference is of use to its foreach functions, even if it is composite itself
+    if not any(match.function.is_abstract for match in matches):
+        yield Finding(
+            entry.name_span,
+            f"{quoted(entry.operator or '')} is composite (CompositeImplicitAutograd), so its entry has no effect",
+            help="remove the entry; autograd differentiates the operators that it calls",
+            at=entry,
+        )

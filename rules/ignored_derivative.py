@@ -31,10 +31,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
-from derivlint.model import Differentiability, DispatchBody, Model, Role
+from derivlint.model import Differentiability, DispatchBody, Entry, Model, Role
 from derivlint.model.keywords import near_keyword
 
-META = RuleMeta(severity=Severity.ERROR, checks=("G3",))
+META = RuleMeta(severity=Severity.ERROR, group="differentiability", checks=("G3",))
 
 VALID = (
     """\
@@ -87,9 +87,10 @@ INVALID = (
 )
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the first function of each entry and dispatch key whose kernel would ignore the formulas."""
-    for body in model.bodies():
+    switched_off: set[int] = set()
+    for body in entry.bodies:
         lines = body.with_role(Role.BACKWARD)
         if not lines or not body.is_resolved or _names_an_output(body) or any(map(near_keyword, body.lines)):
             continue
@@ -98,8 +99,12 @@ def check(model: Model) -> Iterator[Finding]:
                 continue
             # names that cannot have a formula, and in-place outputs that are switched off, are mistakes of their own
             declared = differentiability.info.output_differentiability
-            if not differentiability.undifferentiable_names and not (differentiability.is_inplace and declared):
+            is_known = differentiability.undifferentiable_names or (differentiability.is_inplace and declared)
+            # what an entry declares holds for all of its dispatch keys
+            if not is_known and body.entry.index not in switched_off:
                 yield _finding(body, differentiability)
+                if declared:
+                    switched_off.add(body.entry.index)
             break
 
 

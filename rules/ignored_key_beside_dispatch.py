@@ -42,9 +42,10 @@ from collections.abc import Iterator
 from derivlint.lint import Finding, Fix, Invalid, Related, RuleMeta, Severity, TextEdit
 from derivlint.lint.wording import closest, quoted_list
 from derivlint.model import Entry
+from derivlint.model.entry_syntax import FormProblemKind
 from derivlint.yaml_reader import Mapping
 
-META = RuleMeta(severity=Severity.ERROR, checks=("X1",))
+META = RuleMeta(severity=Severity.ERROR, group="dispatch", checks=("X1",))
 
 VALID = (
     """\
@@ -115,7 +116,7 @@ def check(entry: Entry) -> Iterator[Finding]:
     # what is indented too little below "dispatch" or a dispatch key looks as if it stood beside it
     if not entry.beside_dispatch or not isinstance(entry.dispatch, Mapping):
         return
-    if any(problem.kind == "dispatch-body-type" for problem in entry.problems):
+    if any(problem.kind is FormProblemKind.DISPATCH_BODY_TYPE for problem in entry.problems):
         return
     (first, value), *others = entry.beside_dispatch
     keys = [key.value for key, _ in entry.beside_dispatch]

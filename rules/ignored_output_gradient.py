@@ -32,11 +32,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
+from derivlint.lint.precedence import UNKNOWN_OUTPUTS
 from derivlint.lint.wording import quoted, quoted_list
 from derivlint.model import DispatchBody, Output
 from derivlint.model.gradients import GRAD, NAMED_PREFIX, body_gradients
 
-META = RuleMeta(severity=Severity.WARNING, checks=("X3",))
+META = RuleMeta(
+    severity=Severity.WARNING,
+    group="differentiability",
+    checks=("X3",),
+    yields_to=(UNKNOWN_OUTPUTS,),
+)
 
 VALID = (
     """\

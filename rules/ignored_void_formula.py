@@ -30,9 +30,9 @@ from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.wording import quoted
-from derivlint.model import Model, Role
+from derivlint.model import Entry, Model, Role
 
-META = RuleMeta(severity=Severity.WARNING, checks=("X11",))
+META = RuleMeta(severity=Severity.WARNING, group="keys", checks=("X11",))
 
 VALID = (
     """\
@@ -67,9 +67,9 @@ INVALID = (
 )
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the first backward formula of each void operator."""
-    for body in model.bodies():
+    for body in entry.bodies:
         own = model.canonical_differentiability(body)
         if own is None or not own.is_void or own.is_inplace_foreach or not own.is_generated:
             continue

@@ -31,10 +31,10 @@ from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.wording import quoted
-from derivlint.model import Model
+from derivlint.model import Entry, Model
 from derivlint.schema import NativeFunction
 
-META = RuleMeta(severity=Severity.ERROR, checks=("G15",))
+META = RuleMeta(severity=Severity.ERROR, group="foreach", checks=("G15",))
 
 VALID = (
     """\
@@ -73,19 +73,18 @@ INVALID = (
 )
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the entries of in-place foreach operators."""
-    for entry in model.entries:
-        for each in model.differentiabilities(entry):
-            if each.is_own_inplace_foreach_entry and each.is_generated:
-                operator = quoted(str(each.function.name))
-                yield Finding(
-                    entry.name_span,
-                    f"{operator} cannot have an entry, as in-place foreach operators borrow their formulas",
-                    help=_cure(model, each.function),
-                    at=entry,
-                )
-                break
+    for each in model.differentiabilities(entry):
+        if each.is_own_inplace_foreach_entry and each.is_generated:
+            operator = quoted(str(each.function.name))
+            yield Finding(
+                entry.name_span,
+                f"{operator} cannot have an entry, as in-place foreach operators borrow their formulas",
+                help=_cure(model, each.function),
+                at=entry,
+            )
+            break
 
 
 def _cure(model: Model, function: NativeFunction) -> str:

@@ -30,9 +30,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.precedence import WITHOUT_NAME
 from derivlint.model import Entry, Model
 
-META = RuleMeta(severity=Severity.ERROR, checks=("G6",))
+META = RuleMeta(severity=Severity.ERROR, group="differentiability", checks=("G6",), yields_to=(WITHOUT_NAME,))
 
 VALID = (
     """\
@@ -70,12 +71,11 @@ INVALID = (
 )
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the first in-place function of each entry whose output is switched off."""
-    for entry in model.entries:
-        finding = _judge(model, entry)
-        if finding is not None:
-            yield finding
+    finding = _judge(model, entry)
+    if finding is not None:
+        yield finding
 
 
 def _judge(model: Model, entry: Entry) -> Finding | None:
@@ -95,5 +95,6 @@ def _judge(model: Model, entry: Entry) -> Finding | None:
                 f"{subject} is in-place, so its output cannot be switched off",
                 help=f'give "{name}" a formula' if is_own else f'give "{name}" an entry of its own',
                 at=entry,
+                rests_on=() if is_own else (str(name),),
             )
     return None

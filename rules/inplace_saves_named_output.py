@@ -32,7 +32,7 @@ from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry, Model
 
-META = RuleMeta(severity=Severity.ERROR, checks=("G13",))
+META = RuleMeta(severity=Severity.ERROR, group="saving", checks=("G13",))
 
 VALID = (
     """\
@@ -82,10 +82,9 @@ INVALID = (
 )
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Judge the outputs that formulas of in-place operators save."""
-    for entry in model.entries:
-        yield from _check_entry(model, entry)
+    yield from _check_entry(model, entry)
 
 
 def _check_entry(model: Model, entry: Entry) -> Iterator[Finding]:

@@ -35,9 +35,9 @@ from collections.abc import Iterator
 from derivlint.cpp.problem import TypeProblemKind
 from derivlint.lint import Confidence, Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.type_wording import type_findings
-from derivlint.model import Model
+from derivlint.model.typing import FormulaProblem
 
-META = RuleMeta(severity=Severity.WARNING, confidence=Confidence.MEDIUM, checks=("X2",))
+META = RuleMeta(severity=Severity.WARNING, group="precision", confidence=Confidence.MEDIUM, checks=("X2",))
 
 VALID = (
     """\
@@ -83,6 +83,6 @@ INVALID = (
 KINDS = (TypeProblemKind.INTEGER_BASE,)
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(problem: FormulaProblem) -> Iterator[Finding]:
     """Judge the powers in formulas."""
-    yield from type_findings(model, KINDS)
+    yield from type_findings(problem, KINDS)

@@ -35,9 +35,13 @@ from collections.abc import Iterator
 from derivlint.cpp.problem import TypeProblemKind
 from derivlint.lint import Confidence, Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.type_wording import cure, fact, repair
-from derivlint.model import Model
+from derivlint.model.typing import FormulaProblem
 
-META = RuleMeta(severity=Severity.WARNING, checks=("X2",))
+META = RuleMeta(
+    severity=Severity.WARNING,
+    group="precision",
+    checks=("X2",),
+)
 
 VALID = (
     """\
@@ -80,13 +84,17 @@ INVALID = (
 )
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(problem: FormulaProblem) -> Iterator[Finding]:
     """Judge the divisions of formulas."""
-    for found in model.all_type_problems():
-        problem = found.problem
-        if found.is_written and problem.kind is TypeProblemKind.INTEGER_DIVISION:
-            # sizes may be divisible; of literals everything is known
-            confidence = Confidence.HIGH if problem.name else Confidence.MEDIUM
-            yield Finding(
-                found.where, fact(problem), help=cure(problem), fix=repair(found), at=found.line, confidence=confidence
-            )
+    found = problem.problem
+    if problem.is_written and found.kind is TypeProblemKind.INTEGER_DIVISION:
+        # sizes may be divisible; of literals everything is known
+        confidence = Confidence.HIGH if found.name else Confidence.MEDIUM
+        yield Finding(
+            problem.where,
+            fact(found),
+            help=cure(found),
+            fix=repair(problem),
+            at=problem.line,
+            confidence=confidence,
+        )

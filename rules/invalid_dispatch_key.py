@@ -42,10 +42,11 @@ from collections.abc import Collection, Iterator, Sequence
 
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
 from derivlint.lint.wording import closest, quoted
-from derivlint.model import DispatchBody, Model
+from derivlint.model import DispatchBody, Entry, Model
+from derivlint.model.entry_syntax import FormProblemKind
 from derivlint.yaml_reader import Scalar
 
-META = RuleMeta(severity=Severity.ERROR, checks=("L7",))
+META = RuleMeta(severity=Severity.ERROR, group="dispatch", checks=("L7",))
 
 DEFAULT = "Default"
 PREFIX = "Autograd"
@@ -128,21 +129,20 @@ INVALID = (
 )
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Compare the keys below ``dispatch`` with the allowed ones."""
     allowed = (DEFAULT, *model.natives.autograd_keys)
-    for entry in model.entries:
-        # formulas where dispatch keys should be are reported as that
-        if any(problem.kind == "dispatch-body-type" for problem in entry.problems):
-            continue
-        taken = {body.key for body in entry.bodies}
-        for body in entry.bodies:
-            if body.key_node is not None and body.key not in allowed:
-                finding = _finding(body, body.key_node, allowed, taken)
-                if finding.fix is not None:
-                    # a second key that means the same would be a duplicate of the first
-                    taken.update(edit.text for edit in finding.fix.edits)
-                yield finding
+    # formulas where dispatch keys should be are reported as that
+    if any(problem.kind is FormProblemKind.DISPATCH_BODY_TYPE for problem in entry.problems):
+        return
+    taken = {body.key for body in entry.bodies}
+    for body in entry.bodies:
+        if body.key_node is not None and body.key not in allowed:
+            finding = _finding(body, body.key_node, allowed, taken)
+            if finding.fix is not None:
+                # a second key that means the same would be a duplicate of the first
+                taken.update(edit.text for edit in finding.fix.edits)
+            yield finding
 
 
 def _finding(body: DispatchBody, node: Scalar, allowed: Sequence[str], taken: Collection[str]) -> Finding:

@@ -29,8 +29,9 @@ from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
 from derivlint.model import Model
+from derivlint.yaml_reader.problems import YamlProblemKind
 
-META = RuleMeta(severity=Severity.ERROR, checks=("Y2",))
+META = RuleMeta(severity=Severity.ERROR, group="yaml", checks=("Y2",))
 
 VALID = (
     """\
@@ -69,6 +70,6 @@ INVALID = (
 def check(model: Model) -> Iterator[Finding]:
     """Report what the reader could not decode."""
     for problem in model.document.problems:
-        if problem.kind == "encoding":
+        if problem.kind is YamlProblemKind.ENCODING:
             related = tuple(Related(text, span) for text, span in problem.related)
             yield Finding(problem.span, problem.message, help=problem.help, related=related)

@@ -30,11 +30,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
+from derivlint.formula import SyntaxProblemKind
+from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity, Within, Yields
 from derivlint.model import Entry
 from derivlint.model.keywords import near_keyword
 
-META = RuleMeta(severity=Severity.ERROR, checks=("X2",))
+META = RuleMeta(
+    severity=Severity.ERROR,
+    group="syntax",
+    checks=("X2",),
+    yields_to=(Yields(("unknown-key",), "what stands there is not a formula", Within.FORMULA),),
+)
 
 VALID = (
     """\
@@ -91,7 +97,14 @@ INVALID = (
 )
 
 #: Kinds of problems that have rules of their own.
-ELSEWHERE = frozenset({"trailing-semicolon", "comma-operator", "too-deep", "too-large"})
+ELSEWHERE = frozenset(
+    {
+        SyntaxProblemKind.TRAILING_SEMICOLON,
+        SyntaxProblemKind.COMMA_OPERATOR,
+        SyntaxProblemKind.TOO_DEEP,
+        SyntaxProblemKind.TOO_LARGE,
+    }
+)
 
 
 def check(entry: Entry) -> Iterator[Finding]:

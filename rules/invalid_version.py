@@ -38,10 +38,10 @@ from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.wording import did_you_mean, quoted, quoted_list
-from derivlint.model import FileVersions, Model, VersionProblem
-from derivlint.model.versions import NEWEST
+from derivlint.model import Model
+from derivlint.schema.versions import NEWEST, FileVersions, VersionProblem, VersionProblemKind
 
-META = RuleMeta(severity=Severity.ERROR)
+META = RuleMeta(severity=Severity.ERROR, group="yaml")
 
 FORMS = 'versions are a range "[{first}, newest]", names "{first}, {last}", or "{word}"'
 
@@ -153,9 +153,9 @@ def check(model: Model) -> Iterator[Finding]:
 
 def _words(problem: VersionProblem, known: FileVersions) -> tuple[str, str]:
     allowed = f"the versions are {quoted_list(known.names)}"
-    if problem.kind == "unknown" and problem.name is not None:
+    if problem.kind is VersionProblemKind.UNKNOWN and problem.name is not None:
         question = did_you_mean(problem.name, (*known.names, NEWEST))
         return f"the file has no version {quoted(problem.name)}", question or allowed
-    if problem.kind == "reversed":
+    if problem.kind is VersionProblemKind.REVERSED:
         return "the range of versions ends before it begins", allowed
     return "these are no versions", FORMS.format(first=known.names[0], last=known.names[-1], word=known.word)

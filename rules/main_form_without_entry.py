@@ -40,11 +40,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.precedence import WITHOUT_NAME
 from derivlint.lint.wording import quoted
 from derivlint.meaning.siblings import main_form_without_derivative
-from derivlint.model import Model
+from derivlint.model import Entry, Model
 
-META = RuleMeta(severity=Severity.WARNING, compares=True)
+META = RuleMeta(severity=Severity.WARNING, group="schema", compares=True, yields_to=(WITHOUT_NAME,))
 
 VALID = (
     """\
@@ -93,17 +94,17 @@ INVALID = (
 )
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Report the entries of other forms where the main form has none."""
-    for entry in model.entries:
-        found = main_form_without_derivative(model, entry)
-        if found is None:
-            continue
-        name = str(found.function.name)
-        form = "the in-place form" if found.is_inplace else "one overload"
-        yield Finding(
-            entry.name_span,
-            f"{quoted(entry.operator or '')} is {form}, and {quoted(name)} has no derivative",
-            help=f"write the entry for {quoted(name)}",
-            at=entry,
-        )
+    found = main_form_without_derivative(model, entry)
+    if found is None:
+        return
+    name = str(found.function.name)
+    form = "the in-place form" if found.is_inplace else "one overload"
+    yield Finding(
+        entry.name_span,
+        f"{quoted(entry.operator or '')} is {form}, and {quoted(name)} has no derivative",
+        help=f"write the entry for {quoted(name)}",
+        at=entry,
+        rests_on=(name,),
+    )

@@ -32,12 +32,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity, Within, Yields
 from derivlint.lint.wording import quoted
-from derivlint.model import Entry, Model, ShapeProblem
+from derivlint.model import Entry, FormProblem, Model
+from derivlint.model.entry_syntax import FormProblemKind
 from derivlint.yaml_reader import Node, Scalar, Sequence
 
-META = RuleMeta(severity=Severity.ERROR, checks=("Y6",))
+META = RuleMeta(
+    severity=Severity.ERROR,
+    group="dispatch",
+    checks=("Y6",),
+    yields_to=(Yields(("duplicate-yaml-key",), "the formulas are below another key", Within.ENTRY),),
+)
 
 VALID = (
     """\
@@ -108,19 +114,21 @@ INVALID = (
 )
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Report the first thing of each entry that is no mapping where one has to be."""
-    for entry in model.entries:
-        for problem in entry.problems:
-            if problem.kind in ("dispatch-type", "dispatch-body-type") and not model.is_explained(problem.node):
-                yield _finding(model, entry, problem)
-                break
+    for problem in entry.problems:
+        if problem.kind in (
+            FormProblemKind.DISPATCH_TYPE,
+            FormProblemKind.DISPATCH_BODY_TYPE,
+        ) and not model.is_explained(problem.node):
+            yield _finding(model, entry, problem)
+            break
 
 
-def _finding(model: Model, entry: Entry, problem: ShapeProblem) -> Finding:
+def _finding(model: Model, entry: Entry, problem: FormProblem) -> Finding:
     node = problem.node
     is_empty = isinstance(node, Scalar) and node.kind == "null"
-    if problem.kind == "dispatch-type":
+    if problem.kind is FormProblemKind.DISPATCH_TYPE:
         if is_empty and entry.dispatch_key_node is not None:
             message = '"dispatch" has no dispatch keys below it'
             help_text = 'indent them further than "dispatch"'

@@ -33,12 +33,13 @@ from collections.abc import Iterator
 
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
 from derivlint.lint.wording import quoted
-from derivlint.model import Entry, Model, ShapeProblem
+from derivlint.model import Entry, FormProblem, Model
+from derivlint.model.entry_syntax import FormProblemKind
 from derivlint.yaml_reader import Mapping, Node, Scalar, Sequence
 
-META = RuleMeta(severity=Severity.ERROR, checks=("Y3", "Y8"))
+META = RuleMeta(severity=Severity.ERROR, group="yaml", checks=("Y3", "Y8"))
 
-KINDS = ("entry-type", "no-name", "name-type")
+KINDS = (FormProblemKind.ENTRY_TYPE, FormProblemKind.NO_NAME, FormProblemKind.NAME_TYPE)
 KINDS_OF_SCALARS = {
     "str": "a text",
     "int": "an integer",
@@ -129,24 +130,23 @@ INVALID = (
 )
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Report items that cannot be read as entries."""
-    for entry in model.entries:
-        # a key with an unknown tag may be the name
-        if any(problem.kind == "key-type" and model.is_explained(problem.node) for problem in entry.problems):
-            continue
-        for problem in entry.problems:
-            if problem.kind in KINDS and not model.is_explained(problem.node):
-                yield _finding(entry, problem)
+    # a key with an unknown tag may be the name
+    if any(problem.kind is FormProblemKind.KEY_TYPE and model.is_explained(problem.node) for problem in entry.problems):
+        return
+    for problem in entry.problems:
+        if problem.kind in KINDS and not model.is_explained(problem.node):
+            yield _finding(entry, problem)
 
 
-def _finding(entry: Entry, problem: ShapeProblem) -> Finding:
+def _finding(entry: Entry, problem: FormProblem) -> Finding:
     node = problem.node
-    if problem.kind == "entry-type":
+    if problem.kind is FormProblemKind.ENTRY_TYPE:
         if isinstance(node, Scalar) and node.kind == "null":
             return Finding(node.span, "this list item is empty", help=SHAPE, at=entry)
         return Finding(node.span, f"this list item is {_what(node)}, not an entry with a name", help=SHAPE, at=entry)
-    if problem.kind == "name-type":
+    if problem.kind is FormProblemKind.NAME_TYPE:
         if isinstance(node, Scalar) and node.kind == "null":
             pair = entry.mapping.find("name") if entry.mapping is not None else None
             where = pair.key.span if pair is not None and not node.value else node.span

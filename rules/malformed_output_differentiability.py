@@ -36,10 +36,11 @@ from collections.abc import Iterator
 
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
 from derivlint.lint.wording import counted, quoted
-from derivlint.model import Entry, Model, ShapeProblem
+from derivlint.model import Entry, FormProblem, Model
+from derivlint.model.entry_syntax import FormProblemKind
 from derivlint.yaml_reader import Mapping, Node, Scalar, Sequence
 
-META = RuleMeta(severity=Severity.ERROR, checks=("Y7", "L6"))
+META = RuleMeta(severity=Severity.ERROR, group="differentiability", checks=("Y7", "L6"))
 
 SHAPE = "write a list with True or False for each output"
 
@@ -138,18 +139,17 @@ INVALID = (
 )
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Report values that cannot be understood."""
-    for entry in model.entries:
-        for problem in entry.problems:
-            if model.is_explained(problem.node):
-                continue
-            if problem.kind == "output-differentiability-type":
-                yield _wrong_type(entry, problem)
-            elif problem.kind == "output-differentiability-string":
-                yield _string(entry, problem.node)
-            elif problem.kind == "output-differentiability-mixed":
-                yield _strings(entry, problem.node)
+    for problem in entry.problems:
+        if model.is_explained(problem.node):
+            continue
+        if problem.kind is FormProblemKind.OUTPUT_DIFFERENTIABILITY_TYPE:
+            yield _wrong_type(entry, problem)
+        elif problem.kind is FormProblemKind.OUTPUT_DIFFERENTIABILITY_STRING:
+            yield _string(entry, problem.node)
+        elif problem.kind is FormProblemKind.OUTPUT_DIFFERENTIABILITY_MIXED:
+            yield _strings(entry, problem.node)
 
 
 def _says_truth(node: Node) -> bool:
@@ -157,7 +157,7 @@ def _says_truth(node: Node) -> bool:
     return isinstance(node, Scalar) and node.kind == "str" and node.value.lower() in ("true", "false")
 
 
-def _wrong_type(entry: Entry, problem: ShapeProblem) -> Finding:
+def _wrong_type(entry: Entry, problem: FormProblem) -> Finding:
     node = problem.node
     declared = entry.output_differentiability
     if declared is not None and node is not declared.node:

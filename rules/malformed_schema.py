@@ -29,9 +29,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
-from derivlint.model import Model
+from derivlint.model import Entry
 
-META = RuleMeta(severity=Severity.ERROR, checks=("L1", "L2"))
+META = RuleMeta(severity=Severity.ERROR, group="schema", checks=("L1", "L2"))
 
 VALID = (
     """\
@@ -84,11 +84,10 @@ INVALID = (
 )
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(entry: Entry) -> Iterator[Finding]:
     """Report what the schema's parser says, at the place in the file."""
-    for entry in model.entries:
-        problem = model.schema_problems.get(entry.index)
-        if problem is not None and problem.error is not None and entry.name is not None:
-            error = problem.error
-            where = entry.name.span_of(error.start, error.end)
-            yield Finding(where, error.message, help=error.help, at=entry)
+    problem = entry.schema_problem
+    if problem is not None and problem.error is not None and entry.name is not None:
+        error = problem.error
+        where = entry.name.span_of(error.start, error.end)
+        yield Finding(where, error.message, help=error.help, at=entry)

@@ -34,11 +34,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
-from derivlint.lint.suppression import NEVER_SILENCED, SuppressionsInUse
+from derivlint.lint.suppression import NEVER_SILENCED
 from derivlint.lint.suppression_comments import IGNORE, IGNORE_FILE
+from derivlint.lint.suppressions_in_use import SuppressionsInUse
 from derivlint.lint.wording import quoted
 
-META = RuleMeta(severity=Severity.WARNING)
+META = RuleMeta(severity=Severity.WARNING, group="suppressions")
 _CONFIGURE = '"ignore" in the configuration switches a rule off'
 
 VALID = (

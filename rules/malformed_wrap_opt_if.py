@@ -40,7 +40,7 @@ from derivlint.lint.wording import quoted
 from derivlint.model import KeyedFormula, Role
 from derivlint.model.guards import wrap_opt_if_calls
 
-META = RuleMeta(severity=Severity.ERROR, checks=("G11",))
+META = RuleMeta(severity=Severity.ERROR, group="syntax", checks=("G11",))
 
 VALID = (
     """\

@@ -38,12 +38,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.precedence import UNCOMPILED_HERE
 from derivlint.lint.wording import quoted
 from derivlint.meaning import meaning_of
 from derivlint.meaning.missing import miscasts, uncast_gradients
-from derivlint.model import Model
+from derivlint.model import Entry, Model
 
-META = RuleMeta(severity=Severity.WARNING)
+META = RuleMeta(severity=Severity.WARNING, group="precision", yields_to=(UNCOMPILED_HERE,))
 
 VALID = (
     """\
@@ -82,10 +83,10 @@ INVALID = (
 )
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the gradients with the cast of another input, or without one."""
     meaning = meaning_of(model)
-    for body in model.bodies():
+    for body in entry.bodies:
         for formula in meaning.formulas_of(body):
             for call, name in miscasts(meaning.interpretation(formula)):
                 (own,) = formula.names

@@ -32,11 +32,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
-from derivlint.lint.suppression import SuppressionsInUse
 from derivlint.lint.suppression_comments import IGNORE_FILE
+from derivlint.lint.suppressions_in_use import SuppressionsInUse
 from derivlint.lint.wording import quoted
 
-META = RuleMeta(severity=Severity.WARNING)
+META = RuleMeta(severity=Severity.WARNING, group="suppressions")
 
 VALID = (
     """\

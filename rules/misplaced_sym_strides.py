@@ -33,7 +33,7 @@ from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.wording import quoted, quoted_list
 from derivlint.model import KeyedFormula
 
-META = RuleMeta(severity=Severity.ERROR, checks=("L16",))
+META = RuleMeta(severity=Severity.ERROR, group="saving", checks=("L16",))
 
 VALID = (
     """\

@@ -55,19 +55,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from derivlint.lint import Confidence, Finding, Invalid, Option, Options, Related, RuleMeta, Severity
+from derivlint.lint import Confidence, Finding, Invalid, Option, Options, Related, RuleMeta, Severity, Within, Yields
 from derivlint.lint.wording import quoted
 from derivlint.meaning import meaning_of
 from derivlint.meaning.arguments import MissingDerivative, missing_derivatives
-from derivlint.model import Model
+from derivlint.model import Entry, Model
 
 META = RuleMeta(
     severity=Severity.WARNING,
+    group="keys",
     options=(
         Option("arguments", (), "names or patterns of arguments that have no derivative"),
         Option("usual", 5, "so many other entries must give an argument a formula for high confidence", minimum=1),
     ),
     compares=True,
+    yields_to=(
+        Yields(("ignored-derivative",), "no formula counts", Within.ENTRY),
+        Yields(("formula-for-non-tensor",), "formulas are exchanged", Within.ENTRY),
+    ),
 )
 
 VALID = (
@@ -141,13 +146,12 @@ INVALID = (
 )
 
 
-def check(model: Model, options: Options) -> Iterator[Finding]:
+def check(entry: Entry, model: Model, options: Options) -> Iterator[Finding]:
     """Report the arguments that should have a formula."""
     meaning = meaning_of(model)
-    for entry in model.entries:
-        for missing in missing_derivatives(meaning, entry):
-            if not options.lists("arguments", missing.argument):
-                yield _finding(missing, options.number("usual"))
+    for missing in missing_derivatives(meaning, entry):
+        if not options.lists("arguments", missing.argument):
+            yield _finding(missing, options.number("usual"))
 
 
 def _finding(missing: MissingDerivative, usual: int) -> Finding:
@@ -177,4 +181,5 @@ def _finding(missing: MissingDerivative, usual: int) -> Finding:
         related=related,
         at=missing.line or missing.body,
         confidence=confidence,
+        rests_on=() if missing.line is not None else (missing.body.entry.operator or "",),
     )

@@ -46,16 +46,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from derivlint.lint import Confidence, Finding, Invalid, RuleMeta, Severity
+from derivlint.lint import Confidence, Finding, Invalid, RuleMeta, Severity, Within, Yields
 from derivlint.lint.degree_wording import shown
+from derivlint.lint.precedence import UNCOMPILED_HERE, WRONG_VALUE
 from derivlint.lint.typed_edits import conjugate
 from derivlint.lint.wording import quoted_list
 from derivlint.meaning import meaning_of
 from derivlint.meaning.conjugation import Mistake, mistakes
-from derivlint.model import Model
+from derivlint.model import Entry, Model
 from derivlint.operators import holds_for
 
-META = RuleMeta(severity=Severity.WARNING)
+META = RuleMeta(
+    severity=Severity.WARNING,
+    group="complex",
+    yields_to=(
+        UNCOMPILED_HERE,
+        WRONG_VALUE,
+        Yields(("misspelt-keyword",), "it is not known which arguments are differentiable", Within.ENTRY),
+    ),
+)
 
 VALID = (
     """\
@@ -125,10 +134,10 @@ INVALID = (
 )
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the factors of backward formulas that are not conjugated."""
     confidence = Confidence.HIGH if holds_for(model.natives) else Confidence.MEDIUM
-    for mistake in meaning_of(model).all(mistakes):
+    for mistake in meaning_of(model).found(entry, mistakes):
         if mistake.kind in (Mistake.MISSING, Mistake.OWN_OPERATOR):
             formula = mistake.interpretation.formula
             yield Finding(

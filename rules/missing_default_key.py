@@ -35,10 +35,11 @@ from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.wording import quoted
-from derivlint.model import Model
+from derivlint.model import Entry, Model
+from derivlint.model.entry_syntax import FormProblemKind
 from derivlint.yaml_reader import Mapping
 
-META = RuleMeta(severity=Severity.ERROR, checks=("M7", "V3"))
+META = RuleMeta(severity=Severity.ERROR, group="dispatch", checks=("M7", "V3"))
 
 DEFAULT = "Default"
 
@@ -95,21 +96,22 @@ INVALID = (
 )
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Report the first function of each entry that needs its missing ``Default`` formulas."""
-    for entry in model.entries:
-        # formulas beside "dispatch" are reported as ignored
-        if entry.dispatch_key_node is None or not isinstance(entry.dispatch, Mapping) or entry.beside_dispatch:
-            continue
-        # a misspelt "Default" is reported as that
-        if any(body.key not in model.natives.autograd_keys for body in entry.bodies):
-            continue
-        if any(problem.kind in ("dispatch-body-type", "key-type") for problem in entry.problems):
-            continue
-        needing = model.served_without_default(entry)
-        if needing:
-            name = quoted(str(needing[0].name))
-            which = name if needing[0].name.is_foreach else f"the view {name}"
-            message = f'the entry has no "Default" formulas, which {which} needs'
-            help_text = 'add the key "Default" below "dispatch"'
-            yield Finding(entry.dispatch_key_node.span, message, help=help_text, at=entry)
+    # formulas beside "dispatch" are reported as ignored
+    if entry.dispatch_key_node is None or not isinstance(entry.dispatch, Mapping) or entry.beside_dispatch:
+        return
+    # a misspelt "Default" is reported as that
+    if any(body.key not in model.natives.autograd_keys for body in entry.bodies):
+        return
+    if any(
+        problem.kind in (FormProblemKind.DISPATCH_BODY_TYPE, FormProblemKind.KEY_TYPE) for problem in entry.problems
+    ):
+        return
+    needing = model.served_without_default(entry)
+    if needing:
+        name = quoted(str(needing[0].name))
+        which = name if needing[0].name.is_foreach else f"the view {name}"
+        message = f'the entry has no "Default" formulas, which {which} needs'
+        help_text = 'add the key "Default" below "dispatch"'
+        yield Finding(entry.dispatch_key_node.span, message, help=help_text, at=entry)

@@ -29,12 +29,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
-from derivlint.lint.wording import closest, quoted, quoted_list
-from derivlint.model import Model
+from derivlint.lint.precedence import WITHOUT_NAME
+from derivlint.lint.wording import quoted, quoted_list
+from derivlint.model import Entry, Model
+from derivlint.model.index import EntryIndex
+from derivlint.model.model import file_fact
 from derivlint.operators import Book
-from derivlint.schema import NativeFunction, OperatorName
+from derivlint.schema import NativeFunction
 
-META = RuleMeta(severity=Severity.ERROR, checks=("G12",), compares=True)
+META = RuleMeta(severity=Severity.ERROR, group="foreach", checks=("G12",), compares=True, yields_to=(WITHOUT_NAME,))
 
 VALID: tuple[str, ...] = (
     """\
@@ -109,7 +112,7 @@ INVALID = (
 
 def check(model: Model) -> Iterator[Finding]:
     """Report the operators, not every foreach overload."""
-    if model.document.problems or not model.entries or not _names_are_sound(model):
+    if model.document.problems or not model.entries or not model.fact(_names_are_sound):
         return
     functions = [function for function in model.natives.inplace_foreach if not _is_exempt(function, model.book)]
     missing = [function for function in model.foreach_without_reference() if not _is_exempt(function, model.book)]
@@ -118,31 +121,41 @@ def check(model: Model) -> Iterator[Finding]:
     by_base: dict[str, list[str]] = {}
     for function in missing:
         by_base.setdefault(function.name.element_base, []).append(str(function.name))
-    reported = set(_bases_with_other_problems(model))
+    reported = model.values_in(WITHOUT_DEFAULT, "") if by_base else []
     for base, names in by_base.items():
-        if base not in reported and closest(base, reported) is None:
+        if base not in reported:
             yield Finding(
                 model.entries[0].name_span,
                 f"no entry for {quoted(base)} serves {quoted_list(names)}",
                 help="the derivatives of a foreach function are made of its operator's; write that entry",
                 at=model.entries[0],
+                rests_on=(base,),
             )
 
 
-def _names_are_sound(model: Model) -> bool:
+def _names(entry: Entry) -> Iterator[tuple[str, tuple[str | None, str | None]]]:
+    yield "", (entry.operator, str(entry.function.schema) if entry.function is not None else None)
+
+
+#: The operator of each entry as written, and the schema of its function, under one key.
+NAMES: EntryIndex[tuple[str | None, str | None]] = EntryIndex(f"{__name__}:NAMES", _names)
+
+
+@file_fact
+def _names_are_sound(model: Model, _: str) -> bool:
     """Whether every entry has a name and its own function: else the missing entry may be one of the others."""
-    unnamed = any(entry.operator is None for entry in model.entries)
-    return not unnamed and all(len(entries) == 1 for entries in model.entries_by_function.values())
+    names = model.values_in(NAMES, "")
+    functions = [function for _, function in names if function is not None]
+    return all(operator is not None for operator, _ in names) and len(set(functions)) == len(functions)
 
 
-def _bases_with_other_problems(model: Model) -> Iterator[str]:
-    """The operators of entries that are there, but resolve to no function or lack their ``Default`` formulas."""
-    for entry in model.entries:
-        if entry.function is not None:
-            if all(body.key != "Default" for body in entry.bodies):
-                yield entry.function.canonical.name.base
-        elif entry.operator is not None:
-            yield OperatorName.parse(entry.operator).base
+def _without_default(entry: Entry) -> Iterator[tuple[str, str]]:
+    if entry.function is not None and all(body.key != "Default" for body in entry.bodies):
+        yield "", entry.function.canonical.name.base
+
+
+#: The base names of operators whose entries are there, but lack their ``Default`` formulas, under one key.
+WITHOUT_DEFAULT: EntryIndex[str] = EntryIndex(f"{__name__}:WITHOUT_DEFAULT", _without_default)
 
 
 def _is_exempt(function: NativeFunction, book: Book) -> bool:

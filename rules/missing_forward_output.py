@@ -33,13 +33,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
+from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity, Within, Yields
 from derivlint.lint.wording import counted, quoted, quoted_list
-from derivlint.model import Differentiability, DispatchBody, EntryFunction, Model, NameKind, Role
+from derivlint.model import Differentiability, DispatchBody, Entry, EntryFunction, Model, NameKind, Role
 from derivlint.model.gradients import body_gradients, counted_gradients
 from derivlint.model.scope import undeclared_names
 
-META = RuleMeta(severity=Severity.ERROR, checks=("G4", "X4"))
+META = RuleMeta(
+    severity=Severity.ERROR,
+    group="keys",
+    checks=("G4", "X4"),
+    yields_to=(Yields(("undeclared-tangent",), "the argument's formula is missing", Within.ENTRY),),
+)
 
 VALID = (
     """\
@@ -74,6 +79,7 @@ INVALID = (
         at="3:3-10",
         message='"std_mean.correction" has no forward formula for its differentiable output "result1"',
         help="give every differentiable output a forward formula, or none",
+        also=("mismatched-argument",),
     ),
     Invalid(
         """\
@@ -91,7 +97,7 @@ INVALID = (
 - name: native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, \
 float eps) -> (Tensor, Tensor, Tensor)
   input: group_norm_backward(grad, input, result1, result2, weight, N, C, HxW, group)
-  result0: group_norm_jvp(input_p, input_t, Tensor(), Tensor(), Tensor(), Tensor(), result1, result2, group)
+  result0: group_norm_jvp(input_p, input_t, weight.value(), Tensor(), bias.value(), Tensor(), result1, result2, group)
   result1: group_norm_mean_jvp(input_t, result1, group)
   result2: group_norm_invstd_jvp(input_p, input_t, result1, result2, group)
 """,
@@ -110,18 +116,18 @@ float eps) -> (Tensor, Tensor, Tensor)
         at="4:3-10",
         message='"result1" is not differentiable: a backward formula uses "grad", the gradient of "result0" only',
         help='use "grads[i]" in the backward formulas, or remove this formula',
+        also=("mismatched-argument",),
     ),
 )
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Compare the forward keys of each entry and dispatch key with the differentiable outputs."""
-    for entry in model.entries:
-        for body in entry.bodies:
-            if body.with_role(Role.FORWARD) and _is_clear(body):
-                found = list(_judge(model, body)) or list(_judge_variants(model, body))
-                if found and _gradients_agree(model, body):
-                    yield from found
+    for body in entry.bodies:
+        if body.with_role(Role.FORWARD) and _is_clear(body):
+            found = list(_judge(model, body)) or list(_judge_variants(model, body))
+            if found and _gradients_agree(model, body):
+                yield from found
 
 
 def _is_clear(body: DispatchBody) -> bool:
@@ -180,6 +186,7 @@ def _judge(model: Model, body: DispatchBody) -> Iterator[Finding]:
             help=help_text,
             related=_declaration(body),
             at=line,
+            rests_on=(body.entry.operator or "",),
         )
     elif missing:
         yield Finding(
@@ -189,6 +196,7 @@ def _judge(model: Model, body: DispatchBody) -> Iterator[Finding]:
             help="give every differentiable output a forward formula, or none",
             related=_declaration(body),
             at=body,
+            rests_on=(body.entry.operator or "",),
         )
 
 

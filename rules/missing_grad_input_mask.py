@@ -40,13 +40,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
+from derivlint.lint.precedence import UNCOMPILED, WRONG_VALUE
 from derivlint.lint.wording import quoted
 from derivlint.meaning import meaning_of
 from derivlint.meaning.arguments import constant_masks
-from derivlint.model import Model
+from derivlint.model import Entry, Model
 from derivlint.model.gradients import GRAD_INPUT_MASK
 
-META = RuleMeta(severity=Severity.WARNING)
+META = RuleMeta(severity=Severity.WARNING, group="gradients", yields_to=(UNCOMPILED, WRONG_VALUE))
 
 VALID = (
     """\
@@ -101,23 +102,22 @@ INVALID = (
 )
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find calls with constant masks."""
     meaning = meaning_of(model)
-    for entry in model.entries:
-        if not any(len(line.names) > 1 for line in entry.lines):
-            continue
-        for formula in meaning.formulas(entry):
-            for mask in constant_masks(formula):
-                line, fix = formula.line, None
-                where = formula.span_of(mask.call if mask.argument is None else mask.argument)
-                what = "its default" if mask.argument is None else quoted(formula.source_of(mask.argument))
-                if mask.argument is not None and mask.size == len(line.names) and line.is_exact():
-                    fix = Fix(f'write "{GRAD_INPUT_MASK}"', (TextEdit(where, GRAD_INPUT_MASK),), safe=False)
-                yield Finding(
-                    where,
-                    f"{quoted(mask.parameter)} of {quoted(mask.callee)} is {what} whatever gradients are needed",
-                    help=f'pass "{GRAD_INPUT_MASK}"',
-                    fix=fix,
-                    at=line,
-                )
+    if not any(len(line.names) > 1 for line in entry.lines):
+        return
+    for formula in meaning.formulas(entry):
+        for mask in constant_masks(formula):
+            line, fix = formula.line, None
+            where = formula.span_of(mask.call if mask.argument is None else mask.argument)
+            what = "its default" if mask.argument is None else quoted(formula.source_of(mask.argument))
+            if mask.argument is not None and mask.size == len(line.names) and line.is_exact():
+                fix = Fix(f'write "{GRAD_INPUT_MASK}"', (TextEdit(where, GRAD_INPUT_MASK),), safe=False)
+            yield Finding(
+                where,
+                f"{quoted(mask.parameter)} of {quoted(mask.callee)} is {what} whatever gradients are needed",
+                help=f'pass "{GRAD_INPUT_MASK}"',
+                fix=fix,
+                at=line,
+            )

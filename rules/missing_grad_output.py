@@ -35,13 +35,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from derivlint.lint import Finding, Invalid, RuleMeta, Severity
-from derivlint.lint.wording import quoted
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity, Within, Yields
+from derivlint.lint.wording import closest, quoted
 from derivlint.meaning import meaning_of
 from derivlint.meaning.missing import missing_factors
-from derivlint.model import Model
+from derivlint.model import Entry, Model
 
-META = RuleMeta(severity=Severity.WARNING)
+META = RuleMeta(
+    severity=Severity.WARNING,
+    group="gradients",
+    yields_to=(Yields(("primal-in-backward-formula",), "formulas are exchanged", Within.FORMULA),),
+)
 
 VALID = (
     """\
@@ -81,16 +85,18 @@ INVALID = (
 )
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the double backward formulas without the gradient argument."""
     meaning = meaning_of(model)
-    for entry in model.entries:
-        for interpretation in meaning.interpretations(entry):
-            for missing in missing_factors(interpretation):
-                line = interpretation.formula.line
-                yield Finding(
-                    line.value.span,
-                    f"the formula has no {quoted(missing.gradient)}, in which {quoted(entry.operator or '')} is linear",
-                    help=f"multiply by {quoted(missing.gradient)}",
-                    at=line,
-                )
+    for interpretation in meaning.interpretations(entry):
+        for missing in missing_factors(interpretation):
+            if closest(missing.gradient, interpretation.formula.variables) is not None:
+                # it is there, and misspelt
+                continue
+            line = interpretation.formula.line
+            yield Finding(
+                line.value.span,
+                f"the formula has no {quoted(missing.gradient)}, in which {quoted(entry.operator or '')} is linear",
+                help=f"multiply by {quoted(missing.gradient)}",
+                at=line,
+            )

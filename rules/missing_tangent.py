@@ -38,13 +38,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.precedence import UNCOMPILED, WRONG_DEGREE
 from derivlint.lint.wording import quoted
 from derivlint.meaning import meaning_of
 from derivlint.meaning.missing import missing_tangents
-from derivlint.model import Model
+from derivlint.model import Entry, Model
 from derivlint.model.forward import TANGENT
 
-META = RuleMeta(severity=Severity.WARNING)
+META = RuleMeta(
+    severity=Severity.WARNING,
+    group="tangents",
+    yields_to=(UNCOMPILED, WRONG_DEGREE),
+)
 
 VALID = (
     """\
@@ -88,14 +93,15 @@ INVALID = (
 )
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the inputs whose tangents have no part in any output."""
     meaning = meaning_of(model)
-    for body in model.bodies():
+    for body in entry.bodies:
         for line, name in missing_tangents(meaning, body):
             yield Finding(
                 line.value.span,
                 f"the formula has no {quoted(name + TANGENT)}, although {quoted(name)} has a gradient",
                 help=f"add the term with {quoted(name + TANGENT)}",
                 at=line,
+                rests_on=(body.entry.operator or "",),
             )

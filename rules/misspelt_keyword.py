@@ -37,13 +37,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
+from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit, Within, Yields
 from derivlint.lint.wording import distance, quoted
 from derivlint.model import NON_DIFFERENTIABLE, KeyedFormula, Role
 from derivlint.model.keywords import near_keyword
 from derivlint.yaml_reader import Scalar
 
-META = RuleMeta(severity=Severity.ERROR, checks=("G7", "X2"))
+META = RuleMeta(
+    severity=Severity.ERROR,
+    group="syntax",
+    checks=("G7", "X2"),
+    yields_to=(Yields(("formula-for-non-tensor",), "the argument has no formula of any kind", Within.FORMULA),),
+)
 
 VALID = (
     """\

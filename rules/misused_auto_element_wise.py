@@ -36,12 +36,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
+from derivlint.lint.precedence import UNNAMED_KEY
 from derivlint.lint.wording import quoted, quoted_list
 from derivlint.model import AUTO_ELEMENT_WISE, DispatchBody, KeyedFormula, Role
 from derivlint.model.forward import packed_lists
 from derivlint.model.keywords import is_clear
 
-META = RuleMeta(severity=Severity.ERROR, checks=("L22", "L23", "L24", "X6"))
+META = RuleMeta(severity=Severity.ERROR, group="syntax", checks=("L22", "L23", "L24", "X6"), yields_to=(UNNAMED_KEY,))
 
 VALID = (
     """\

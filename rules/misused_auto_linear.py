@@ -32,12 +32,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
+from derivlint.lint.precedence import UNNAMED_KEY
 from derivlint.lint.wording import quoted, quoted_list
 from derivlint.model import AUTO_ELEMENT_WISE, AUTO_LINEAR, DispatchBody, Role
 from derivlint.model.forward import packed_lists
 from derivlint.model.keywords import is_clear
 
-META = RuleMeta(severity=Severity.ERROR, checks=("L25", "L26", "X6"))
+META = RuleMeta(severity=Severity.ERROR, group="syntax", checks=("L25", "L26", "X6"), yields_to=(UNNAMED_KEY,))
 
 VALID = (
     """\
@@ -75,6 +76,7 @@ INVALID = (
         at="4:12-23",
         message='"auto_linear" must be the only forward formula, but "std_mean.correction" has 2',
         help="write the forward formula out",
+        also=("mismatched-argument",),
     ),
     Invalid(
         """\

@@ -38,10 +38,16 @@ from collections.abc import Iterator
 from derivlint.formula import Word
 from derivlint.lint import Finding, Fix, Invalid, Related, RuleMeta, Severity, TextEdit
 from derivlint.lint.edits import formulas_fix
+from derivlint.lint.precedence import JOINED_ENTRIES
 from derivlint.model import DispatchBody, KeyedFormula
 from derivlint.model.gradients import MIXED, BodyGradients, gradients_of
 
-META = RuleMeta(severity=Severity.ERROR, checks=("L18",))
+META = RuleMeta(
+    severity=Severity.ERROR,
+    group="names",
+    checks=("L18",),
+    yields_to=(JOINED_ENTRIES,),
+)
 
 VALID = (
     """\

@@ -34,7 +34,7 @@ from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.wording import quoted
 from derivlint.model import KeyedFormula, NameKind, Role
 
-META = RuleMeta(severity=Severity.ERROR, checks=("G2", "L9", "X4"))
+META = RuleMeta(severity=Severity.ERROR, group="keys", checks=("G2", "L9", "X4"))
 
 VALID = (
     """\

@@ -38,7 +38,7 @@ from derivlint.lint.wording import quoted, quoted_list
 from derivlint.model import DispatchBody
 from derivlint.model.gradients import MIXED_NAMED, BodyGradients, gradients_of, named_gradient_of
 
-META = RuleMeta(severity=Severity.ERROR, checks=("L20",))
+META = RuleMeta(severity=Severity.ERROR, group="names", checks=("L20",))
 
 VALID = (
     """\

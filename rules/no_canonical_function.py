@@ -30,9 +30,9 @@ from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.wording import quoted
-from derivlint.model import Model, SchemaProblemKind
+from derivlint.model import Entry, Model, SchemaProblemKind
 
-META = RuleMeta(severity=Severity.ERROR, checks=("L3",))
+META = RuleMeta(severity=Severity.ERROR, group="schema", checks=("L3",))
 
 VALID = (
     """\
@@ -69,22 +69,21 @@ SymInt[2] stride, SymInt[2] padding, *, Tensor(a!) grad_input, Tensor(b!) grad_w
 )
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Report schemas of functions that no entry can be about."""
-    for entry in model.entries:
-        problem = model.schema_problems.get(entry.index)
-        if problem is None or problem.kind is not SchemaProblemKind.NO_CANONICAL or problem.declared is None:
-            continue
-        name = problem.declared.name
-        message = f"no function called {quoted(name.name_without_overload)} has the signature of this out variant"
-        base = name.base
-        near = [
-            function
-            for candidate in (base, f"_{base}", base.lstrip("_"))
-            for function in model.natives.with_base(candidate)
-            if not function.schema.is_out and not function.generated
-        ]
-        help_text = "entries are about functional or in-place functions"
-        if near:
-            help_text = f"write the entry for {quoted(str(near[0].name))}"
-        yield Finding(entry.name_span, message, help=help_text, at=entry)
+    problem = entry.schema_problem
+    if problem is None or problem.kind is not SchemaProblemKind.NO_CANONICAL or problem.declared is None:
+        return
+    name = problem.declared.name
+    message = f"no function called {quoted(name.name_without_overload)} has the signature of this out variant"
+    base = name.base
+    near = [
+        function
+        for candidate in (base, f"_{base}", base.lstrip("_"))
+        for function in model.natives.with_base(candidate)
+        if not function.schema.is_out and not function.generated
+    ]
+    help_text = "entries are about functional or in-place functions"
+    if near:
+        help_text = f"write the entry for {quoted(str(near[0].name))}"
+    yield Finding(entry.name_span, message, help=help_text, at=entry)

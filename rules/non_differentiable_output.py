@@ -33,10 +33,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
+from derivlint.lint.precedence import EXCHANGED
 from derivlint.lint.wording import quoted
 from derivlint.model import DispatchBody, NameKind, Role
 
-META = RuleMeta(severity=Severity.ERROR, checks=("G7", "X4"))
+META = RuleMeta(
+    severity=Severity.ERROR,
+    group="differentiability",
+    checks=("G7", "X4"),
+    yields_to=(EXCHANGED,),
+)
 
 VALID = (
     """\

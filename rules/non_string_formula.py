@@ -37,10 +37,10 @@ from collections.abc import Iterator
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
 from derivlint.lint.edits import quote_scalar, quote_text
 from derivlint.lint.wording import closest, quoted
-from derivlint.model import KeyedFormula, Model, NameKind
+from derivlint.model import Entry, KeyedFormula, Model, NameKind
 from derivlint.yaml_reader import Mapping, Scalar, Sequence
 
-META = RuleMeta(severity=Severity.ERROR, checks=("Y4",))
+META = RuleMeta(severity=Severity.ERROR, group="yaml", checks=("Y4",))
 
 KINDS = {"int": "an integer", "float": "a number", "bool": "a boolean", "timestamp": "a date", "binary": "binary data"}
 QUOTE = "put the formula in double quotes"
@@ -120,12 +120,11 @@ INVALID = (
 )
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Report formulas that are no strings."""
-    for entry in model.entries:
-        for line in entry.lines:
-            if line.text is None and not _is_other_slip(line) and not model.is_explained(line.value):
-                yield _finding(model, line)
+    for line in entry.lines:
+        if line.text is None and not _is_other_slip(line) and not model.is_explained(line.value):
+            yield _finding(model, line)
 
 
 def _is_other_slip(line: KeyedFormula) -> bool:

@@ -37,10 +37,11 @@ from collections.abc import Iterator
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
 from derivlint.lint.edits import quote_scalar
 from derivlint.lint.wording import quoted
-from derivlint.model import Model
+from derivlint.model import Entry, Model
+from derivlint.model.entry_syntax import FormProblemKind
 from derivlint.yaml_reader import Node, Scalar, Sequence
 
-META = RuleMeta(severity=Severity.ERROR, checks=("Y5",))
+META = RuleMeta(severity=Severity.ERROR, group="yaml", checks=("Y5",))
 
 KINDS = {"int": "an integer", "float": "a number", "bool": "a boolean", "timestamp": "a date", "binary": "binary data"}
 
@@ -115,13 +116,12 @@ INVALID = (
 )
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Report keys that are no strings."""
-    for entry in model.entries:
-        for problem in entry.problems:
-            if problem.kind == "key-type" and not model.is_explained(problem.node):
-                where, message, help_text, fix = _judge(model, problem.node)
-                yield Finding(where.span, message, help=help_text, fix=fix, at=entry)
+    for problem in entry.problems:
+        if problem.kind is FormProblemKind.KEY_TYPE and not model.is_explained(problem.node):
+            where, message, help_text, fix = _judge(model, problem.node)
+            yield Finding(where.span, message, help=help_text, fix=fix, at=entry)
 
 
 def _judge(model: Model, key: Node) -> tuple[Node, str, str, Fix | None]:

@@ -34,11 +34,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
+from derivlint.lint.precedence import UNREAD
 from derivlint.lint.wording import quoted
-from derivlint.model import KeyedFormula, Model, Role
+from derivlint.model import Entry, KeyedFormula, Model, Role
 from derivlint.model.sizes import SYMBOLIC, PlainSize, plain_sizes
 
-META = RuleMeta(severity=Severity.ERROR, checks=("L13", "L14", "L15"))
+META = RuleMeta(severity=Severity.ERROR, group="types", checks=("L13", "L14", "L15"), yields_to=(UNREAD,))
 
 VALID = (
     """\
@@ -95,10 +96,10 @@ INVALID = (
 )
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Judge the calls of backward formulas, unless the PyTorch of the file has plain sizes only."""
     if model.natives.has_symbolic_sizes:
-        for body in model.bodies():
+        for body in entry.bodies:
             for line in body.lines:
                 yield from _judge(line)
 
@@ -119,6 +120,7 @@ def _judge(line: KeyedFormula) -> Iterator[Finding]:
             f"{quoted(old + arguments)} gives plain integers, a backward formula needs symbolic ones",
             help=f"use {quoted(SYMBOLIC[old] + arguments)}",
             fix=fix,
+            at=line,
         )
 
 

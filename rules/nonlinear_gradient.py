@@ -38,10 +38,11 @@ from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.degree_wording import not_linear_findings
+from derivlint.lint.precedence import NONLINEAR
 from derivlint.meaning.facts import Cause
-from derivlint.model import Model
+from derivlint.model import Entry, Model
 
-META = RuleMeta(severity=Severity.ERROR)
+META = RuleMeta(severity=Severity.ERROR, group="gradients", yields_to=NONLINEAR)
 
 VALID = (
     """\
@@ -94,6 +95,6 @@ INVALID = (
 CAUSES = (Cause.PRODUCT, Cause.DIVISOR, Cause.FUNCTION)
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the backward formulas that are not linear."""
-    yield from not_linear_findings(model, CAUSES, backward=True)
+    yield from not_linear_findings(entry, model, CAUSES, backward=True)

@@ -44,10 +44,11 @@ from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.degree_wording import not_linear_findings
+from derivlint.lint.precedence import NONLINEAR
 from derivlint.meaning.facts import Cause
-from derivlint.model import Model
+from derivlint.model import Entry, Model
 
-META = RuleMeta(severity=Severity.ERROR)
+META = RuleMeta(severity=Severity.ERROR, group="tangents", yields_to=NONLINEAR)
 
 VALID = (
     """\
@@ -105,6 +106,6 @@ INVALID = (
 CAUSES = (Cause.PRODUCT, Cause.DIVISOR, Cause.FUNCTION)
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the forward formulas that are not linear."""
-    yield from not_linear_findings(model, CAUSES, backward=False)
+    yield from not_linear_findings(entry, model, CAUSES, backward=False)

@@ -26,14 +26,17 @@ torchgen/packaged/autograd/load_derivatives.py, ``load_derivatives``.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.model import Model
 from derivlint.source import Span
 from derivlint.yaml_reader import Mapping, Scalar, Sequence
 
-META = RuleMeta(severity=Severity.ERROR, checks=("Y8",))
+META = RuleMeta(severity=Severity.ERROR, group="yaml", checks=("Y8",))
 
+#: The file that PyTorch's generator reads, in which there has to be a list.
+DERIVATIVES = "derivatives.yaml"
 SHAPE = 'a file of derivatives is a list whose entries begin with "- name: "'
 
 VALID = (
@@ -98,6 +101,9 @@ def check(model: Model) -> Iterator[Finding]:
             )
         else:
             yield Finding(node.span, f'what stands below "{key}" is no list of entries', help=below)
+        return
+    if root is None and Path(model.source.path).name != DERIVATIVES:
+        # of a back end's further files some hold nothing but comments; PyTorch's generator reads no other file
         return
     if root is None or (isinstance(root, Scalar) and root.kind == "null"):
         yield Finding(Span(0, 0) if root is None else root.span, "the file has no entries", help=SHAPE)

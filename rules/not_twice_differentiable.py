@@ -50,9 +50,9 @@ from derivlint.meaning.differentiability import Answer, Reason
 from derivlint.meaning.differentiability_coverage import coverage_of
 from derivlint.meaning.differentiability_flow import Again
 from derivlint.meaning.typed import TypedFormula
-from derivlint.model import Model
+from derivlint.model import Entry, Model
 
-META = RuleMeta(severity=Severity.WARNING, confidence=Confidence.MEDIUM, compares=True)
+META = RuleMeta(severity=Severity.WARNING, group="higher-order", confidence=Confidence.MEDIUM, compares=True)
 
 VALID = (
     # only the branch without grad mode is fused
@@ -114,17 +114,16 @@ infinitely_differentiable_logit_backward(grad, self, eps)"
 )
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Judge the backward formulas."""
     meaning = meaning_of(model)
     coverage = coverage_of(model)
-    for entry in model.entries:
-        for formula in meaning.formulas(entry):
-            if not formula.is_backward or coverage.is_refused(formula):
-                continue
-            for reason in coverage.flow.verdict(formula, Again.REVERSE).reasons:
-                if reason.answer is not Answer.UNKNOWN and reason.node is not None:
-                    yield _finding(formula, reason, coverage.differentiable_forms(reason))
+    for formula in meaning.formulas(entry):
+        if not formula.is_backward or coverage.is_refused(formula):
+            continue
+        for reason in coverage.flow.verdict(formula, Again.REVERSE).reasons:
+            if reason.answer is not Answer.UNKNOWN and reason.node is not None:
+                yield _finding(formula, reason, coverage.differentiable_forms(reason))
 
 
 def _finding(formula: TypedFormula, reason: Reason, forms: tuple[str, ...]) -> Finding:
@@ -139,4 +138,5 @@ def _finding(formula: TypedFormula, reason: Reason, forms: tuple[str, ...]) -> F
         help=help,
         at=formula.line,
         confidence=Confidence.HIGH if is_meant else None,
+        rests_on=(reason.operator,) if reason.operator not in (None, formula.line.entry.operator) else (),
     )

@@ -32,11 +32,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
+from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit, Within, Yields
+from derivlint.lint.precedence import FULL_STOP
 from derivlint.model import DispatchBody
 from derivlint.model.gradients import ONLY_FIRST, gradients_of
 
-META = RuleMeta(severity=Severity.ERROR, checks=("L19",))
+META = RuleMeta(
+    severity=Severity.ERROR,
+    group="names",
+    checks=("L19",),
+    yields_to=(FULL_STOP, Yields(("repeated-gradient",), "another gradient is meant", Within.FORMULA)),
+)
 
 VALID = (
     """\

@@ -37,12 +37,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
+from derivlint.lint.precedence import UNREAD
 from derivlint.lint.wording import quoted
 from derivlint.model import KeyedFormula
 from derivlint.model.inplace import ORIGINAL_PRIMAL, SELF_PRIMAL, SELF_TANGENT
 from derivlint.model.scope import NotDeclared, UndeclaredName, undeclared_names, visible_names
 
-META = RuleMeta(severity=Severity.ERROR, checks=("G7", "X2"))
+META = RuleMeta(severity=Severity.ERROR, group="names", checks=("G7", "X2"), yields_to=(UNREAD,))
 
 VALID = (
     """\

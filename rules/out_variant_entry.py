@@ -36,9 +36,9 @@ from collections.abc import Iterator
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.edits import schema_fix
 from derivlint.lint.wording import quoted
-from derivlint.model import Model
+from derivlint.model import Entry, Model
 
-META = RuleMeta(severity=Severity.WARNING, checks=("X1",))
+META = RuleMeta(severity=Severity.WARNING, group="schema", checks=("X1",))
 
 VALID = (
     """\
@@ -85,20 +85,19 @@ INVALID = (
 )
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Compare the function that each entry names with the one that it is about."""
-    for entry in model.entries:
-        function = entry.function
-        if function is None or not function.declared.schema.is_out:
-            continue
-        schema = str(function.schema)
-        if len(model.entries_by_function[schema]) > 1:
-            continue
-        canonical = quoted(str(function.canonical.name))
-        yield Finding(
-            entry.name_span,
-            f'this entry is about {canonical}, although it names "{function.declared.name}"',
-            help=f"write {quoted(schema)}",
-            fix=schema_fix(entry, schema),
-            at=entry,
-        )
+    function = entry.function
+    if function is None or not function.declared.schema.is_out:
+        return
+    if len(model.entries_for(function.canonical)) > 1:
+        return
+    schema = str(function.schema)
+    canonical = quoted(str(function.canonical.name))
+    yield Finding(
+        entry.name_span,
+        f'this entry is about {canonical}, although it names "{function.declared.name}"',
+        help=f"write {quoted(schema)}",
+        fix=schema_fix(entry, schema),
+        at=entry,
+    )

@@ -33,7 +33,7 @@ from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.wording import counted, listed, quoted
 from derivlint.model import KeyedFormula, NameKind, Role
 
-META = RuleMeta(severity=Severity.ERROR, checks=("L11",))
+META = RuleMeta(severity=Severity.ERROR, group="keys", checks=("L11",))
 
 VALID = (
     """\
@@ -72,6 +72,7 @@ INVALID = (
         at="4:3-10",
         message='"result2" is out of range: "std_mean.correction" has 2 outputs',
         help='the outputs are "result0" and "result1"',
+        also=("mismatched-argument",),
     ),
 )
 

@@ -37,12 +37,13 @@ from collections.abc import Iterator
 
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
 from derivlint.lint.wording import quoted
-from derivlint.model import KeyedFormula, Model
+from derivlint.model import Entry, KeyedFormula, Model
 from derivlint.model.inplace import ORIGINAL_PRIMAL, SELF_PRIMAL, InplaceProblem
+from derivlint.model.match_problem import MatchProblemKind
 from derivlint.model.scope import visible_tangents
 from derivlint.model.words import mentions, occurrences, variable_uses
 
-META = RuleMeta(severity=Severity.ERROR, checks=("M1",))
+META = RuleMeta(severity=Severity.ERROR, group="names", checks=("M1",))
 
 VALID = (
     """\
@@ -103,17 +104,20 @@ INVALID = (
 )
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the formulas that the generator refuses for the value of ``self``."""
-    for entry in model.entries:
-        for problem in model.match_problems(entry):
-            detail = problem.detail
-            if problem.kind != "primal-of-self" or not isinstance(detail, InplaceProblem) or detail.derivative is None:
-                continue
-            line = detail.derivative.line
-            # a word for the whole formula that expands to this is wrong for that reason
-            if line is not None and line.auto is None:
-                yield _finding(line)
+    for problem in model.match_problems(entry):
+        detail = problem.detail
+        if (
+            problem.kind is not MatchProblemKind.PRIMAL_OF_SELF
+            or not isinstance(detail, InplaceProblem)
+            or detail.derivative is None
+        ):
+            continue
+        line = detail.derivative.line
+        # a word for the whole formula that expands to this is wrong for that reason
+        if line is not None and line.auto is None:
+            yield _finding(line)
 
 
 def _finding(line: KeyedFormula) -> Finding:

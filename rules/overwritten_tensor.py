@@ -39,9 +39,9 @@ from derivlint.lint.degree_wording import shown
 from derivlint.lint.wording import quoted, quoted_list
 from derivlint.meaning import meaning_of
 from derivlint.meaning.aliasing import overwrites
-from derivlint.model import Model
+from derivlint.model import Entry, Model
 
-META = RuleMeta(severity=Severity.WARNING)
+META = RuleMeta(severity=Severity.WARNING, group="views")
 
 VALID = (
     """\
@@ -86,22 +86,21 @@ INVALID = (
 )
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the in-place methods that change what they must not."""
     meaning = meaning_of(model)
-    for entry in model.entries:
-        for interpretation in meaning.interpretations(entry):
-            for write in overwrites(interpretation):
-                formula = write.formula
-                method = quoted(write.call.spelling)
-                if write.names:
-                    message = f"{method} changes {quoted_list(write.names, 'or')} in place"
-                else:
-                    target = shown(formula, write.target)
-                    message = f"{method} puts the gradient into {target}, which has none, in place"
-                yield Finding(
-                    formula.span_of(write.call.node),
-                    message,
-                    help=f"use {quoted(write.call.name)}, which returns a new tensor",
-                    at=formula.line,
-                )
+    for interpretation in meaning.interpretations(entry):
+        for write in overwrites(interpretation):
+            formula = write.formula
+            method = quoted(write.call.spelling)
+            if write.names:
+                message = f"{method} changes {quoted_list(write.names, 'or')} in place"
+            else:
+                target = shown(formula, write.target)
+                message = f"{method} puts the gradient into {target}, which has none, in place"
+            yield Finding(
+                formula.span_of(write.call.node),
+                message,
+                help=f"use {quoted(write.call.name)}, which returns a new tensor",
+                at=formula.line,
+            )

@@ -31,14 +31,16 @@ torchgen/packaged/autograd/gen_autograd_functions.py, ``process_function``.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
+from derivlint.lint.precedence import UNREAD
 from derivlint.lint.wording import quoted
 from derivlint.model import KeyedFormula
 from derivlint.model.forward import TANGENT
 from derivlint.model.scope import NotDeclared, UndeclaredName, first_undeclared, undeclared_names
 
-META = RuleMeta(severity=Severity.ERROR, checks=("X2",))
+META = RuleMeta(severity=Severity.ERROR, group="names", checks=("X2",), yields_to=(UNREAD,))
 
 VALID = (
     """\
@@ -80,7 +82,8 @@ INVALID = (
 
 def check(line: KeyedFormula) -> Iterator[Finding]:
     """Judge the primals and tangents of one backward formula."""
-    for name in first_undeclared(line, NotDeclared.PRIMAL_IN_BACKWARD):
+    # of a forward formula under the key of an argument one name is enough
+    for name in islice(first_undeclared(line, NotDeclared.PRIMAL_IN_BACKWARD), 1):
         is_tangent = name.word.text.endswith(TANGENT)
         what = "a tangent" if is_tangent else "a primal"
         subject = name.subject or ""

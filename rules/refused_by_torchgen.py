@@ -38,7 +38,7 @@ from derivlint.model.forward import misread_base_name
 from derivlint.model.gradients import MIXED, MIXED_NAMED, misread_gradients
 from derivlint.model.sizes import sizes_in_text
 
-META = RuleMeta(severity=Severity.INFO, checks=("L13", "L14", "L15", "L18", "L19", "L20", "L21"))
+META = RuleMeta(severity=Severity.INFO, group="style", checks=("L13", "L14", "L15", "L18", "L19", "L20", "L21"))
 
 VALID = (
     """\

@@ -41,12 +41,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from derivlint.lint import Confidence, Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
+from derivlint.lint import Confidence, Finding, Fix, Invalid, RuleMeta, Severity, TextEdit, Within, Yields
+from derivlint.lint.precedence import UNREAD
 from derivlint.lint.wording import quoted
 from derivlint.meaning.key_order import reordered_key
 from derivlint.model import KeyedFormula
 
-META = RuleMeta(severity=Severity.WARNING)
+META = RuleMeta(
+    severity=Severity.WARNING,
+    group="keys",
+    yields_to=(
+        UNREAD,
+        Yields(("argument-in-two-keys", "repeated-name-in-key"), "the key has a name too many", Within.FORMULA),
+    ),
+)
 
 VALID = (
     """\

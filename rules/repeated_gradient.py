@@ -39,10 +39,11 @@ from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.passing_wording import passing_findings
+from derivlint.lint.precedence import UNCOMPILED_HERE
 from derivlint.meaning.passing import Passed
-from derivlint.model import Model
+from derivlint.model import Entry, Model
 
-META = RuleMeta(severity=Severity.WARNING)
+META = RuleMeta(severity=Severity.WARNING, group="arguments", yields_to=(UNCOMPILED_HERE,))
 
 VALID = (
     """\
@@ -81,6 +82,6 @@ INVALID = (
 KINDS = (Passed.REPEATED_DIRECTION,)
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the calls that get one gradient twice."""
-    yield from passing_findings(model, KINDS)
+    yield from passing_findings(entry, model, KINDS)

@@ -36,7 +36,7 @@ from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
 from derivlint.lint.wording import quoted
 from derivlint.model import KeyedFormula, Role
 
-META = RuleMeta(severity=Severity.ERROR, checks=("X4",))
+META = RuleMeta(severity=Severity.ERROR, group="keys", checks=("X4",))
 
 VALID = (
     """\

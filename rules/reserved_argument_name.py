@@ -30,7 +30,7 @@ from collections.abc import Iterator
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.model import Entry
 
-META = RuleMeta(severity=Severity.ERROR, checks=("L4", "L5"))
+META = RuleMeta(severity=Severity.ERROR, group="schema", checks=("L4", "L5"))
 
 #: What each name means in formulas.
 RESERVED = {"grad_input_mask": "the mask of gradients", "result": "the output"}

@@ -31,7 +31,7 @@ from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.wording import quoted
 from derivlint.model import KeyedFormula
 
-META = RuleMeta(severity=Severity.ERROR, checks=("G10", "F1"))
+META = RuleMeta(severity=Severity.ERROR, group="saving", checks=("G10", "F1"))
 
 VALID = (
     """\
@@ -61,6 +61,7 @@ INVALID = (
 """,
         at="2:32-38",
         message='"result" cannot be saved: "unbind.int" returns it as a list of tensors',
+        also=("illegal-operand-shapes",),
     ),
 )
 

@@ -34,8 +34,9 @@ from derivlint.lint.wording import quoted
 from derivlint.model import Entry, Model, Role
 from derivlint.model.inplace import InplaceProblem
 from derivlint.model.keywords import is_clear
+from derivlint.model.match_problem import MatchProblemKind
 
-META = RuleMeta(severity=Severity.ERROR, checks=("M2",))
+META = RuleMeta(severity=Severity.ERROR, group="tangents", checks=("M2",))
 
 VALID = (
     """\
@@ -82,18 +83,21 @@ float scale_backoff_factor, int growth_interval) -> (Tensor, Tensor growth_track
 )
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the first in-place function of each entry that has several forward formulas."""
-    for entry in model.entries:
-        finding = _judge(model, entry)
-        if finding is not None:
-            yield finding
+    finding = _judge(model, entry)
+    if finding is not None:
+        yield finding
 
 
 def _judge(model: Model, entry: Entry) -> Finding | None:
     for problem in model.match_problems(entry):
         detail = problem.detail
-        if problem.kind != "several-formulas" or not isinstance(detail, InplaceProblem) or detail.derivative is None:
+        if (
+            problem.kind is not MatchProblemKind.SEVERAL_FORMULAS
+            or not isinstance(detail, InplaceProblem)
+            or detail.derivative is None
+        ):
             continue
         line = detail.derivative.line
         if line is None or not is_clear(line.body) or entry.function is None:

@@ -29,9 +29,10 @@ from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.wording import quoted
-from derivlint.model import Model
+from derivlint.model import Entry, Model
+from derivlint.model.match_problem import MatchProblemKind
 
-META = RuleMeta(severity=Severity.ERROR, checks=("M3",))
+META = RuleMeta(severity=Severity.ERROR, group="saving", checks=("M3",))
 
 VALID = (
     """\
@@ -65,26 +66,25 @@ INVALID = (
 )
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Judge the strides that formulas of in-place operators ask for."""
-    for entry in model.entries:
-        for match in model.functions_of(entry):
-            problem = next((item for item in match.problems if item.kind == "strides-of-self"), None)
-            if problem is None:
-                continue
-            inplace = str(problem.function.name)
-            for derivative in problem.info.derivatives:
-                line = derivative.line
-                # strides of anything else are misplaced whatever the operator
-                if line is not None and derivative.strides_of and derivative.var_names == ("self",):
-                    word = next((word for name, word in derivative.strides_of if name == "self"), None)
-                    if word is not None:
-                        own = inplace == entry.operator
-                        why = "" if own else "the formula also serves "
-                        yield Finding(
-                            line.span_of(word),
-                            f'the strides of "self" cannot be used: {why}{quoted(inplace)}'
-                            f'{"" if own else ", which"} overwrites "self"',
-                            at=line,
-                        )
-            break
+    for match in model.functions_of(entry):
+        problem = next((item for item in match.problems if item.kind is MatchProblemKind.STRIDES_OF_SELF), None)
+        if problem is None:
+            continue
+        inplace = str(problem.function.name)
+        for derivative in problem.info.derivatives:
+            line = derivative.line
+            # strides of anything else are misplaced whatever the operator
+            if line is not None and derivative.strides_of and derivative.var_names == ("self",):
+                word = next((word for name, word in derivative.strides_of if name == "self"), None)
+                if word is not None:
+                    own = inplace == entry.operator
+                    why = "" if own else "the formula also serves "
+                    yield Finding(
+                        line.span_of(word),
+                        f'the strides of "self" cannot be used: {why}{quoted(inplace)}'
+                        f'{"" if own else ", which"} overwrites "self"',
+                        at=line,
+                    )
+        break

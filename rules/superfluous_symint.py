@@ -35,10 +35,16 @@ from collections.abc import Iterator
 
 from derivlint.cpp.problem import TypeProblemKind
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.precedence import SYMBOLIC, UNREAD
 from derivlint.lint.type_wording import type_findings
-from derivlint.model import Model
+from derivlint.model.typing import FormulaProblem
 
-META = RuleMeta(severity=Severity.ERROR, checks=("X2",))
+META = RuleMeta(
+    severity=Severity.ERROR,
+    group="types",
+    checks=("X2",),
+    yields_to=(UNREAD, SYMBOLIC),
+)
 
 VALID = (
     """\
@@ -83,6 +89,6 @@ INVALID = (
 KINDS = (TypeProblemKind.SUPERFLUOUS_SYMINT,)
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(problem: FormulaProblem) -> Iterator[Finding]:
     """Judge the names with "_symint"."""
-    yield from type_findings(model, KINDS)
+    yield from type_findings(problem, KINDS)

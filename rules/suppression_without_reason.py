@@ -29,9 +29,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
-from derivlint.lint.suppression import SuppressionsInUse
+from derivlint.lint.suppressions_in_use import SuppressionsInUse
 
-META = RuleMeta(severity=Severity.WARNING, status="preview")
+META = RuleMeta(severity=Severity.WARNING, group="suppressions", status="preview")
 
 VALID = (
     """\

@@ -4,7 +4,8 @@
 
 A call in which a primal, "self_p", is passed for a parameter named like a tangent, "self_t", or the other way round;
 the gradient for another parameter and another value for the parameter of the gradient; or two arguments of the
-operator, each for the parameter with the other's name; or two outputs in the opposite order, "result2, result1".
+operator, each for the parameter with the other's name, numbers, lists and flags among them; or two outputs in the
+opposite order, "result2, result1".
 
 ## Why it is bad
 
@@ -42,10 +43,11 @@ from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.passing_wording import passing_findings
+from derivlint.lint.precedence import UNCOMPILED_HERE
 from derivlint.meaning.passing import Passed
-from derivlint.model import Model
+from derivlint.model import Entry, Model
 
-META = RuleMeta(severity=Severity.WARNING)
+META = RuleMeta(severity=Severity.WARNING, group="arguments", yields_to=(UNCOMPILED_HERE,))
 
 VALID = (
     """\
@@ -104,11 +106,25 @@ INVALID = (
   target: non_differentiable
 """,
     ),
+    # not only tensors
+    Invalid(
+        """\
+- name: im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor
+  self: col2im_symint(grad, {self.sym_size(-2), self.sym_size(-1)}, kernel_size, padding, dilation, stride)
+""",
+        at="2:82-89",
+        message='"col2im_symint" gets "padding" for "dilation", and "dilation" for "padding"',
+        help="swap the two",
+        fixed="""\
+- name: im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor
+  self: col2im_symint(grad, {self.sym_size(-2), self.sym_size(-1)}, kernel_size, dilation, padding, stride)
+""",
+    ),
 )
 
 KINDS = (Passed.PRIMAL_AND_TANGENT, Passed.GRADIENT_ELSEWHERE, Passed.SWAPPED, Passed.OUTPUT_DISORDER)
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the calls that get arguments in each other's place."""
-    yield from passing_findings(model, KINDS)
+    yield from passing_findings(entry, model, KINDS)

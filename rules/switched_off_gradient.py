@@ -36,7 +36,7 @@ from derivlint.lint.wording import quoted, quoted_list
 from derivlint.model import KeyedFormula
 from derivlint.model.scope import NotDeclared, first_undeclared
 
-META = RuleMeta(severity=Severity.ERROR, checks=("X2", "X3"))
+META = RuleMeta(severity=Severity.ERROR, group="differentiability", checks=("X2", "X3"))
 
 VALID = (
     """\

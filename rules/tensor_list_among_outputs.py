@@ -32,7 +32,7 @@ from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.wording import quoted
 from derivlint.model import KeyedFormula, NameKind, Role
 
-META = RuleMeta(severity=Severity.ERROR, checks=("G9",))
+META = RuleMeta(severity=Severity.ERROR, group="keys", checks=("G9",))
 
 NATIVES = """\
 - func: split_off(Tensor self) -> (Tensor head, Tensor[] tail)

@@ -34,10 +34,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
+from derivlint.formula import SyntaxProblemKind
+from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit, Within, Yields
 from derivlint.model import Entry
 
-META = RuleMeta(severity=Severity.ERROR, checks=("X2",))
+META = RuleMeta(
+    severity=Severity.ERROR,
+    group="syntax",
+    checks=("X2",),
+    yields_to=(Yields(("misspelt-keyword",), "the formula is one word", Within.FORMULA),),
+)
 
 VALID = (
     """\
@@ -79,14 +85,14 @@ INVALID = (
     ),
 )
 
-KIND = "trailing-semicolon"
+KIND = SyntaxProblemKind.TRAILING_SEMICOLON
 
 
 def check(entry: Entry) -> Iterator[Finding]:
     """Judge the end of every formula of one entry."""
     for expression in entry.expressions:
         for problem in expression.formula.problems:
-            if problem.kind == KIND:
+            if problem.kind is KIND:
                 where = expression.range(problem.start, problem.end)
                 fix = Fix('remove the ";"', (TextEdit(where, ""),)) if expression.is_exact() else None
                 what = "formula" if expression.line is not None else "condition"

@@ -34,10 +34,11 @@ from collections.abc import Iterator
 
 from derivlint.cpp.problem import TypeProblemKind
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.precedence import UNREAD
 from derivlint.lint.type_wording import type_findings
-from derivlint.model import Model
+from derivlint.model.typing import FormulaProblem
 
-META = RuleMeta(severity=Severity.ERROR, checks=("X2",))
+META = RuleMeta(severity=Severity.ERROR, group="names", checks=("X2",), yields_to=(UNREAD,))
 
 VALID = (
     """\
@@ -78,6 +79,6 @@ INVALID = (
 KINDS = (TypeProblemKind.NOT_CALLED, TypeProblemKind.NOT_CALLABLE)
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(problem: FormulaProblem) -> Iterator[Finding]:
     """Judge the functions that formulas name."""
-    yield from type_findings(model, KINDS)
+    yield from type_findings(problem, KINDS)

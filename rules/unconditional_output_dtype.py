@@ -38,9 +38,9 @@ from collections.abc import Iterator
 from derivlint.lint import Confidence, Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.wording import quoted
 from derivlint.meaning.outputs import has_unconditional_dtype
-from derivlint.model import Model
+from derivlint.model import Entry, Model
 
-META = RuleMeta(severity=Severity.WARNING, confidence=Confidence.MEDIUM)
+META = RuleMeta(severity=Severity.WARNING, group="differentiability", confidence=Confidence.MEDIUM)
 
 VALID = (
     """\
@@ -78,14 +78,13 @@ INVALID = (
 )
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Report the entries without a condition."""
-    for entry in model.entries:
-        if any(has_unconditional_dtype(model, body) for body in entry.bodies):
-            yield Finding(
-                entry.name_span,
-                f'"dtype" may make the output of {quoted(entry.operator or "")} integral, which is then no '
-                "differentiable output",
-                help='write a condition on "dtype" in output_differentiability, as "_to_copy" has it',
-                at=entry,
-            )
+    if any(has_unconditional_dtype(model, body) for body in entry.bodies):
+        yield Finding(
+            entry.name_span,
+            f'"dtype" may make the output of {quoted(entry.operator or "")} integral, which is then no '
+            "differentiable output",
+            help='write a condition on "dtype" in output_differentiability, as "_to_copy" has it',
+            at=entry,
+        )

@@ -42,13 +42,14 @@ from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.degree_wording import shown
+from derivlint.lint.precedence import UNCOMPILED_HERE, WRONG_VALUE
 from derivlint.lint.typed_edits import conjugate_call
 from derivlint.lint.wording import quoted
 from derivlint.meaning import meaning_of
 from derivlint.meaning.conjugation import Mistake, mistakes
-from derivlint.model import Model
+from derivlint.model import Entry, Model
 
-META = RuleMeta(severity=Severity.WARNING)
+META = RuleMeta(severity=Severity.WARNING, group="complex", yields_to=(UNCOMPILED_HERE, WRONG_VALUE))
 
 VALID = (
     """\
@@ -101,9 +102,9 @@ INVALID = (
 )
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the tangents that backward helpers are called with."""
-    for mistake in meaning_of(model).all(mistakes):
+    for mistake in meaning_of(model).found(entry, mistakes):
         if mistake.kind is Mistake.REUSED_BACKWARD:
             formula = mistake.interpretation.formula
             yield Finding(

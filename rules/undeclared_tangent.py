@@ -40,13 +40,14 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from derivlint.lint import Finding, Fix, Invalid, Related, RuleMeta, Severity, TextEdit
+from derivlint.lint.precedence import UNREAD
 from derivlint.lint.wording import quoted, quoted_list
-from derivlint.model import DispatchBody, Model, Role
+from derivlint.model import DispatchBody, Entry, Model, Role
 from derivlint.model.forward import PRIMAL, TANGENT, packed_lists
 from derivlint.model.keywords import is_clear
 from derivlint.model.scope import NotDeclared, UndeclaredName, undeclared_names
 
-META = RuleMeta(severity=Severity.ERROR, checks=("G7", "X2"))
+META = RuleMeta(severity=Severity.ERROR, group="names", checks=("G7", "X2"), yields_to=(UNREAD,))
 
 VALID = (
     """\
@@ -147,15 +148,14 @@ INVALID = (
 )
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Judge the primals and tangents in the forward formulas of each dispatch key, each argument once."""
-    for entry in model.entries:
-        for body in entry.bodies:
-            if any(undeclared_names(line) for line in body.with_role(Role.FORWARD)) and is_clear(body):
-                kernels = [each for each in model.differentiabilities_of(body) if each.is_generated]
-                # formulas that no kernel uses are wrong as a whole
-                if kernels and not any(each.is_ignored for each in kernels):
-                    yield from _judge(body)
+    for body in entry.bodies:
+        if any(undeclared_names(line) for line in body.with_role(Role.FORWARD)) and is_clear(body):
+            kernels = [each for each in model.differentiabilities_of(body) if each.is_generated]
+            # formulas that no kernel uses are wrong as a whole
+            if kernels and not any(each.is_ignored for each in kernels):
+                yield from _judge(body)
 
 
 def _judge(body: DispatchBody) -> Iterator[Finding]:
@@ -198,7 +198,9 @@ def _judge(body: DispatchBody) -> Iterator[Finding]:
 
 def _finding(name: UndeclaredName, reason: str, cure: str) -> Finding:
     where = name.line.span_of(name.word)
-    return Finding(where, f"{quoted(name.word.text)} is not declared: {reason}", help=cure, at=name.line)
+    premise = (name.line.entry.operator or "",)
+    message = f"{quoted(name.word.text)} is not declared: {reason}"
+    return Finding(where, message, help=cure, at=name.line, rests_on=premise)
 
 
 def _itself(names: list[UndeclaredName], reason: str, related: tuple[Related, ...] = ()) -> Finding:

@@ -40,13 +40,16 @@ from collections.abc import Iterator
 
 from derivlint.cpp.problem import TypeProblemKind
 from derivlint.lint import Finding, Invalid, Option, Options, RuleMeta, Severity
+from derivlint.lint.precedence import UNREAD
 from derivlint.lint.type_wording import type_findings
-from derivlint.model import Model
+from derivlint.model.typing import FormulaProblem
 
 META = RuleMeta(
     severity=Severity.ERROR,
+    group="names",
     checks=("X2",),
     options=(Option("names", (), "names or patterns of constants that headers declare which are not read"),),
+    yields_to=(UNREAD,),
 )
 
 VALID = (
@@ -92,6 +95,6 @@ INVALID = (
 KINDS = (TypeProblemKind.UNDECLARED_NAME,)
 
 
-def check(model: Model, options: Options) -> Iterator[Finding]:
+def check(problem: FormulaProblem, options: Options) -> Iterator[Finding]:
     """Judge the constants of formulas."""
-    yield from type_findings(model, KINDS, lambda name: options.lists("names", name))
+    yield from type_findings(problem, KINDS, lambda name: options.lists("names", name))

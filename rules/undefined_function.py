@@ -46,13 +46,16 @@ from collections.abc import Iterator
 
 from derivlint.cpp.problem import TypeProblemKind
 from derivlint.lint import Finding, Invalid, Option, Options, RuleMeta, Severity
+from derivlint.lint.precedence import UNREAD
 from derivlint.lint.type_wording import type_findings
-from derivlint.model import Model
+from derivlint.model.typing import FormulaProblem
 
 META = RuleMeta(
     severity=Severity.ERROR,
+    group="names",
     checks=("X2",),
     options=(Option("functions", (), "names or patterns of functions that headers declare which are not read"),),
+    yields_to=(UNREAD,),
 )
 
 VALID = (
@@ -110,6 +113,6 @@ INVALID = (
 KINDS = (TypeProblemKind.UNDECLARED_FUNCTION,)
 
 
-def check(model: Model, options: Options) -> Iterator[Finding]:
+def check(problem: FormulaProblem, options: Options) -> Iterator[Finding]:
     """Judge the functions that formulas call."""
-    yield from type_findings(model, KINDS, lambda name: options.lists("functions", name))
+    yield from type_findings(problem, KINDS, lambda name: options.lists("functions", name))

@@ -35,10 +35,16 @@ from collections.abc import Iterator
 
 from derivlint.cpp.problem import TypeProblemKind
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.precedence import OTHER_VARIABLE, SYMBOLIC, UNREAD
 from derivlint.lint.type_wording import type_findings
-from derivlint.model import Model
+from derivlint.model.typing import FormulaProblem
 
-META = RuleMeta(severity=Severity.ERROR, checks=("X2",))
+META = RuleMeta(
+    severity=Severity.ERROR,
+    group="names",
+    checks=("X2",),
+    yields_to=(UNREAD, SYMBOLIC, OTHER_VARIABLE),
+)
 
 VALID = (
     """\
@@ -90,6 +96,6 @@ INVALID = (
 KINDS = (TypeProblemKind.NO_SUCH_MEMBER,)
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(problem: FormulaProblem) -> Iterator[Finding]:
     """Judge the members that formulas use."""
-    yield from type_findings(model, KINDS)
+    yield from type_findings(problem, KINDS)

@@ -37,6 +37,7 @@ from functools import lru_cache
 
 from derivlint.formula import Call, Formula, Name, Word
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
+from derivlint.lint.precedence import FOREIGN_KEY, UNREAD
 from derivlint.lint.wording import closest, listed, quoted, quoted_list
 from derivlint.model import Entry, KeyedFormula, Role
 from derivlint.model.entry import Expression
@@ -52,7 +53,15 @@ from derivlint.model.scope import (
 )
 from derivlint.operators.special import NOT_IMPLEMENTED
 
-META = RuleMeta(severity=Severity.ERROR, checks=("X2",))
+META = RuleMeta(
+    severity=Severity.ERROR,
+    group="names",
+    checks=("X2",),
+    yields_to=(
+        UNREAD,
+        FOREIGN_KEY,
+    ),
+)
 
 VALID = (
     """\

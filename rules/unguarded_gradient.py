@@ -44,15 +44,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from derivlint.lint import Finding, Invalid, Option, Options, RuleMeta, Severity
+from derivlint.lint import Finding, Invalid, Option, Options, RuleMeta, Severity, Within, Yields
+from derivlint.lint.precedence import WRONG_VALUE
 from derivlint.lint.wording import quoted
 from derivlint.meaning import meaning_of
 from derivlint.meaning.definedness import unguarded_reads
-from derivlint.model import Model
+from derivlint.model import Entry, Model
 
 META = RuleMeta(
     severity=Severity.WARNING,
+    group="gradients",
     options=(Option("operators", (), "names or patterns of operators that take undefined gradients"),),
+    yields_to=(
+        WRONG_VALUE,
+        Yields(("mixed-grad-and-grads",), "another gradient is meant", Within.FORMULA),
+        Yields(
+            ("uncalled-function", "undefined-function", "undefined-member", "undefined-name", "wrong-operand-types"),
+            "the guard itself is wrong",
+            Within.FORMULA,
+        ),
+    ),
 )
 
 VALID = (
@@ -88,19 +99,18 @@ INVALID = (
 )
 
 
-def check(model: Model, options: Options) -> Iterator[Finding]:
+def check(entry: Entry, model: Model, options: Options) -> Iterator[Finding]:
     """Find the gradients that operators get without a guard."""
     meaning = meaning_of(model)
-    for entry in model.entries:
-        for interpretation in meaning.interpretations(entry):
-            for read in unguarded_reads(model, interpretation):
-                if options.lists("operators", read.operator):
-                    continue
-                formula = read.formula
-                reader = quoted(read.operator) if read.operator else "an operator"
-                yield Finding(
-                    formula.span_of(read.node),
-                    f"{reader} gets {quoted(read.direction)}, which may be undefined here",
-                    help=f'ask "{read.direction}.defined()" first, and return undefined gradients where it is not',
-                    at=formula.line,
-                )
+    for interpretation in meaning.interpretations(entry):
+        for read in unguarded_reads(model, interpretation):
+            if options.lists("operators", read.operator):
+                continue
+            formula = read.formula
+            reader = quoted(read.operator) if read.operator else "an operator"
+            yield Finding(
+                formula.span_of(read.node),
+                f"{reader} gets {quoted(read.direction)}, which may be undefined here",
+                help=f'ask "{read.direction}.defined()" first, and return undefined gradients where it is not',
+                at=formula.line,
+            )

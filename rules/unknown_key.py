@@ -36,10 +36,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
+from derivlint.lint.precedence import JOINED_ENTRIES
 from derivlint.lint.wording import closest, quoted, quoted_list
 from derivlint.model import EntryFunction, KeyedFormula, KeyName, NameKind
 
-META = RuleMeta(severity=Severity.ERROR, checks=("L9", "G2", "F3"))
+META = RuleMeta(
+    severity=Severity.ERROR,
+    group="keys",
+    checks=("L9", "G2", "F3"),
+    yields_to=(JOINED_ENTRIES,),
+)
 
 VALID = (
     """\

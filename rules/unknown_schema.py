@@ -22,7 +22,8 @@ PyTorch's generator compares the schema with those of native_functions.yaml as t
 
 ## Fix safety
 
-The fix takes over the nearest declared schema. It is safe only where nothing but blanks differs.
+The fix takes over the nearest declared schema; uses of an argument or return that is renamed follow. It is unsafe
+unless nothing but blanks differs.
 
 ## Sources
 
@@ -41,10 +42,12 @@ from derivlint.schema import FunctionSchema, NativeFunction
 from derivlint.schema.difference import DifferenceKind, SchemaDifference, differences, nearest
 from derivlint.source import Span
 
-META = RuleMeta(severity=Severity.ERROR, checks=("L2",))
+META = RuleMeta(severity=Severity.ERROR, group="schema", checks=("L2",))
 
 #: More overloads than these are not listed.
 MAX_LISTED = 8
+#: What gives a name to be used in formulas.
+RENAMING = (DifferenceKind.ARGUMENT_NAME, DifferenceKind.RETURN_NAME)
 
 VALID = (
     """\
@@ -70,6 +73,22 @@ INVALID = (
         fixed="""\
 - name: atan2(Tensor self, Tensor other) -> Tensor
   self, other: atan2_backward(grad, self, other, grad_input_mask)
+""",
+    ),
+    # the uses of the name are renamed as well
+    Invalid(
+        """\
+- name: atan2(Tensor slef, Tensor other) -> Tensor
+  slef, other: atan2_backward(grad, slef, other, grad_input_mask)
+  result: (-slef_p * other_t + other_p * slef_t) / (slef_p.pow(2) + other_p.pow(2))
+""",
+        at="1:22-26",
+        message='"atan2" has no argument "slef"',
+        help='did you mean "self"?',
+        fixed="""\
+- name: atan2(Tensor self, Tensor other) -> Tensor
+  self, other: atan2_backward(grad, self, other, grad_input_mask)
+  result: (-self_p * other_t + other_p * self_t) / (self_p.pow(2) + other_p.pow(2))
 """,
     ),
     Invalid(
@@ -257,12 +276,11 @@ INVALID = (
 )
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the nearest declared schema of each unknown one, and tell the difference."""
-    for entry in model.entries:
-        problem = model.schema_problems.get(entry.index)
-        if problem is not None and problem.kind is SchemaProblemKind.UNKNOWN and problem.schema is not None:
-            yield _finding(model, entry, problem.schema)
+    problem = entry.schema_problem
+    if problem is not None and problem.kind is SchemaProblemKind.UNKNOWN and problem.schema is not None:
+        yield _finding(model, entry, problem.schema)
 
 
 def _finding(model: Model, entry: Entry, own: FunctionSchema) -> Finding:
@@ -330,7 +348,10 @@ def _difference(entry: Entry, declared: NativeFunction, found: Sequence[SchemaDi
         assert entry.name is not None
         where = entry.name.span_of(0, len(entry.name.value))
         related = tuple(Related(_say(item, operator)[0], _place(entry, item.span)) for item in found[:MAX_LISTED])
-    fix = schema_fix(entry, str(declared.schema), safe=first.kind is DifferenceKind.FORMATTING)
+    renamed = {
+        item.written: item.expected for item in found if item.kind in RENAMING and item.written and item.expected
+    }
+    fix = schema_fix(entry, str(declared.schema), safe=first.kind is DifferenceKind.FORMATTING, renamed=renamed)
     return Finding(where, message, help=help_text, related=related, fix=fix, at=entry)
 
 

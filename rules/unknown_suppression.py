@@ -2,7 +2,8 @@
 
 ## What it detects
 
-A name in ``# derivlint: ignore[...]`` or ``# derivlint: ignore-file[...]`` that no rule has.
+A name in ``# derivlint: ignore[...]`` or ``# derivlint: ignore-file[...]`` that no rule has. Groups of rules
+are for configurations: a comment names the rule of the finding that somebody has looked at.
 
 ## Why it is bad
 
@@ -32,10 +33,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
-from derivlint.lint.suppression import NEVER_SILENCED, SuppressionsInUse
+from derivlint.lint.groups import GROUPS
+from derivlint.lint.suppression import NEVER_SILENCED
+from derivlint.lint.suppressions_in_use import SuppressionsInUse
 from derivlint.lint.wording import closest, quoted
 
-META = RuleMeta(severity=Severity.WARNING)
+META = RuleMeta(severity=Severity.WARNING, group="suppressions")
 
 VALID = (
     """\
@@ -74,6 +77,16 @@ INVALID = (
         message='no rule is called "E501"',
         help='"derivlint rules" lists them',
     ),
+    Invalid(
+        """\
+# derivlint: ignore-file[names]
+- name: neg(Tensor self) -> Tensor
+  self: grad.neg()
+""",
+        at="1:26-31",
+        message='"names" is a group of rules, and a comment names rules',
+        help='"derivlint rules" lists them',
+    ),
 )
 
 
@@ -84,6 +97,10 @@ def check(suppressions: SuppressionsInUse) -> Iterator[Finding]:
             continue
         for name in placed.suppression.names:
             if suppressions.is_known(name.text):
+                continue
+            if name.text in GROUPS:
+                message = f"{quoted(name.text)} is a group of rules, and a comment names rules"
+                yield Finding(name.span, message, help='"derivlint rules" lists them', at=placed.entry)
                 continue
             near = closest(name.text, suppressions.names.known - NEVER_SILENCED)
             fix = None

@@ -31,11 +31,13 @@ from collections.abc import Iterator
 
 from derivlint.formula import Word
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.precedence import UNCOMPILED
 from derivlint.lint.wording import quoted
 from derivlint.model import Derivative, Entry, KeyedFormula, MatchProblem, Model
 from derivlint.model.foreach import ForeachProblem
+from derivlint.model.match_problem import MatchProblemKind
 
-META = RuleMeta(severity=Severity.ERROR, checks=("M5", "M6"))
+META = RuleMeta(severity=Severity.ERROR, group="foreach", checks=("M5", "M6"), yields_to=(UNCOMPILED,))
 
 VALID = (
     """\
@@ -91,15 +93,14 @@ INVALID = (
     ),
 )
 
-KINDS = ("saved-output", "saved-input")
+KINDS = (MatchProblemKind.SAVED_OUTPUT, MatchProblemKind.SAVED_INPUT)
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Judge what reference formulas of foreach operators save."""
-    for entry in model.entries:
-        problems = list(model.match_problems(entry))
-        if any(problem.kind in KINDS for problem in problems):
-            yield from _check_entry(entry, problems)
+    problems = list(model.match_problems(entry))
+    if any(problem.kind in KINDS for problem in problems):
+        yield from _check_entry(entry, problems)
 
 
 def _check_entry(entry: Entry, problems: list[MatchProblem]) -> Iterator[Finding]:
@@ -123,7 +124,7 @@ def _is_told_of_strides(derivative: Derivative, word: Word, problems: list[Match
     names = [name for name, strides in derivative.strides_of if strides == word]
     if not names:
         return False
-    in_place = any(problem.kind == "strides-of-self" for problem in problems)
+    in_place = any(problem.kind is MatchProblemKind.STRIDES_OF_SELF for problem in problems)
     return derivative.var_names != tuple(names[:1]) or (in_place and "self" in derivative.var_names)
 
 
@@ -133,7 +134,7 @@ def _finding(entry: Entry, line: KeyedFormula, problem: MatchProblem, detail: Fo
     assert word is not None
     where = line.span_of(word)
     shares = f"{foreach} shares this formula and"
-    if problem.kind == "saved-output":
+    if problem.kind is MatchProblemKind.SAVED_OUTPUT:
         if word.text == "result":
             message = f'{shares} can save "result" itself, not {quoted(detail.name)}'
             return Finding(where, message, help='use "result" as a whole, or an argument', at=line)

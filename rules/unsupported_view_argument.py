@@ -36,7 +36,7 @@ from derivlint.model import Differentiability, Entry, Model
 from derivlint.model.differentiable import fits_view_function
 from derivlint.model.read import DEFAULT
 
-META = RuleMeta(severity=Severity.ERROR, checks=("V1", "V2"))
+META = RuleMeta(severity=Severity.ERROR, group="views", checks=("V1", "V2"))
 
 NATIVES = """\
 - func: select.pair(Tensor(a) self, int dim) -> (Tensor(a), Tensor)
@@ -79,18 +79,17 @@ INVALID = (
 )
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the first view of each entry that the generator refuses."""
-    for entry in model.entries:
-        if not all(body.is_resolved for body in entry.bodies):
-            continue
-        for differentiability in model.differentiabilities(entry):
-            # views are written for the default formulas only
-            if differentiability.key == DEFAULT and differentiability.is_generated:
-                finding = _judge(entry, differentiability)
-                if finding is not None:
-                    yield finding
-                    break
+    if not all(body.is_resolved for body in entry.bodies):
+        return
+    for differentiability in model.differentiabilities(entry):
+        # views are written for the default formulas only
+        if differentiability.key == DEFAULT and differentiability.is_generated:
+            finding = _judge(entry, differentiability)
+            if finding is not None:
+                yield finding
+                break
 
 
 def _judge(entry: Entry, differentiability: Differentiability) -> Finding | None:

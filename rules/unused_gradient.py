@@ -40,14 +40,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity, Within, Yields
 from derivlint.lint.degree_wording import shown
+from derivlint.lint.precedence import CONFLICT, SLIP, UNCOMPILED
 from derivlint.lint.wording import quoted_list
 from derivlint.meaning import meaning_of
 from derivlint.meaning.linearity import without_direction
-from derivlint.model import Model
+from derivlint.model import Entry, Model
 
-META = RuleMeta(severity=Severity.ERROR)
+META = RuleMeta(
+    severity=Severity.ERROR,
+    group="gradients",
+    yields_to=(
+        UNCOMPILED,
+        SLIP,
+        Yields(("broken-foreach-identifier",), "a name is cut in two", Within.FORMULA),
+        Yields(("gradient-in-forward-formula",), "formulas are exchanged", Within.ENTRY),
+        CONFLICT,
+    ),
+)
 
 VALID = (
     """\
@@ -73,9 +84,9 @@ INVALID = (
     Invalid(
         """\
 - name: angle(Tensor self) -> Tensor
-  self: angle_backward(self, self)
+  self: angle_backward(self.abs(), self)
 """,
-        at="2:9-35",
+        at="2:9-41",
         message='the gradient of "self" does not depend on the gradient of an output',
         help='multiply by the gradient of the output, "grad", or pass it to the helper',
     ),
@@ -94,9 +105,9 @@ std::tuple<Tensor, Tensor, Tensor>()'
 HELP = 'multiply by the gradient of the output, "grad", or pass it to the helper'
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the backward formulas without a gradient."""
-    for interpretation, node in without_direction(meaning_of(model), backward=True):
+    for interpretation, node in without_direction(meaning_of(model), entry, backward=True):
         formula = interpretation.formula
         names = quoted_list([name.text for name in formula.line.names])
         message = f"the gradient of {names} does not depend on the gradient of an output"

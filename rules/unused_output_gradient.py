@@ -34,13 +34,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
+from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity, Within, Yields
+from derivlint.lint.precedence import UNKNOWN_OUTPUTS
 from derivlint.lint.wording import quoted, quoted_list
 from derivlint.meaning import meaning_of
 from derivlint.meaning.missing import unused_output_gradients
-from derivlint.model import Model
+from derivlint.model import Entry, Model
 
-META = RuleMeta(severity=Severity.WARNING)
+META = RuleMeta(
+    severity=Severity.WARNING,
+    group="differentiability",
+    yields_to=(
+        Yields(("repeated-gradient",), "one gradient stands for another", Within.ENTRY),
+        UNKNOWN_OUTPUTS,
+        Yields(("differentiable-integral-output",), "the output is not meant to be differentiable", Within.ENTRY),
+    ),
+)
 
 VALID = (
     """\
@@ -82,10 +91,10 @@ grads[1], input_gates, hidden_gates, input_bias, hidden_bias, cx, result1)
 )
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the outputs whose gradients are dropped."""
     meaning = meaning_of(model)
-    for body in model.bodies():
+    for body in entry.bodies:
         for unused in unused_output_gradients(meaning, body):
             gradient = f"grad_{unused.output}" if unused.named else f"grads[{unused.index}]"
             yield Finding(
@@ -95,4 +104,5 @@ def check(model: Model) -> Iterator[Finding]:
                 help='use it, or declare in "output_differentiability" that the output is not differentiable',
                 related=(Related("a formula that uses another one", unused.last.key.span),),
                 at=body,
+                rests_on=(body.entry.operator or "",),
             )

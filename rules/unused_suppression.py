@@ -38,11 +38,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
-from derivlint.lint.suppression import SuppressionsInUse
 from derivlint.lint.suppression_edits import deletion
+from derivlint.lint.suppressions_in_use import SuppressionsInUse
 from derivlint.lint.wording import quoted_list
 
-META = RuleMeta(severity=Severity.WARNING)
+META = RuleMeta(severity=Severity.WARNING, group="suppressions")
 
 VALID = (
     """\

@@ -35,13 +35,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity, Within, Yields
+from derivlint.lint.precedence import CONFLICT, SLIP, UNCOMPILED
 from derivlint.meaning import meaning_of
 from derivlint.meaning.directions import direction_names
 from derivlint.meaning.linearity import without_direction
-from derivlint.model import Model
+from derivlint.model import Entry, Model
 
-META = RuleMeta(severity=Severity.ERROR)
+META = RuleMeta(
+    severity=Severity.ERROR,
+    group="tangents",
+    yields_to=(
+        UNCOMPILED,
+        SLIP,
+        CONFLICT,
+        Yields(("forward-without-tangent",), "there is no tangent at all", Within.FORMULA),
+    ),
+)
 
 VALID = (
     """\
@@ -80,9 +90,9 @@ INVALID = (
 )
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the forward formulas without a tangent."""
-    for interpretation, node in without_direction(meaning_of(model), backward=False):
+    for interpretation, node in without_direction(meaning_of(model), entry, backward=False):
         formula = interpretation.formula
         if formula.line.auto is None and direction_names(formula):
             yield Finding(

@@ -38,7 +38,7 @@ from derivlint.lint.edits import removal_fix
 from derivlint.lint.wording import quoted
 from derivlint.model import KeyedFormula, Role
 
-META = RuleMeta(severity=Severity.WARNING, checks=("X4",))
+META = RuleMeta(severity=Severity.WARNING, group="differentiability", checks=("X4",))
 
 VALID = (
     """\

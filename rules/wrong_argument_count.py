@@ -30,10 +30,21 @@ from collections.abc import Iterator
 
 from derivlint.cpp.problem import TypeProblemKind
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.precedence import FULL_STOP, OTHER_VARIABLE, SYMBOLIC, UNREAD
 from derivlint.lint.type_wording import type_findings
-from derivlint.model import Model
+from derivlint.model.typing import FormulaProblem
 
-META = RuleMeta(severity=Severity.ERROR, checks=("X2",))
+META = RuleMeta(
+    severity=Severity.ERROR,
+    group="types",
+    checks=("X2",),
+    yields_to=(
+        UNREAD,
+        FULL_STOP,
+        SYMBOLIC,
+        OTHER_VARIABLE,
+    ),
+)
 
 VALID = (
     """\
@@ -71,6 +82,6 @@ INVALID = (
 KINDS = (TypeProblemKind.ARGUMENT_COUNT,)
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(problem: FormulaProblem) -> Iterator[Finding]:
     """Judge the number of arguments of calls."""
-    yield from type_findings(model, KINDS)
+    yield from type_findings(problem, KINDS)

@@ -31,10 +31,22 @@ from collections.abc import Iterator
 
 from derivlint.cpp.problem import TypeProblemKind
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.precedence import CONFLICT, FULL_STOP, OTHER_VARIABLE, SYMBOLIC, UNREAD
 from derivlint.lint.type_wording import type_findings
-from derivlint.model import Model
+from derivlint.model.typing import FormulaProblem
 
-META = RuleMeta(severity=Severity.ERROR, checks=("X2",))
+META = RuleMeta(
+    severity=Severity.ERROR,
+    group="types",
+    checks=("X2",),
+    yields_to=(
+        UNREAD,
+        OTHER_VARIABLE,
+        FULL_STOP,
+        SYMBOLIC,
+        CONFLICT,
+    ),
+)
 
 VALID = (
     """\
@@ -81,6 +93,6 @@ INVALID = (
 KINDS = (TypeProblemKind.ARGUMENT_TYPE, TypeProblemKind.NO_OVERLOAD)
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(problem: FormulaProblem) -> Iterator[Finding]:
     """Judge the arguments of calls."""
-    yield from type_findings(model, KINDS)
+    yield from type_findings(problem, KINDS)

@@ -38,12 +38,13 @@ from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
 from derivlint.lint.degree_wording import shown
+from derivlint.lint.precedence import BACKWARD_SIZES, UNCOMPILED
 from derivlint.lint.wording import quoted
 from derivlint.meaning import meaning_of
 from derivlint.meaning.automatic import Reason, wrong_automatic
-from derivlint.model import Model
+from derivlint.model import Entry, Model
 
-META = RuleMeta(severity=Severity.WARNING)
+META = RuleMeta(severity=Severity.WARNING, group="tangents", yields_to=(UNCOMPILED, BACKWARD_SIZES))
 
 VALID = (
     """\
@@ -102,10 +103,10 @@ REASONS = {
 }
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the operators that their own backward formulas show not to be element-wise."""
     meaning = meaning_of(model)
-    for body in model.bodies():
+    for body in entry.bodies:
         for wrong in wrong_automatic(meaning, body):
             if wrong.reason in REASONS:
                 formula = wrong.interpretation.formula
@@ -117,4 +118,5 @@ def check(model: Model) -> Iterator[Finding]:
                     help="write the forward formula out",
                     related=(Related("the backward formula", where),),
                     at=wrong.line,
+                    rests_on=(body.entry.operator or "",),
                 )

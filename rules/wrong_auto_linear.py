@@ -12,20 +12,21 @@ of the inputs, which is its derivative only then.
 
 ## Example
 
-    - name: sin(Tensor self) -> Tensor
-      self: grad * self.cos().conj()
+    - name: special_zeta.self_scalar(Scalar self, Tensor other) -> Tensor
+      other: grad * -self.toDouble() * special_zeta(self.toDouble() + 1., other)
       result: auto_linear
 
 ## Instead
 
-    - name: sin(Tensor self) -> Tensor
-      self: grad * self.cos().conj()
+    - name: special_zeta.self_scalar(Scalar self, Tensor other) -> Tensor
+      other: grad * -self.toDouble() * special_zeta(self.toDouble() + 1., other)
       result: auto_element_wise
 
 ## What it cannot see
 
 Inputs that a helper gets, of which it may use the sizes only; an output that a helper gets counts as used. That
-"auto_linear" multiplies two tangents is said by the rule nonlinear-tangent.
+"auto_linear" multiplies two tangents, or stands for an operator that is known not to be linear, is said by the rule
+nonlinear-tangent.
 
 ## Sources
 
@@ -38,12 +39,13 @@ from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
 from derivlint.lint.degree_wording import shown
+from derivlint.lint.precedence import BACKWARD_SIZES, UNCOMPILED
 from derivlint.lint.wording import quoted
 from derivlint.meaning import meaning_of
 from derivlint.meaning.automatic import Reason, wrong_automatic
-from derivlint.model import Model
+from derivlint.model import Entry, Model
 
-META = RuleMeta(severity=Severity.WARNING)
+META = RuleMeta(severity=Severity.WARNING, group="tangents", yields_to=(UNCOMPILED, BACKWARD_SIZES))
 
 VALID = (
     """\
@@ -71,12 +73,12 @@ INVALID = (
     ),
     Invalid(
         """\
-- name: sigmoid(Tensor self) -> Tensor
-  self: sigmoid_backward(grad, result)
+- name: special_airy_ai(Tensor x) -> Tensor
+  x: grad * result
   result: auto_linear
 """,
         at="3:11-22",
-        message=('"sigmoid" is not linear: its backward formula "sigmoid_backward(grad, result)" depends on "result"'),
+        message='"special_airy_ai" is not linear: its backward formula "grad * result" depends on "result"',
         help='write the forward formula out, or use "auto_element_wise" for an element-wise operator',
     ),
 )
@@ -84,10 +86,10 @@ INVALID = (
 REASONS = (Reason.READS_VALUE, Reason.READS_RESULT)
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the operators that their own backward formulas show not to be linear."""
     meaning = meaning_of(model)
-    for body in model.bodies():
+    for body in entry.bodies:
         for wrong in wrong_automatic(meaning, body):
             if wrong.reason in REASONS:
                 yield Finding(
@@ -98,4 +100,5 @@ def check(model: Model) -> Iterator[Finding]:
                     help='write the forward formula out, or use "auto_element_wise" for an element-wise operator',
                     related=(Related("the backward formula", wrong.interpretation.formula.line.value.span),),
                     at=wrong.line,
+                    rests_on=(body.entry.operator or "",),
                 )

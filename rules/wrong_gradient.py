@@ -4,7 +4,8 @@
 
 A backward formula whose value for tensors with one element is not what the operator's own values say: a sign, a
 constant, a factor, an argument or a condition is wrong. Both are computed at several points, real and, for operators
-on PyTorch's complex list, complex ones.
+on PyTorch's complex list, complex ones. Where a dimension, a mask or an index decides what comes out, tensors with a
+few elements are tried as well, real ones.
 
 ## Why it is bad
 
@@ -22,8 +23,7 @@ The gradient is wrong wherever it is used, and nothing raises.
 
 ## What it cannot see
 
-What shows only with several elements: a wrong dimension, a missing transposition, sizes, normalization over several
-elements. Operators and helpers whose values for one element are not in the table, and formulas that call them. Formulas
+Operators and helpers whose values are not known, and formulas that call them. Formulas
 that are not linear in the gradient are left to "nonlinear-gradient", factors that only lack "conj()" to
 "missing-conjugate".
 
@@ -37,12 +37,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from derivlint.lint import Finding, Invalid, RuleMeta, Severity
-from derivlint.lint.value_wording import differs
+from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity, Within, Yields
+from derivlint.lint.precedence import SLIP, UNCOMPILED, UNCOMPILED_BESIDE, WRONG_DEGREE
+from derivlint.lint.value_wording import differs, differs_at
+from derivlint.lint.wording import quoted
+from derivlint.meaning.one_element.compare import Disagreement, differ
 from derivlint.meaning.one_element.judgement import judgement_of
-from derivlint.model import Model
+from derivlint.meaning.small_tensors.judgement import small_tensors_of
+from derivlint.model import Entry, Model
 
-META = RuleMeta(severity=Severity.ERROR)
+META = RuleMeta(
+    severity=Severity.ERROR,
+    group="gradients",
+    yields_to=(
+        UNCOMPILED,
+        Yields(("only-first-of-grads",), "a gradient is missing", Within.FORMULA),
+        WRONG_DEGREE,
+        SLIP,
+        UNCOMPILED_BESIDE,
+    ),
+)
 
 VALID = (
     """\
@@ -94,17 +108,72 @@ INVALID = (
         message='the gradient of "self" is 1 at self = 0.571, max = 0.711, grad = 1; the formula gives 0',
         help="the numbers are those of tensors with one element",
     ),
+    # two formulas are exchanged
+    Invalid(
+        """\
+- name: fill_.Tensor(Tensor(a!) self, Tensor value) -> Tensor(a!)
+  self: grad.sum()
+  value: zeros_like(grad)
+""",
+        at="2:9-19",
+        message=(
+            'the gradient of "self" is 0 at self = 0.571, value = 0.483, grad = 1; the formula gives 1, and that of '
+            '"value" the one of "self"'
+        ),
+        help="the numbers are those of tensors with one element",
+    ),
+    # one element cannot tell a sum so far from a sum of the rest
+    Invalid(
+        """\
+- name: cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor
+  self: grad.cumsum(dim)
+""",
+        at="2:9-25",
+        message='the gradient of "self[0][0][0]" is 0.481 at dim = 1; the formula gives -0.801',
+        help="the numbers are those of small tensors whose elements all differ",
+    ),
 )
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the backward formulas that contradict the operator."""
-    for wrong in judgement_of(model).wrong:
-        formula = wrong.formula
+    wrong = [item for item in judgement_of(model, entry).wrong if item.formula.is_backward]
+    exchanged: set[int] = set()
+    for index, item in enumerate(wrong):
+        if index in exchanged:
+            continue
+        formula = item.formula
+        message = differs("gradient", item.name, item.at, item.expected, item.found)
+        related: tuple[Related, ...] = ()
+        for other in range(index + 1, len(wrong)):
+            second = wrong[other].formula
+            if second.line.body is not formula.line.body:
+                break
+            if _are_exchanged(item, wrong[other]):
+                exchanged.add(other)
+                message += f", and that of {quoted(wrong[other].name)} the one of {quoted(item.name)}"
+                related = (Related(f"the formula of {quoted(wrong[other].name)}", second.line.value.span),)
+                break
+        yield Finding(
+            formula.span_of(formula.tree),
+            message,
+            help="the numbers are those of tensors with one element",
+            related=related,
+            at=formula.line,
+        )
+    for several in small_tensors_of(model, entry):
+        formula = several.formula
         if formula.is_backward:
             yield Finding(
                 formula.span_of(formula.tree),
-                differs("gradient", wrong.name, wrong.at, wrong.expected, wrong.found),
-                help="the numbers are those of tensors with one element",
+                differs_at("gradient", several),
+                help="the numbers are those of small tensors whose elements all differ",
                 at=formula.line,
             )
+
+
+def _are_exchanged(one: Disagreement, other: Disagreement) -> bool:
+    """Whether the formulas of two arguments give the gradient of each other."""
+    if one.formula is other.formula or differ(one.expected, other.found) or differ(other.expected, one.found):
+        return False
+    return dict(one.at).keys() == dict(other.at).keys()

@@ -31,10 +31,20 @@ from collections.abc import Iterator
 
 from derivlint.cpp.problem import TypeProblemKind
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.precedence import CONFLICT, OTHER_VARIABLE, UNREAD
 from derivlint.lint.type_wording import type_findings
-from derivlint.model import Model
+from derivlint.model.typing import FormulaProblem
 
-META = RuleMeta(severity=Severity.ERROR, checks=("X2",))
+META = RuleMeta(
+    severity=Severity.ERROR,
+    group="types",
+    checks=("X2",),
+    yields_to=(
+        UNREAD,
+        OTHER_VARIABLE,
+        CONFLICT,
+    ),
+)
 
 VALID = (
     """\
@@ -82,6 +92,6 @@ KINDS = (
 )
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(problem: FormulaProblem) -> Iterator[Finding]:
     """Judge the operators of formulas."""
-    yield from type_findings(model, KINDS)
+    yield from type_findings(problem, KINDS)

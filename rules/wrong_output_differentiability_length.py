@@ -31,7 +31,7 @@ from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.wording import counted
 from derivlint.model import Entry, Model
 
-META = RuleMeta(severity=Severity.ERROR, checks=("G5",))
+META = RuleMeta(severity=Severity.ERROR, group="differentiability", checks=("G5",))
 
 VALID = (
     """\
@@ -75,12 +75,11 @@ INVALID = (
 )
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the first function of each entry whose outputs the list does not fit."""
-    for entry in model.entries:
-        finding = _judge(model, entry)
-        if finding is not None:
-            yield finding
+    finding = _judge(model, entry)
+    if finding is not None:
+        yield finding
 
 
 def _judge(model: Model, entry: Entry) -> Finding | None:

@@ -36,10 +36,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
+from derivlint.lint.precedence import FOREIGN_KEY
 from derivlint.lint.wording import counted, listed, quoted
 from derivlint.model import EntryFunction, KeyedFormula, NameKind, Output, Role
 
-META = RuleMeta(severity=Severity.ERROR, checks=("L10", "X4"))
+META = RuleMeta(
+    severity=Severity.ERROR,
+    group="keys",
+    checks=("L10", "X4"),
+    yields_to=(FOREIGN_KEY,),
+)
 
 VALID = (
     """\

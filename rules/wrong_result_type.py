@@ -30,11 +30,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.cpp.problem import TypeProblemKind
-from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity, Within, Yields
+from derivlint.lint.precedence import UNNAMED, UNREAD
 from derivlint.lint.type_wording import type_findings
-from derivlint.model import Model
+from derivlint.model.typing import FormulaProblem
 
-META = RuleMeta(severity=Severity.ERROR, checks=("X2",))
+META = RuleMeta(
+    severity=Severity.ERROR,
+    group="types",
+    checks=("X2",),
+    yields_to=(UNREAD, Yields(UNNAMED, "what is not declared has no type", Within.FORMULA)),
+)
 
 VALID = (
     """\
@@ -78,6 +84,6 @@ INVALID = (
 KINDS = (TypeProblemKind.RESULT,)
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(problem: FormulaProblem) -> Iterator[Finding]:
     """Judge the types of formulas."""
-    yield from type_findings(model, KINDS)
+    yield from type_findings(problem, KINDS)

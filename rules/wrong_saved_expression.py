@@ -30,12 +30,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.precedence import UNREAD
 from derivlint.lint.type_wording import cure, fact
 from derivlint.lint.wording import quoted
-from derivlint.model import Model
+from derivlint.model import Entry, Model
 from derivlint.model.evaluation import Mode, Origin
 
-META = RuleMeta(severity=Severity.ERROR, checks=("X2",))
+META = RuleMeta(severity=Severity.ERROR, group="types", checks=("X2",), yields_to=(UNREAD,))
 
 VALID = (
     """\
@@ -69,11 +70,15 @@ INVALID = (
 )
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Judge the expressions that are evaluated when values are saved."""
-    for problem in model.all_type_problems():
+    seen: set[tuple[int, str]] = set()
+    for problem in model.type_problems(entry):
         evaluation = problem.evaluation
-        if evaluation.mode is Mode.SAVE and evaluation.origin is Origin.YAML:
+        # what is wrong with an expression at two places is one slip
+        place = (problem.where.start, evaluation.text)
+        if evaluation.mode is Mode.SAVE and evaluation.origin is Origin.YAML and place not in seen:
+            seen.add(place)
             yield Finding(
                 problem.where,
                 f"{quoted(evaluation.text)} is evaluated when values are saved, where {fact(problem.problem)}",

@@ -4,7 +4,8 @@
 
 A forward formula whose value for tensors with one element is not what the operator's own values say: a sign, a
 constant, a factor, a term is wrong, a primal and a tangent are mistaken for each other. Both are computed at several
-points, real and, for operators on PyTorch's complex list, complex ones.
+points, real and, for operators on PyTorch's complex list, complex ones. Where a dimension, a mask or an index decides
+what comes out, tensors with a few elements are tried as well, real ones.
 
 ## Why it is bad
 
@@ -27,8 +28,7 @@ raises.
 
 ## What it cannot see
 
-What shows only with several elements: a wrong dimension, a missing transposition, sizes, normalization over several
-elements. Operators and helpers whose values for one element are not in the table, and formulas that call them. Formulas
+Operators and helpers whose values are not known, and formulas that call them. Formulas
 that are not linear in the tangents are left to "nonlinear-tangent", "auto_linear" and "auto_element_wise" to the rules
 about them.
 
@@ -42,11 +42,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
-from derivlint.lint.value_wording import differs
+from derivlint.lint.precedence import WRONG_TANGENT
+from derivlint.lint.value_wording import differs, differs_at
 from derivlint.meaning.one_element.judgement import judgement_of
-from derivlint.model import Model
+from derivlint.meaning.small_tensors.judgement import small_tensors_of
+from derivlint.model import Entry, Model
 
-META = RuleMeta(severity=Severity.ERROR)
+META = RuleMeta(
+    severity=Severity.ERROR,
+    group="tangents",
+    yields_to=WRONG_TANGENT,
+)
 
 VALID = (
     """\
@@ -89,17 +95,37 @@ INVALID = (
         ),
         help="the numbers are those of tensors with one element",
     ),
+    # one element is the same in reverse order
+    Invalid(
+        """\
+- name: flip(Tensor self, int[] dims) -> Tensor
+  self: grad.flip(dims)
+  result: self_t.clone()
+""",
+        at="3:11-25",
+        message='the tangent of "result[0][0][0]" is -0.941 at self = [2, 3, 5], dims = {0, 2}; the formula gives -1.6',
+        help="the numbers are those of small tensors whose elements all differ",
+    ),
 )
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the forward formulas that contradict the operator."""
-    for wrong in judgement_of(model).wrong:
+    for wrong in judgement_of(model, entry).wrong:
         formula = wrong.formula
         if not formula.is_backward:
             yield Finding(
                 formula.span_of(formula.tree),
                 differs("tangent", wrong.name, wrong.at, wrong.expected, wrong.found),
                 help="the numbers are those of tensors with one element",
+                at=formula.line,
+            )
+    for several in small_tensors_of(model, entry):
+        formula = several.formula
+        if not formula.is_backward:
+            yield Finding(
+                formula.span_of(formula.tree),
+                differs_at("tangent", several),
+                help="the numbers are those of small tensors whose elements all differ",
                 at=formula.line,
             )

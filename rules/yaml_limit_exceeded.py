@@ -30,8 +30,9 @@ from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
 from derivlint.model import Model
+from derivlint.yaml_reader.problems import YamlProblemKind
 
-META = RuleMeta(severity=Severity.ERROR)
+META = RuleMeta(severity=Severity.ERROR, group="yaml")
 
 VALID = (
     """\
@@ -68,6 +69,6 @@ INVALID = (
 def check(model: Model) -> Iterator[Finding]:
     """Report what the reader refused to go on with."""
     for problem in model.document.problems:
-        if problem.kind == "limit":
+        if problem.kind is YamlProblemKind.LIMIT:
             related = tuple(Related(text, span) for text, span in problem.related)
             yield Finding(problem.span, problem.message, help=problem.help, related=related)

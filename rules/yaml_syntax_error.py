@@ -31,10 +31,11 @@ from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
 from derivlint.model import Model
+from derivlint.yaml_reader.problems import YamlProblemKind
 
-META = RuleMeta(severity=Severity.ERROR, checks=("Y2",))
+META = RuleMeta(severity=Severity.ERROR, group="yaml", checks=("Y2",))
 
-KINDS = ("syntax", "tag", "several-documents")
+KINDS = (YamlProblemKind.SYNTAX, YamlProblemKind.TAG, YamlProblemKind.SEVERAL_DOCUMENTS)
 
 VALID = (
     """\

@@ -12,12 +12,13 @@ from derivlint.formats import Report
 from derivlint.formats.registry import FORMATS
 from derivlint.lint import Diagnostic, Rule
 from derivlint.lint.fixing import fixable
+from derivlint.lint.kept import Kept
 from derivlint.project.cache import cache_folder, sealed
 from derivlint.project.check import CheckedFile, check_source
-from derivlint.project.findings import judge
 from derivlint.project.fixing import fix_source
 from derivlint.project.headers import merged, read_headers
 from derivlint.project.operators import operators_for
+from derivlint.project.outcome import judge
 from derivlint.project.result_cache import place_of, stored_findings
 from derivlint.project.settings import Settings
 from derivlint.rules import load_rules
@@ -47,8 +48,8 @@ def rules() -> tuple[Rule, ...]:
     return SETTINGS.selected(load_rules())
 
 
-def _checked(source: SourceFile) -> CheckedFile:
-    checked = check_source(source, natives(), SETTINGS, rules())
+def _checked(source: SourceFile, kept: Kept | None = None) -> CheckedFile:
+    checked = check_source(source, natives(), SETTINGS, rules(), kept=kept)
     check_diagnostics(source, checked.found)
     return checked
 

@@ -44,7 +44,7 @@ def talk(data: bytes) -> object:
     logging.getLogger("pygls").setLevel(logging.CRITICAL + 1)
     logging.getLogger("derivlint.lsp").setLevel(logging.CRITICAL + 1)
     # what an editor is spared by waiting would only be waited for here
-    sessions.DEBOUNCE = sessions.QUIET = sessions.REST = 0.0
+    sessions.REST = 0.0
     server, wire = create_server(), _Wire()
     server.protocol.set_writer(wire)
     output = sys.stdout

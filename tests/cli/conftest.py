@@ -69,7 +69,7 @@ def word_rule(
             start = text.index(word)
             yield Finding(line.range(start, start + len(word)), f'"{word}" is used')
 
-    meta = RuleMeta(severity=severity, confidence=confidence, status=status)
+    meta = RuleMeta(severity=severity, group="style", confidence=confidence, status=status)
     return Rule(name, f"finds {word}", f"finds {word}\n", meta, "line", check, (), ())
 
 
@@ -104,6 +104,6 @@ def crashing_rule(monkeypatch: pytest.MonkeyPatch) -> None:
     def check(entry: Entry) -> Iterator[Finding]:
         raise RuntimeError("oops")
 
-    crashing = Rule("crashing-rule", "crashes", "crashes\n", RuleMeta(Severity.INFO), "entry", check, (), ())
+    crashing = Rule("crashing-rule", "crashes", "crashes\n", RuleMeta(Severity.INFO, "style"), "entry", check, (), ())
     fake = (crashing, word_rule("error-rule", "cos", Severity.ERROR))
     install(monkeypatch, *fake)

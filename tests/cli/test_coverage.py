@@ -198,17 +198,18 @@ def test_markdown_has_the_reasons(run: Run, file: Path) -> None:
 EXP = "- name: exp(Tensor self) -> Tensor\n  self: grad * result.conj()\n  result: auto_element_wise\n"
 
 JUDGED = """\
-operator     value  linear  complex  why not
-sin          yes    yes     yes
-hardsigmoid  yes    yes     -
-igamma       yes    yes     -
-lgamma       yes    yes     -
-exp          yes    yes     yes
+operator     value  linear  complex  shapes  why not
+sin          yes    yes     yes      yes
+hardsigmoid  yes    yes     -        yes
+igamma       yes    yes     -        yes
+lgamma       yes    yes     -        yes
+exp          yes    yes     yes      yes
 
 5 entries with formulas to judge
   value: 5 of 5 (100%)
   linear: 5 of 5 (100%)
   complex: 2 of 2 (100%)
+  shapes: 5 of 5 (100%)
 """
 
 
@@ -239,6 +240,7 @@ def test_the_reasons_stand_beside_what_is_not_judged(run: Run, file: Path) -> No
     assert formula["line"] == 2
     assert formula["value"] == {"judged": "no", "reason": '"linalg_cross" takes vectors of three elements'}
     assert formula["complex"] == {"judged": "no", "reason": 'nothing is known of "linalg_eigvals"'}
+    assert formula["shapes"] == {"judged": "yes"}
     assert document["files"][0]["totals"]["value"] == {"yes": 0, "no": 1}
     markdown = run("coverage", "derivatives.yaml", "--judged", "--output-format", "markdown").out
     assert "| linalg\\_cross | no | " in markdown

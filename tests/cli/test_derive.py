@@ -104,3 +104,14 @@ def test_errors(file: Path, run: Run, text: str, wrt: str, message: str) -> None
     """What cannot be derived is told in a line, with the status of wrong usage."""
     result = run("derive", text, "derivatives.yaml", "--wrt", wrt)
     assert (result.status, result.out, result.err) == (2, "", f"derivlint: {message}\n")
+
+
+def test_an_expression_may_be_written_as_in_formulas(file: Path, run: Run) -> None:
+    """The same as with calls only; what is misspelt in it is told in the same way."""
+    options = ("derivatives.yaml", "--wrt", "a", "--same-shape")
+    result = run("derive", "(a * at::sin(b)).cos()", *options)
+    assert result.status == 0
+    assert result.out == run("derive", "cos(mul(a, sin(b)))", *options).out
+    assert run("derive", "a * sinx(b)", *options).err.startswith('derivlint: no operator "sinx"; did you mean "')
+    result = run("derive", "a * (", *options)
+    assert (result.status, result.err) == (2, 'derivlint: 1:3: unexpected "*"\n')

@@ -68,7 +68,7 @@ def test_the_rule_loads_runs_and_finds_nothing(
     assert run("dev", "new-rule", NEW, "--target", target, "--severity", "error").status == 0
     rule = load(repository / "rules" / "odd_thing.py")
     assert (rule.name, rule.summary, rule.target) == (NEW, "Odd thing", target)
-    assert rule.meta == RuleMeta(Severity.ERROR, status="preview")
+    assert rule.meta == RuleMeta(Severity.ERROR, "style", status="preview")
     assert list(rule_sections(rule)) == ["What it detects", "Why it is bad", "Example", "Instead", "Sources"]
     result = run_rules(build_model(SourceFile("derivatives.yaml", SIN), bundled_natives), (rule,))
     assert (result.diagnostics, result.internal_errors) == ((), 0)

@@ -231,6 +231,30 @@ def test_every_key_of_the_json_is_described() -> None:
 
 def test_the_screenful_in_the_readme_is_what_is_printed(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
-    command = "check examples/derivatives.yaml"
-    printed = run(*command.split(), "--no-cache").out
-    assert f"$ derivlint {command}\n{printed}```\n" in (ROOT / "README.md").read_text(encoding="utf-8")
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    ((command, shown),) = re.findall(r"^```console\n\$ derivlint ([^\n]*)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    assert shown == run(*shlex.split(command), "--no-cache").out
+    assert shown.count("\n") > 15
+
+
+def test_links_of_the_readme_work_on_the_package_index_and_lead_to_files() -> None:
+    text = re.sub(r"^```.*?^```$", "", (ROOT / "README.md").read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    links = re.findall(r"\]\(([^)\s]+)\)", text)
+    kinds = {
+        True: "https://github.com/derivlint/derivlint/tree/main/",
+        False: "https://github.com/derivlint/derivlint/blob/main/",
+    }
+    assert len(links) > 20
+    for link in links:
+        path = ROOT / link.split("/main/", 1)[-1]
+        assert path.exists(), link
+        assert link.startswith(kinds[path.is_dir()]), link
+
+
+def test_the_readme_is_short_and_begins_with_the_two_commands() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert text.count("\n") < 150
+    install = "python3 -m venv .venv && .venv/bin/pip install --quiet"
+    first, second, *_ = (block for page, block in fences("sh") if page.name == "README.md")
+    assert first == f"{install} . && .venv/bin/derivlint check examples/derivatives.yaml\n"
+    assert second == f'{install} -e ".[dev]" && .venv/bin/python -m pytest\n'

@@ -67,10 +67,11 @@ def test_no_findings_are_a_valid_document_as_well(run: Run, file: Path, name: st
 @pytest.mark.usefixtures("rules", "file")
 def test_one_line_for_each_finding(run: Run) -> None:
     assert run("check", "--select", "error-rule", "--output-format", "concise").out == (
-        'derivatives.yaml:2:21: error: "cos" is used [error-rule]\nfound 1 error in 1 file (1 entry, 2 formulas)\n'
+        'derivatives.yaml:2:21: error: "cos" is used (sin: self) [error-rule]\n'
+        "found 1 error in 1 file (1 entry, 2 formulas)\n"
     )
     quiet = run("check", "--select", "error-rule", "--output-format", "concise", "-q")
-    assert quiet.out == 'derivatives.yaml:2:21: error: "cos" is used [error-rule]\n'
+    assert quiet.out == 'derivatives.yaml:2:21: error: "cos" is used (sin: self) [error-rule]\n'
 
 
 @pytest.mark.usefixtures("rules", "file")
@@ -124,7 +125,8 @@ def test_a_place_that_cannot_be_written_is_2_before_anything_is_checked(run: Run
 def test_counts_for_each_rule(run: Run) -> None:
     assert run("check", "--statistics").out == (
         "1  error-rule    error\n1  info-rule     info\n1  warning-rule  warning\n"
-        "found 1 error, 1 warning and 1 note in 1 file (1 entry, 2 formulas); 1 hidden by severity or confidence\n"
+        "found 1 error, 1 warning and 1 note in 1 file (1 entry, 2 formulas); "
+        "1 hidden by --min-severity or --min-confidence\n"
     )
     document = json.loads(run("check", "--statistics", "--output-format", "json").out)
     assert document["statistics"] == [
@@ -148,8 +150,8 @@ def test_verbose_tells_what_is_read_and_how_long_it_takes(run: Run) -> None:
     )
     assert re.fullmatch(r"derivlint: derivatives\.yaml: checked by \d+ rules in \d+\.\d\d s", lines[2])
     assert lines[3] == (
-        "derivlint: derivatives.yaml: judged value of 1 of 1, linear of 1 of 1, complex of 1 of 1 entries; "
-        "derivlint coverage --judged lists them"
+        "derivlint: derivatives.yaml: judged value of 1 of 1, linear of 1 of 1, complex of 1 of 1, shapes of 1 of 1 "
+        "entries; derivlint coverage --judged lists them"
     )
     assert run("check").err == ""
 

@@ -7,11 +7,17 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from derivlint.formats.registry import FORMATS
+from derivlint.model.model import Fact
+from derivlint.model.query import Read
+from derivlint.project.cache import sealed
 from derivlint.project.findings import Findings
+from derivlint.project.kept_on_disk import load_kept, store_kept
 from derivlint.project.operators import Operators
 from derivlint.project.result_cache import MAX_RESULTS, place_of, store_findings, stored_findings
 from derivlint.project.settings import Settings
@@ -163,6 +169,62 @@ def test_a_folder_that_cannot_be_written_is_no_cache(run: Run, here: Path, monke
     monkeypatch.setenv("DERIVLINT_CACHE_DIR", str(here / "file" / "below"))
     assert run("check") == first
     assert not list(here.glob(".new-*"))
+
+
+def test_after_an_edit_the_run_gives_what_one_without_a_cache_gives(run: Run, here: Path, cache: Path) -> None:
+    file = here / "derivatives.yaml"
+    file.write_text(TEXT)
+    run("check")
+    for text in (TEXT.replace("grads[0]", "grad"), f"# a line\n{TEXT}", TEXT + TEXT, TEXT[: len(TEXT) // 2], TEXT):
+        file.write_text(text)
+        expected = run("check", "--no-cache")
+        assert run("check") == expected
+        assert run("check") == expected
+    # what was found in the last text has one place, whatever the text
+    assert len(list(cache.glob("kept-*"))) == 1
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"bounds": (0, 5)},
+        {"bounds": (9, 3, 7)},
+        {"text": ""},
+        {"indexed": {"derivlint.model.index:BY_BASE": []}},
+        {"entry_facts": {"derivlint.lint.reading:_read_of": {77: Fact(1, frozenset())}}},
+        {"indexed": {"os:system": [()]}},
+        {"facts": [(Read("os:system", "true"), Fact(1, frozenset()))]},
+    ],
+)
+def test_what_cannot_have_been_kept_is_not_used(change: dict[str, Any], run: Run, here: Path, cache: Path) -> None:
+    """Whoever can write to the user's cache cannot make anything run."""
+    file = here / "derivatives.yaml"
+    file.write_text(TEXT)
+    run("check")
+    (place,) = cache.glob("kept-*")
+    kept = load_kept(place, "derivatives.yaml")
+    assert kept is not None
+    store_kept(place, replace(kept, **change))
+    file.write_text(TEXT + "\n# more\n")
+    assert run("check") == run("check", "--no-cache")
+
+
+@pytest.mark.parametrize("how", ["empty", "cut", "flipped", "nothing", "foreign"])
+def test_a_damaged_file_of_what_was_kept_is_not_used(how: str, run: Run, here: Path, cache: Path) -> None:
+    file = here / "derivatives.yaml"
+    file.write_text(TEXT)
+    run("check")
+    (place,) = cache.glob("kept-*")
+    data = place.read_bytes()
+    middle = len(data) // 2
+    flipped = data[:middle] + bytes([data[middle] ^ 1]) + data[middle + 1 :]
+    place.write_bytes(
+        {"empty": b"", "cut": data[:-1], "flipped": flipped, "nothing": sealed(b"\xc0"), "foreign": sealed(b"\x81")}[
+            how
+        ]
+    )
+    file.write_text(TEXT + "\n# more\n")
+    assert run("check") == run("check", "--no-cache")
 
 
 def test_no_cache_neither_reads_nor_writes(run: Run, here: Path, cache: Path) -> None:

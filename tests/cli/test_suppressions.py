@@ -15,7 +15,7 @@ pytestmark = pytest.mark.usefixtures("rules")
 
 FILE = Path("derivatives.yaml")
 #: One of the rules is doubtful.
-HIDDEN = "; 1 hidden by severity or confidence\n"
+HIDDEN = "; 1 hidden by --min-severity or --min-confidence\n"
 IGNORED = SIN.replace(".conj()", ".conj()  # derivlint: ignore[error-rule, warning-rule] known")
 IGNORED = IGNORED.replace("auto_element_wise", "auto_element_wise  # derivlint: ignore[info-rule] known")
 

@@ -10,6 +10,7 @@ import pytest
 from derivlint.compiler.gxx import CompilerError, Toolchain, find_compiler
 from derivlint.compiler.narrowing import admit_narrowing
 from derivlint.cpp.relations import Relations
+from tests.cpp.relations_by_name import RelationsByName
 
 TYPES = {
     "bool": "bool",
@@ -39,7 +40,7 @@ def toolchain() -> Toolchain:
 
 def test_variables_may_be_narrowed_and_constants_may_not(toolchain: Toolchain) -> None:
     before = deepcopy(CONTENT)
-    table = Relations(admit_narrowing(toolchain, CONTENT, TYPES, HEAD))
+    table = RelationsByName(Relations(admit_narrowing(toolchain, CONTENT, TYPES, HEAD)))
     assert before == CONTENT
     accepted = {(a, b) for a in TYPES for b in TYPES if table.braced(a, b)}
     assert accepted == {
@@ -54,7 +55,7 @@ def test_variables_may_be_narrowed_and_constants_may_not(toolchain: Toolchain) -
 
 def test_what_is_wrong_otherwise_stays_refused(toolchain: Toolchain) -> None:
     content = {**CONTENT, "literal {1, nullptr}": {}}
-    table = Relations(admit_narrowing(toolchain, content, TYPES, HEAD))
+    table = RelationsByName(Relations(admit_narrowing(toolchain, content, TYPES, HEAD)))
     assert [type for type in TYPES if table.literal("{1, nullptr}", type)] == []
 
 

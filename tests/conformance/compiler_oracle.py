@@ -29,7 +29,7 @@ CPP_RULES = frozenset(
     if name.startswith(("undefined-", "wrong-", "ambiguous-"))
     or name
     in (
-        "broken-variant",
+        "uncompilable-variant",
         "incompatible-branches",
         "invalid-formula-syntax",
         "missing-symint",
@@ -40,7 +40,7 @@ CPP_RULES = frozenset(
 ) - {
     *("wrong-output-name", "wrong-output-differentiability-length", "ambiguous-key"),
     # these judge what compiles
-    *("wrong-gradient", "wrong-tangent", "wrong-tie-shares", "wrong-auto-linear", "wrong-auto-element-wise"),
+    *("wrong-gradient", "wrong-tangent", "wrong-gradient-at-ties", "wrong-auto-linear", "wrong-auto-element-wise"),
 }
 
 

@@ -10,6 +10,7 @@ import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from derivlint.cpp.cpp_type import cpp_type
 from derivlint.formula import Binary, Call, Edit, Index, Member, Name, Node, apply_edits, walk
 from derivlint.meaning.directions import direction_names, direction_of
 from derivlint.meaning.typed import TypedFormula
@@ -114,7 +115,7 @@ def constant_term(subject: Subject) -> str | None:
     if subject.formula.is_backward or not subject.used() or subject.formula.line.auto or "std::" in subject.text:
         return None
     types = subject.formula.evaluation.consumer.type
-    return f"{subject.text} + 1" if types == "optional<Tensor>" else None
+    return f"{subject.text} + 1" if types is cpp_type("optional<Tensor>") else None
 
 
 def primal_for_tangent(subject: Subject) -> str | None:

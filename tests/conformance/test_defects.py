@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -104,3 +105,113 @@ def test_wrong_gradient_in_native_dropout() -> None:
     assert gradient is not None
     torch.testing.assert_close(result[mask], 2 * x[mask])
     torch.testing.assert_close(gradient[mask], torch.ones_like(x[mask]))
+
+
+REFUSED = "Trying to set a forward gradient that has a different size"
+
+
+def test_wrong_tangent_shape_of_masked_scatter_backward() -> None:
+    mask = torch.tensor([True, False, True, False])
+    with forward_ad.dual_level():
+        grad = forward_ad.make_dual(torch.ones(4), torch.ones(4))
+        with pytest.raises(RuntimeError, match=REFUSED):
+            torch.ops.aten.masked_scatter_backward.default(grad, mask, [2, 1])
+
+
+def test_wrong_tangent_shape_of_normal() -> None:
+    """The deviations have more elements than the means."""
+    with forward_ad.dual_level():
+        mean = forward_ad.make_dual(torch.zeros(3, 1), torch.ones(3, 1))
+        with pytest.raises(RuntimeError, match=REFUSED):
+            torch.normal(mean, torch.ones(2, 3, 5))
+
+
+@pytest.mark.parametrize("spatial", [2, 3])
+def test_illegal_operand_shapes_in_the_gradients_of_depthwise_convolutions(spatial: int) -> None:
+    """The operators run on graphics cards only; their formulas call this, with one group instead of one by channel."""
+    ones, zeros = [1] * spatial, [0] * spatial
+    grad, image = torch.rand(2, 3, *[5] * spatial), torch.rand(2, 3, *[5] * spatial)
+    weight = torch.rand(3, 1, *ones)
+    backward = torch.ops.aten.convolution_backward.default
+    arguments = (grad, image, weight, [3], ones, zeros, ones, False, zeros)
+    assert backward(*arguments, 3, [True, True, True])[0].shape == image.shape
+    with pytest.raises(RuntimeError, match="to have 1 channels, but got 3 channels instead"):
+        backward(*arguments, 1, [True, True, True])
+
+
+def normalized(*arguments: Any) -> Callable[[Any, torch.Tensor], torch.Tensor]:
+    """A normalization in training, of channels with the same weight."""
+    return lambda function, x: function(x, torch.full((3,), 2.0).to(x), torch.zeros(3).to(x), *arguments)[0]
+
+
+def running() -> tuple[torch.Tensor, torch.Tensor]:
+    return torch.zeros(3, dtype=torch.float64), torch.ones(3, dtype=torch.float64)
+
+
+aten: Any = torch.ops.aten
+FIRST_ORDER: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "_linalg_det": lambda x: aten._linalg_det(x)[0],
+    "_linalg_slogdet": lambda x: aten._linalg_slogdet(x)[1],
+    "_linalg_solve_ex": lambda x: aten._linalg_solve_ex(x, torch.ones(3, 2, dtype=x.dtype))[0],
+    "native_batch_norm": lambda x: normalized(*running(), True, 0.1, 1e-5)(aten.native_batch_norm, x),
+    "_native_batch_norm_legit": lambda x: normalized(*running(), True, 0.1, 1e-5)(aten._native_batch_norm_legit, x),
+    "_native_batch_norm_legit.no_stats": lambda x: normalized(True, 0.1, 1e-5)(
+        aten._native_batch_norm_legit.no_stats, x
+    ),
+    "native_layer_norm": lambda x: aten.native_layer_norm(x, [3], None, None, 1e-5)[0],
+    "_batch_norm_with_update": lambda x: normalized(*running(), 0.1, 1e-5)(aten._batch_norm_with_update, x),
+}
+#: What gives no finding: a buffer that follows from the input, a permutation, what is not saved without training.
+OF_ANY_ORDER: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "log_sigmoid_forward": lambda x: aten.log_sigmoid_forward(x)[0],
+    "linalg_lu": lambda x: torch.linalg.lu(x)[1],
+    "_native_batch_norm_legit_no_training": lambda x: normalized(*running(), 0.1, 1e-5)(
+        aten._native_batch_norm_legit_no_training, x * x
+    ),
+    "_batch_norm_no_update": lambda x: normalized(*running(), 0.1, 1e-5)(aten._batch_norm_no_update, x * x),
+}
+
+
+def tangent_is_differentiable(function: Callable[[torch.Tensor], torch.Tensor]) -> bool:
+    """Whether the gradient of the tangent agrees with differences of the tangent."""
+    generator = torch.Generator().manual_seed(0)
+    value, direction = torch.randn(2, 3, 3, dtype=torch.float64, generator=generator)
+    weight = torch.randn(function(value).shape, dtype=torch.float64, generator=generator)
+
+    def tangent(x: torch.Tensor) -> torch.Tensor:
+        with forward_ad.dual_level():
+            result = function(forward_ad.make_dual(x, direction))
+            found: torch.Tensor = forward_ad.unpack_dual(result).tangent
+            return (found * weight).sum()
+
+    x = value.clone().requires_grad_()
+    weighted = tangent(x)
+    gradient = torch.autograd.grad(weighted, x)[0] if weighted.requires_grad else torch.zeros_like(x)
+    step = 1e-5
+    differences = torch.empty(9, dtype=torch.float64)
+    for position, unit in enumerate(torch.eye(9, dtype=torch.float64).view(9, 3, 3)):
+        with torch.no_grad():
+            differences[position] = (tangent(value + step * unit) - tangent(value - step * unit)) / (2 * step)
+    return torch.allclose(gradient.flatten(), differences, atol=1e-6)
+
+
+@pytest.mark.parametrize("operator", FIRST_ORDER)
+def test_first_order_tangent(operator: str) -> None:
+    assert not tangent_is_differentiable(FIRST_ORDER[operator])
+
+
+@pytest.mark.parametrize("operator", OF_ANY_ORDER)
+def test_tangents_of_any_order(operator: str) -> None:
+    assert tangent_is_differentiable(OF_ANY_ORDER[operator])
+
+
+@pytest.mark.parametrize("operator", ["cudnn_batch_norm", "miopen_batch_norm"])
+def test_first_order_tangent_of_operators_for_other_devices(operator: str, derivatives_path: Path) -> None:
+    """Their forward formula is that of "native_batch_norm", which is run above."""
+    text = derivatives_path.read_text()
+
+    def formula(name: str) -> str:
+        entry = text[text.index(f"- name: {name}(") :].partition("\n\n")[0]
+        return entry.partition("result0: ")[2].splitlines()[0]
+
+    assert formula(operator).replace("epsilon", "eps") == formula("native_batch_norm")

@@ -305,10 +305,8 @@ def test_the_gradient_of_native_dropout_without_train_is_wrong() -> None:
 def test_the_installed_file_has_exactly_one_wrong_gradient(
     derivatives_path: Path, bundled_natives: NativeFunctions
 ) -> None:
-    judgement = judgement_of(build_model(SourceFile.read(derivatives_path), bundled_natives))
-    functions = [item.formula.evaluation.function.name for item in judgement.wrong]
-    assert [(str(name), item.name) for name, item in zip(functions, judgement.wrong, strict=True)] == [
-        ("native_dropout", "input")
-    ]
-    assert judgement.contradictions == []
-    assert judgement.shares == []
+    model = build_model(SourceFile.read(derivatives_path), bundled_natives)
+    wrong = [item for entry in model.entries for item in judgement_of(model, entry).wrong]
+    assert [(str(item.formula.evaluation.function.name), item.name) for item in wrong] == [("native_dropout", "input")]
+    assert not any(judgement_of(model, entry).contradictions for entry in model.entries)
+    assert not any(judgement_of(model, entry).shares for entry in model.entries)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 
 import pytest
 
+from derivlint.cpp.cpp_type import CppType, cpp_type
 from derivlint.cpp.declaration import (
     ClassDeclaration,
     Declarations,
@@ -59,6 +61,17 @@ SIGNATURES = {
 }
 
 
+FIELDS = {"B": "Box::Plain", "field": "T", "other": "T", "kSize": "int"}
+
+
+def shown(types: Mapping[str, CppType]) -> dict[str, str]:
+    return {name: type.text for name, type in types.items()}
+
+
+def shown_all(types: Mapping[str, Mapping[str, CppType]]) -> dict[str, dict[str, str]]:
+    return {namespace: shown(names) for namespace, names in types.items()}
+
+
 def _functions(text: str) -> dict[str, tuple[Function, ...]]:
     reading = read_declarations(text)
     assert reading.problems == ()
@@ -77,8 +90,14 @@ def test_a_whole_function() -> None:
         template <typename T, int N = 2>
         [[deprecated("use " "g")]] static T f(T x, std::array<T, N>&, int n = 0, ...);
     """
-    parameters = (Parameter("T", "x"), Parameter("array<T,N>&", ""), Parameter("int", "n", True))
-    function = Function("f", "T", parameters, template=("T", "N"), is_static=True, variadic=True, deprecated="use g")
+    parameters = (
+        Parameter(cpp_type("T"), "x"),
+        Parameter(cpp_type("array<T,N>&"), ""),
+        Parameter(cpp_type("int"), "n", True),
+    )
+    function = Function(
+        "f", cpp_type("T"), parameters, template=("T", "N"), is_static=True, variadic=True, deprecated="use g"
+    )
     assert _functions(text) == {"f": (function,)}
     assert function.required == 2
 
@@ -120,7 +139,7 @@ def test_variables() -> None:
     """
     reading = read_declarations(text, "at")
     assert reading.problems == ()
-    assert reading.declarations.variables == {
+    assert shown_all(reading.declarations.variables) == {
         "at": {
             "kMessage": "const char*",
             "kAuto": "?",
@@ -142,7 +161,7 @@ def test_enumerators_are_constants_of_the_namespace_or_of_the_enumeration() -> N
     """
     declarations = read_declarations(text).declarations
     reductions = {"None": "Reduction", "Mean": "Reduction", "Sum": "Reduction"}
-    assert declarations.variables == {
+    assert shown_all(declarations.variables) == {
         "at::Reduction": reductions,
         "at::Reduction::Reduction": reductions,
         "c10::Layout": {"Strided": "Layout", "Sparse": "Layout"},
@@ -204,26 +223,34 @@ def test_only_the_public_members_of_a_class_count() -> None:
         "Box",
         ("T", "N"),
         {
-            "make": (Function("make", "Box<T,N>", (Parameter("Box<T,N>", "other"),), is_static=True),),
-            "at": (Function("at", "T&", (Parameter("size_t", "i"),)),),
-            "tag": (Function("tag", "Box::Tag", ()),),
-            "size": (Function("size", "int64_t", ()),),
+            "make": (
+                Function("make", cpp_type("Box<T,N>"), (Parameter(cpp_type("Box<T,N>"), "other"),), is_static=True),
+            ),
+            "at": (Function("at", cpp_type("T&"), (Parameter(cpp_type("size_t"), "i"),)),),
+            "tag": (Function("tag", cpp_type("Box::Tag"), ()),),
+            "size": (Function("size", cpp_type("int64_t"), ()),),
         },
-        {"B": "Box::Plain", "field": "T", "other": "T", "kSize": "int"},
+        {name: cpp_type(text) for name, text in FIELDS.items()},
         (
-            Function("Box", "Box<T,N>", ()),
-            Function("Box", "Box<T,N>", (Parameter("T", "value"), Parameter("int", "n", True))),
+            Function("Box", cpp_type("Box<T,N>"), ()),
+            Function(
+                "Box", cpp_type("Box<T,N>"), (Parameter(cpp_type("T"), "value"), Parameter(cpp_type("int"), "n", True))
+            ),
         ),
-        ("Base<T>",),
+        (cpp_type("Base<T>"),),
     )
     assert set(reading.declarations.functions) == {"at::Box"}
-    assert reading.declarations.variables["at::Box"] == {"B": "Box::Plain", "kSize": "int"}
+    assert shown(reading.declarations.variables["at::Box"]) == {"B": "Box::Plain", "kSize": "int"}
 
 
 def test_a_class_with_members_that_cannot_be_read_has_an_unknown_base() -> None:
     text = "struct A { DEFINE_ACCESSORS(x) int f(); }; struct B { union { int a; int b; }; }; struct C { int f(); };"
     classes = read_declarations(text).declarations.classes
-    assert {name: declared.bases for name, declared in classes.items()} == {"A": ("?",), "B": ("?",), "C": ()}
+    assert {name: tuple(map(str, declared.bases)) for name, declared in classes.items()} == {
+        "A": ("?",),
+        "B": ("?",),
+        "C": (),
+    }
 
 
 def test_using_declarations_in_a_class_join_the_overloads() -> None:
@@ -272,7 +299,7 @@ def test_aliases_are_resolved_where_they_are_seen() -> None:
         "h": "void h(? c)",
         "k": "void k(vendor::Config a, Inner b, Tensor c)",
     }
-    assert declarations.aliases == {
+    assert shown_all(declarations.aliases) == {
         "": {"OptTensor": "optional<Tensor>", "OptTensors": "vector<optional<Tensor>>"},
         "vendor": {"Inner": "vendor::Config", "Callback": "?"},
     }
@@ -308,18 +335,28 @@ def test_overloads_that_only_constraints_tell_apart_are_opaque() -> None:
 def test_templates_and_plain_functions_with_the_same_parameters_both_stay() -> None:
     text = "struct A { template <typename T> T item() const; Scalar item() const; };"
     (template, plain) = read_declarations(text).declarations.classes["A"].methods["item"]
-    assert (template.result, template.template) == ("T", ("T",))
-    assert (plain.result, plain.template) == ("Scalar", ())
+    assert (template.result.text, template.template) == ("T", ("T",))
+    assert (plain.result.text, plain.template) == ("Scalar", ())
 
 
 def test_repetitions_are_united() -> None:
     functions = [
-        Function("f", "Tensor", (Parameter("int", ""), Parameter("int", "b", True)), deprecated="no"),
-        Function("f", "Tensor&", (Parameter("int", "a", True), Parameter("int", "c"))),
-        Function("f", "Tensor", (Parameter("int", "a"),)),
+        Function(
+            "f",
+            cpp_type("Tensor"),
+            (Parameter(cpp_type("int"), ""), Parameter(cpp_type("int"), "b", True)),
+            deprecated="no",
+        ),
+        Function("f", cpp_type("Tensor&"), (Parameter(cpp_type("int"), "a", True), Parameter(cpp_type("int"), "c"))),
+        Function("f", cpp_type("Tensor"), (Parameter(cpp_type("int"), "a"),)),
     ]
     assert without_repetitions(functions) == (
-        Function("f", "Tensor&", (Parameter("int", "a", True), Parameter("int", "b", True)), deprecated="no"),
+        Function(
+            "f",
+            cpp_type("Tensor&"),
+            (Parameter(cpp_type("int"), "a", True), Parameter(cpp_type("int"), "b", True)),
+            deprecated="no",
+        ),
         functions[2],
     )
 
@@ -343,13 +380,14 @@ def test_declarations_of_several_headers_are_one() -> None:
         "Tensor f(Tensor a, int b)",
     ]
     assert list(merged.functions) == ["at", ""]
-    assert merged.variables == {"at": {"v": "int64_t"}}
-    assert merged.aliases == {"at": {"A": "int", "B": "int"}}
+    assert shown_all(merged.variables) == {"at": {"v": "int64_t"}}
+    assert shown_all(merged.aliases) == {"at": {"A": "int", "B": "int"}}
     assert merged.using == {"at": ("std::", "c10::D")}
     assert merged.opaque == {"": frozenset({"Vec"})}
     declared = merged.classes["S"]
     assert [function.signature for function in declared.methods["m"]] == ["int m()", "int m(int)"]
-    assert (declared.bases, len(declared.constructors), declared.fields) == (("Base",), 1, {"x": "int"})
+    assert [str(base) for base in declared.bases] == ["Base"]
+    assert (len(declared.constructors), shown(declared.fields)) == (1, {"x": "int"})
     assert Declarations().merged(first) == first.merged() == first
     assert first.merged(first) == first
 
@@ -364,10 +402,14 @@ def test_json_keeps_everything() -> None:
 
 
 def test_json_is_compact() -> None:
-    function = Function("f", "Tensor", (Parameter("const char*", "name"), Parameter("unsigned int", "", True)))
+    function = Function(
+        "f",
+        cpp_type("Tensor"),
+        (Parameter(cpp_type("const char*"), "name"), Parameter(cpp_type("unsigned int"), "", True)),
+    )
     written = Declarations({"at": {"f": (function,)}}).to_json()["functions"]
     assert written == {"at": {"f": [["Tensor", ["const char* name", "unsigned int ="]]]}}
-    template = Function("f", "T", (), template=("T",), is_static=True, variadic=True, deprecated="")
+    template = Function("f", cpp_type("T"), (), template=("T",), is_static=True, variadic=True, deprecated="")
     written = Declarations({"at": {"f": (template,)}}).to_json()["functions"]
     more = {"template": ["T"], "static": True, "variadic": True, "deprecated": ""}
     assert written == {"at": {"f": [["T", [], more]]}}

@@ -18,8 +18,10 @@ from torchgen.gen import parse_native_yaml
 from torchgen.model import NativeFunction, Variant
 
 from derivlint.cpp.canonical import canonical_type
-from derivlint.cpp.declaration import Declarations, Function, declarations_from_json
+from derivlint.cpp.cpp_type import cpp_type
+from derivlint.cpp.declaration import AUTO, Declarations, Function, declarations_from_json
 from derivlint.cpp.header import HeaderProblem, HeaderReading, read_declarations
+from derivlint.cpp.value import CHAR_POINTER, UNKNOWN
 from derivlint.source import Span
 from tests.counting import calls_of
 
@@ -116,7 +118,7 @@ def test_the_helpers_of_pytorch_are_all_read() -> None:
     read = [function.name for functions in reading.declarations.functions[DETAILS].values() for function in functions]
     assert sorted(read) == sorted(_AT_MARGIN.findall(_text(MANUAL)))
     assert len(read) > 200
-    assert reading.declarations.variables == {DETAILS: {"kCudnnDoubleBackwardMsg": "const char*"}}
+    assert reading.declarations.variables == {DETAILS: {"kCudnnDoubleBackwardMsg": CHAR_POINTER}}
     assert set(reading.declarations.classes) == {"IndexRangeGenerator"}
 
 
@@ -130,8 +132,8 @@ def test_no_type_of_a_helper_is_unreadable() -> None:
     for functions in _reading(MANUAL).declarations.functions[DETAILS].values():
         for function in functions:
             types = [function.result, *(parameter.type for parameter in function.parameters)]
-            assert not {"?", "auto"} & set(types)
-            assert [canonical_type(type) for type in types] == types
+            assert not {UNKNOWN, AUTO} & set(types)
+            assert [canonical_type(type.text) for type in types] == types
 
 
 def test_the_helpers_of_pytorch_are_read_with_few_calls() -> None:
@@ -211,7 +213,7 @@ def test_every_generated_method_of_tensors_is_read_exactly() -> None:
 def test_the_rest_of_tensors_is_read() -> None:
     declarations = _reading("ATen/core/TensorBody.h").declarations
     tensor = declarations.classes["Tensor"]
-    assert tensor.bases == ("TensorBase",)
+    assert tensor.bases == (cpp_type("TensorBase"),)
     assert [function.signature for function in tensor.constructors] == [
         "Tensor Tensor()",
         "Tensor Tensor(intrusive_ptr<TensorImpl,UndefinedTensorImpl> tensor_impl)",
@@ -250,7 +252,7 @@ def test_hand_written_headers_are_read() -> None:
     assert _reading("ATen/core/Reduction.h") == HeaderReading(
         Declarations(
             variables={
-                path: dict.fromkeys(("None", "Mean", "Sum", "END"), "Reduction")
+                path: dict.fromkeys(("None", "Mean", "Sum", "END"), cpp_type("Reduction"))
                 for path in ("at::Reduction::Reduction", "at::Reduction")
             },
             classes=_reading("ATen/core/Reduction.h").declarations.classes,
@@ -258,14 +260,14 @@ def test_hand_written_headers_are_read() -> None:
     )
     scalar = _reading("c10/core/Scalar.h").declarations.classes["Scalar"]
     # its accessors are made by macros
-    assert scalar.bases == ("?",)
+    assert scalar.bases == (UNKNOWN,)
     assert [function.signature for function in scalar.methods["isIntegral"]] == [
         "bool isIntegral()",
         "bool isIntegral(bool includeBool)",
     ]
     array = _reading("c10/util/ArrayRef.h").declarations.classes["ArrayRef"]
     assert array.template == ("T",)
-    assert array.bases == ("HeaderOnlyArrayRef<T>",)
+    assert array.bases == (cpp_type("HeaderOnlyArrayRef<T>"),)
     assert [function.signature for function in array.methods["slice"]] == [
         "ArrayRef<T> slice(size_t N, size_t M)",
         "ArrayRef<T> slice(size_t N)",

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from derivlint.cpp.cpp_type import cpp_type
 from derivlint.cpp.header import read_declarations
 from derivlint.cpp.library import Library
 from derivlint.cpp.library_sources import STUBS, read_library
 from derivlint.cpp.load import library_of
-from derivlint.cpp.lookup import Kind, look_up
+from derivlint.cpp.lookup import MeaningKind, look_up
 from derivlint.cpp.scope import BACKWARD_LEVELS, FORWARD_LEVELS, Scope
 from derivlint.cpp.stubs import load_stubs, render_library
 from derivlint.schema import NativeFunctions, installed_torch, load_index
@@ -48,28 +49,28 @@ def test_every_helper_of_the_release_is_declared(library: Library) -> None:
 @pytest.mark.parametrize(
     ("name", "backward", "forward"),
     [
-        ("maybe_multiply", Kind.FUNCTION, Kind.FUNCTION),
-        ("scalar_tensor", Kind.NOTHING, Kind.FUNCTION),
-        ("sqrt", Kind.FUNCTION, Kind.FUNCTION),
-        ("M_PI", Kind.VARIABLE, Kind.VARIABLE),
-        ("Tensor", Kind.TYPE, Kind.TYPE),
-        ("complex", Kind.NOTHING, Kind.AMBIGUOUS),
-        ("no_such_name", Kind.NOTHING, Kind.NOTHING),
+        ("maybe_multiply", MeaningKind.FUNCTION, MeaningKind.FUNCTION),
+        ("scalar_tensor", MeaningKind.NOTHING, MeaningKind.FUNCTION),
+        ("sqrt", MeaningKind.FUNCTION, MeaningKind.FUNCTION),
+        ("M_PI", MeaningKind.VARIABLE, MeaningKind.VARIABLE),
+        ("Tensor", MeaningKind.TYPE, MeaningKind.TYPE),
+        ("complex", MeaningKind.NOTHING, MeaningKind.AMBIGUOUS),
+        ("no_such_name", MeaningKind.NOTHING, MeaningKind.NOTHING),
     ],
 )
 def test_bare_names_are_sought_as_the_generated_files_make_them_visible(
-    library: Library, name: str, backward: Kind, forward: Kind
+    library: Library, name: str, backward: MeaningKind, forward: MeaningKind
 ) -> None:
     assert look_up(library, Scope({}, BACKWARD_LEVELS, "backward formula"), name).kind is backward
     assert look_up(library, Scope({}, FORWARD_LEVELS, "forward formula"), name).kind is forward
 
 
 def test_members_of_templates_have_the_types_of_their_arguments(library: Library) -> None:
-    found = library.methods("vector<SymInt>", "back")
+    found = library.methods(cpp_type("vector<SymInt>"), "back")
     assert found is not None
-    assert [function.result for function in found.functions] == ["SymInt&"]
-    assert library.methods("vector<SymInt>", "conj") is not None
-    assert library.methods("vendor::Thing", "anything") is None
+    assert [function.result for function in found.functions] == [cpp_type("SymInt&")]
+    assert library.methods(cpp_type("vector<SymInt>"), "conj") is not None
+    assert library.methods(cpp_type("vendor::Thing"), "anything") is None
 
 
 def test_without_headers_helpers_are_unknown(installed_natives: NativeFunctions) -> None:

@@ -12,7 +12,7 @@ from torchgen.gen import parse_native_yaml
 from torchgen.model import Variant
 
 from derivlint.cpp.canonical import canonical_type
-from derivlint.cpp.declaration import Function
+from derivlint.cpp.declaration import AUTO, Function
 from derivlint.cpp.operator_signatures import OperatorSignatures
 from derivlint.schema import NativeFunctions, load_index, read_native_functions
 from derivlint.source import SourceFile
@@ -65,4 +65,4 @@ def test_names_that_no_operator_gives_have_no_signature() -> None:
 def test_operators_of_a_back_end_have_an_unknown_signature() -> None:
     natives = read_native_functions([SourceFile("my.yaml", "- func: my_op(Tensor self) -> Tensor\n")])
     (function,) = OperatorSignatures(natives).functions("my_op")
-    assert (function.result, function.parameters, function.variadic) == ("auto", (), True)
+    assert (function.result, function.parameters, function.variadic) == (AUTO, (), True)

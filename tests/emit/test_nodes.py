@@ -133,7 +133,7 @@ def test_only_the_classes_that_are_asked_for_are_made(
     made: list[str | None] = []
 
     def counted(model: Model, info: DifferentiabilityInfo) -> NodeClass | None:
-        made.append(info.op)
+        made.append(model.node_name(info))
         return node_class(model, info)
 
     monkeypatch.setattr("derivlint.emit.nodes.node.node_class", counted)

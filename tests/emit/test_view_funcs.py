@@ -74,9 +74,15 @@ def test_operators_are_included_that_the_shipped_header_includes(funcs: tuple[Vi
 def test_a_class_as_a_whole(model: Model) -> None:
     (func,) = view_funcs(model, ["as_strided"])
     assert func.members == (
-        Member("::std::vector<c10::SymInt>", "size", "c10::SymIntArrayRef", "c10::SymInt"),
-        Member("::std::vector<c10::SymInt>", "stride", "c10::SymIntArrayRef", "c10::SymInt"),
-        Member("::std::optional<c10::SymInt>", "storage_offset", "::std::optional<c10::SymInt>", "c10::SymInt"),
+        Member("::std::vector<c10::SymInt>", "size", "c10::SymIntArrayRef", "c10::SymInt", "size.vec()"),
+        Member("::std::vector<c10::SymInt>", "stride", "c10::SymIntArrayRef", "c10::SymInt", "stride.vec()"),
+        Member(
+            "::std::optional<c10::SymInt>",
+            "storage_offset",
+            "::std::optional<c10::SymInt>",
+            "c10::SymInt",
+            "storage_offset",
+        ),
     )
     assert (
         func.source

@@ -21,14 +21,14 @@ import my_ops
 torch.manual_seed(0)
 x = torch.randn(3, 4, dtype=torch.double, requires_grad=True)
 scale = torch.tensor(2.0, dtype=torch.double, requires_grad=True)
-torch.autograd.gradcheck(ops.scaled_cube, (x, scale))
+torch.autograd.gradcheck(ops.scaled_cube, (x, scale), check_forward_ad=True)
 torch.autograd.gradgradcheck(ops.scaled_cube, (x, scale))
 torch.autograd.gradcheck(ops.smooth_abs, (x,))
 torch.autograd.gradcheck(lambda value: ops.keep_large(value, 0.5)[0], (x,))
 assert not ops.keep_large(x, 0.5)[1].requires_grad
 torch.library.opcheck(torch.ops.my_ops.scaled_cube.default, (x, scale))
-torch.library.opcheck(torch.ops.my_ops.smooth_abs.default, (x,), test_utils=("test_schema", "test_faketensor"))
-torch.library.opcheck(torch.ops.my_ops.keep_large.default, (x, 0.5), test_utils=("test_schema",))
+torch.library.opcheck(torch.ops.my_ops.smooth_abs.default, (x,))
+torch.library.opcheck(torch.ops.my_ops.keep_large.default, (x, 0.5))
 print("checked")
 """
 

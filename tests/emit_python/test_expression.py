@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from derivlint.emit.python.expression import PythonExpression, Typing, Untranslatable, translate
-from derivlint.emit.python.helpers import helper_names
+from derivlint.emit.python.helpers import helper_modules
 from derivlint.emit.python.module import PythonModule
 from derivlint.emit.python.spelling import python_name
 from derivlint.formula import Binary, Call, Member, Name, Number, parse_formula, unparenthesized
@@ -25,7 +25,7 @@ def translated(text: str, natives: NativeFunctions) -> PythonExpression | Untran
     """The translation of an expression of which nothing is known."""
     tree = parse_formula(text).tree
     assert tree is not None
-    return translate(tree, natives, helper_names())
+    return translate(tree, natives, helper_modules())
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_overloads_are_chosen_by_types(real_model: Model) -> None:
     entry = next(entry for entry in real_model.entries if entry.operator == "minimum")
     found = {
         formula.line.names[0].text: translate(
-            formula.tree, real_model.natives, helper_names(), Typing(formula.values, formula.callees)
+            formula.tree, real_model.natives, helper_modules(), Typing(formula.values, formula.callees)
         )
         for formula in typed_formulas(real_model, entry)
     }
@@ -100,7 +100,7 @@ def test_every_formula_of_pytorch_is_parsed_by_python(real_model: Model) -> None
             if formula.evaluation.dispatch != "Default" or "not_implemented" in formula.text:
                 continue
             typing = Typing(formula.values, formula.callees)
-            found = translate(formula.tree, real_model.natives, helper_names(), typing)
+            found = translate(formula.tree, real_model.natives, helper_modules(), typing)
             if isinstance(found, PythonExpression):
                 ast.parse(found.text, mode="eval")
             else:
@@ -234,7 +234,7 @@ def test_formulas_over_tensors_keep_their_value(text: str, bundled_natives: Nati
     yaml = f"- name: mul.Tensor(Tensor self, Tensor other) -> Tensor\n  self: {text}\n"
     model = build_model(SourceFile("derivatives.yaml", yaml), bundled_natives)
     (formula,) = typed_formulas(model, model.entries[0])
-    found = translate(formula.tree, bundled_natives, helper_names(), Typing(formula.values, formula.callees))
+    found = translate(formula.tree, bundled_natives, helper_modules(), Typing(formula.values, formula.callees))
     assert isinstance(found, PythonExpression), found
     generator = torch.Generator().manual_seed(0)
     values = {name: torch.randn(3, 2, dtype=torch.float64, generator=generator) for name in ("self", "other", "grad")}

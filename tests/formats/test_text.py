@@ -63,7 +63,7 @@ def test_the_summary_counts_by_severity_and_tells_what_is_not_shown() -> None:
     assert rendered(*found)[-1] == "found 2 errors and 1 warning in 1 file (1 entry, 2 formulas)"
     assert rendered()[-1] == "no findings in 1 file (1 entry, 2 formulas)"
     assert rendered(hidden=1_200, suppressed=2)[-1] == (
-        "no findings in 1 file (1 entry, 2 formulas); 2 suppressed; 1,200 hidden by severity or confidence"
+        "no findings in 1 file (1 entry, 2 formulas); 2 suppressed; 1,200 hidden by --min-severity or --min-confidence"
     )
 
 

@@ -50,4 +50,4 @@ def test_a_bracket_less_is_always_noticed(formulas: list[str], bracket: str) -> 
         if bracket in text and '"' not in text and "/*" not in text:
             formula = parse_formula(text.replace(bracket, " ", 1))
             (problem,) = formula.problems
-            assert problem.kind in ("unclosed-bracket", "unmatched-bracket", "mismatched-bracket")
+            assert problem.kind.value in ("unclosed-bracket", "unmatched-bracket", "mismatched-bracket")

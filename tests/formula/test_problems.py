@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from derivlint.formula import SyntaxProblem, parse_formula
+from derivlint.formula import SyntaxProblem, SyntaxProblemKind, parse_formula
 
 
 def problem_of(text: str) -> SyntaxProblem:
@@ -123,11 +123,11 @@ def test_a_slip_is_named_and_marked(marked: str, kind: str, message: str, help_t
     text = marked.replace("⟦", "").replace("⟧", "")
     problem = problem_of(text)
     shown = f"{text[: problem.start]}⟦{text[problem.start : problem.end]}⟧{text[problem.end :]}"
-    assert (shown, problem.kind, problem.message, problem.help) == (marked, kind, message, help_text)
+    assert (shown, problem.kind.value, problem.message, problem.help) == (marked, kind, message, help_text)
 
 
 def test_the_empty_text_is_an_empty_formula() -> None:
-    assert problem_of("") == SyntaxProblem("empty", "the formula is empty", 0, 0)
+    assert problem_of("") == SyntaxProblem(SyntaxProblemKind.EMPTY, "the formula is empty", 0, 0)
 
 
 def test_a_mismatched_bracket_points_to_the_one_that_was_opened() -> None:
@@ -143,7 +143,11 @@ def test_a_semicolon_at_the_end_keeps_the_tree() -> None:
     formula = parse_formula("a * b ;; ")
     assert formula.problems == (
         SyntaxProblem(
-            "trailing-semicolon", 'a formula is an expression, it does not end with ";"', 6, 8, 'remove the ";"'
+            SyntaxProblemKind.TRAILING_SEMICOLON,
+            'a formula is an expression, it does not end with ";"',
+            6,
+            8,
+            'remove the ";"',
         ),
     )
     assert formula.tree is not None
@@ -151,14 +155,14 @@ def test_a_semicolon_at_the_end_keeps_the_tree() -> None:
 
 
 def test_a_worse_slip_is_told_instead_of_the_semicolon_at_the_end() -> None:
-    assert problem_of("f(a b);").kind == "missing-operator"
+    assert problem_of("f(a b);").kind.value == "missing-operator"
 
 
 def test_a_line_comment_that_ends_with_the_formula_hides_what_is_generated_behind_it() -> None:
     formula = parse_formula("a // all of it")
     (problem,) = formula.problems
     assert problem == SyntaxProblem(
-        "line-comment",
+        SyntaxProblemKind.LINE_COMMENT,
         'a "//" comment also hides the code that is generated behind the formula',
         2,
         14,
@@ -168,7 +172,7 @@ def test_a_line_comment_that_ends_with_the_formula_hides_what_is_generated_behin
 
 
 def test_a_line_comment_is_the_cause_of_the_bracket_that_it_hides() -> None:
-    assert problem_of("f(a // first, b)").kind == "line-comment"
+    assert problem_of("f(a // first, b)").kind.value == "line-comment"
 
 
 def test_a_line_comment_that_a_line_break_ends_is_fine() -> None:
@@ -179,7 +183,12 @@ def test_the_comma_operator_has_a_tree_and_a_problem_of_its_own() -> None:
     formula = parse_formula("f((a, b, c))")
     assert formula.tree is not None
     assert formula.problems == (
-        SyntaxProblem("comma-operator", '"," throws away the value before it: these parentheses are not a call', 4, 5),
+        SyntaxProblem(
+            SyntaxProblemKind.COMMA_OPERATOR,
+            '"," throws away the value before it: these parentheses are not a call',
+            4,
+            5,
+        ),
     )
 
 

@@ -283,7 +283,7 @@ def test_children_lie_in_their_parents_one_behind_the_other(text: str) -> None:
 def test_what_is_nested_too_deeply_is_a_problem_and_not_a_crash(text: str) -> None:
     formula = parse_formula(text)
     assert formula.tree is None
-    assert [(problem.kind, problem.message) for problem in formula.problems] == [
+    assert [(problem.kind.value, problem.message) for problem in formula.problems] == [
         ("too-deep", "the formula is nested more than 200 levels deep")
     ]
 
@@ -296,7 +296,7 @@ def test_what_is_too_long_is_a_problem_and_has_no_tree() -> None:
     assert parse_formula(f"f({'x, ' * 2498}x)").tree is not None
     formula = parse_formula(f"f({'x, ' * 2499}x)")
     assert formula.tree is None
-    assert [(problem.kind, problem.message) for problem in formula.problems] == [
+    assert [(problem.kind.value, problem.message) for problem in formula.problems] == [
         ("too-large", "the formula has 5,002 tokens, more than 5,000")
     ]
     assert len(formula.words) == 2501

@@ -20,7 +20,7 @@ TEXT = """\
 
 
 def make_rule(name: str, target: str, check: Any, severity: Severity = Severity.ERROR) -> Rule:
-    meta = RuleMeta(severity=severity, confidence=Confidence.MEDIUM)
+    meta = RuleMeta(severity=severity, group="style", confidence=Confidence.MEDIUM)
     return Rule(name, "summary", "doc", meta, target, check, (), ())
 
 

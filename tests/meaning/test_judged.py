@@ -27,3 +27,11 @@ def test_the_conjugation_of_every_complex_operator_is_followed(entries: list[Jud
 
 def test_the_linearity_of_every_formula_is_known(entries: list[JudgedEntry]) -> None:
     assert lacking(entries, Question.LINEAR) == set()
+
+
+def test_the_sizes_of_most_formulas_are_known(entries: list[JudgedEntry]) -> None:
+    """Every other entry has a line that says why not, or depends on what calls those."""
+    lacking_sizes = lacking(entries, Question.SHAPES)
+    assert len(lacking_sizes) <= 26
+    reasons = {reason for each in entries for reason in each.missing(Question.SHAPES)}
+    assert [reason for reason in reasons if "operator book" in reason] == []

@@ -27,6 +27,7 @@ from torchgen.packaged.autograd.load_derivatives import load_derivatives
 
 from derivlint.cpp.canonical import canonical_type
 from derivlint.cpp.consumer import Consumer, Use
+from derivlint.cpp.cpp_type import cpp_type
 from derivlint.formula import Edit, apply_edits
 from derivlint.model import Model, build_model
 from derivlint.model.evaluation import Evaluation, Mode, Origin, evaluations
@@ -246,7 +247,7 @@ def test_every_forward_formula_stands_in_its_kernel_with_the_type_that_takes_its
         known = {parameter.rpartition(" ")[2] for parameter in split_parameters(code.formals[place[0]])}
         mine[place] = Counter(
             (
-                each.consumer.type,
+                each.consumer.type.text,
                 each.text.strip(),
                 frozenset(name for name in each.variables if is_unpacked(name) and name not in known),
             )
@@ -388,7 +389,7 @@ def test_one_whole_evaluation(bundled_natives: NativeFunctions) -> None:
         "alpha": "const at::Scalar &",
         "result": "at::Tensor",
     }
-    assert saved.consumer == Consumer(Use.ASSIGNED, type="ArrayRef<SymInt>")
+    assert saved.consumer == Consumer(Use.ASSIGNED, type=cpp_type("ArrayRef<SymInt>"))
     written = "mm_mat1_backward(grad, mat2, mat1.sym_sizes(), alpha)"
     assert written[slice(*saved.written_range(3, 5) or ())] == "mat1.sym_sizes()"
     start = backward.text.index("mat1_sym_sizes")

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from derivlint.model import PLAIN, Layout, build_model, build_models
-from derivlint.model.versions import spelled
 from derivlint.schema import NativeFunctions
+from derivlint.schema.versions import spelled
 from derivlint.source import SourceFile
 
 HEAD = "all_version: [v2.1, v2.2, v2.3, v2.4]\nbackward:\n"
@@ -93,4 +93,4 @@ def test_versions_in_prose() -> None:
 
 def test_the_shipped_file_is_a_plain_list(derivatives_path: Path, installed_natives: NativeFunctions) -> None:
     (model,) = build_models(SourceFile.read(derivatives_path), installed_natives)
-    assert model.entries is model.all_entries
+    assert model.entries == model.all_entries

@@ -43,7 +43,7 @@ def argument(parameter: Parameter, shape: tuple[int, ...], random: Random, dtype
     Raises:
         LookupError: no value is made for its type.
     """
-    name, kind = parameter.name, parameter.type.removeprefix("const ").rstrip("&")
+    name, kind = parameter.name, parameter.type.unreferenced.text
     generator = torch.Generator().manual_seed(random.randrange(1 << 30))
 
     def tensor() -> torch.Tensor:
@@ -60,7 +60,11 @@ def argument(parameter: Parameter, shape: tuple[int, ...], random: Random, dtype
     if kind == "vector<ScalarType>":
         return [dtype] * 2
     if kind.startswith("optional<"):
-        return None if random.random() < 0.4 else argument(Parameter(kind[9:-1], name), shape, random, dtype)
+        return (
+            None
+            if random.random() < 0.4
+            else argument(Parameter(parameter.type.unreferenced.arguments[0], name), shape, random, dtype)
+        )
     if name in DIMS and "ArrayRef" in kind:
         return random.sample(range(len(shape)), random.randint(1, len(shape))) if shape else []
     if kind == "ArrayRef<SymInt>":

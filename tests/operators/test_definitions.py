@@ -41,6 +41,10 @@ from derivlint.operators.interpretation import InterpretationError, Interpreter
 from derivlint.operators.primitives import GRAPHS, PRIMITIVES
 from derivlint.operators.primitives import NUMBERS as ON_NUMBERS
 from derivlint.operators.primitives import TENSORS as TENSORS_ALONE
+from derivlint.operators.size_values import UNKNOWN, IllegalSizesError, Sizes
+from derivlint.operators.sizes import FAILURES as SIZE_FAILURES
+from derivlint.operators.sizes import INTERPRETER as SIZES
+from derivlint.operators.sizes import derived_sizes
 from derivlint.schema import load_index
 from tests.operators.definition_inputs import arguments as made
 from tests.operators.definition_inputs import declared
@@ -65,12 +69,16 @@ NOT_MADE_OF_SEVERAL = NOT_MADE | words(
 )
 #: Helpers of lists of tensors, and of what numbers do not have: dimensions to choose among, an element that is equal.
 WITHOUT_NUMBERS = words("""
-    aminmax_backward aminmax_jvp split_backward split_with_sizes_backward unbind_backward
+    split_backward split_with_sizes_backward unbind_backward
 """)
 #: Helpers that ask for sizes or their number, which the graphs here do not say, or for a pseudo-inverse.
 WITHOUT_GRAPHS = words("""
     batch_norm_jvp convolution_backward_jvp_grad_bias linalg_lstsq_backward linalg_lstsq_solution_jvp
     linalg_solve_backward renorm_backward renorm_jvp svd_backward
+""")
+#: Helpers that run on vectors without channels, or on halves of an odd size, over tensors.
+RUN_ON_MORE = words("""
+    batch_norm_jvp convolution_backward_jvp_grad_bias glu_double_backward glu_double_backward_grad_output
 """)
 #: How an interpreter says that it does not have something.
 REFUSALS = (GraphError, InterpretationError, UnknownValueError)
@@ -201,6 +209,48 @@ def test_graphs_agree_with_tensors(name: str) -> None:
     assert not ran or (compared > 0) == (name not in WITHOUT_GRAPHS), f"{name} is compared {compared} times"
 
 
+def as_sizes(value: Any) -> Any:
+    """An argument for sizes, or a result: of a tensor how large it is."""
+    if isinstance(value, torch.Tensor):
+        return Sizes(value.shape)
+    if isinstance(value, (list, tuple)):
+        return tuple(map(as_sizes, value))
+    return value
+
+
+def is_same_size(found: Any, expected: Any) -> bool:
+    """Whether sizes are right as far as they are known; a number stands for a tensor that is not differentiable."""
+    if found is UNKNOWN or isinstance(found, int):
+        return True
+    if type(expected) is tuple:
+        return type(found) is tuple and all(map(is_same_size, found, expected))
+    return bool(found == expected)
+
+
+@pytest.mark.parametrize("name", HELPER_NAMES)
+def test_sizes_agree_with_tensors(name: str) -> None:
+    tensors, sizes = TENSORS.function(name), derived_sizes(name)
+    assert tensors is not None
+    assert sizes is not None
+    ran = compared = 0
+    for values in arguments(name, SHAPES, is_complex=False):
+        given = dict(zip(sizes.parameters, map(as_sizes, values), strict=False))
+        expected = outcome(tensors.primitive.function, values)
+        ran += expected is not None
+        if expected is None:
+            continue
+        try:
+            found = sizes.run(given)
+        except IllegalSizesError:
+            assert name in RUN_ON_MORE, given
+            continue
+        except SIZE_FAILURES:
+            continue
+        assert is_same_size(found, as_sizes(expected)), (given, as_sizes(expected), found)
+        compared += 1
+    assert not ran or compared, f"{name} is not compared"
+
+
 def test_everything_that_is_called_exists() -> None:
     """All that PyTorch has runs over tensors; for operators that is PyTorch's own."""
     for name, definition in definitions().items():
@@ -224,7 +274,7 @@ def in_interpreter(interpreter: str, definition: Definition, x: torch.Tensor) ->
         graph.outputs.append(builder.value(Lowering(builder).expanded(definition, [graph.add_input(known, "x")])))
         return evaluate(graph, [x])[0]
     domain = (NUMBERS if interpreter == ON_NUMBERS else TENSORS).domain
-    compiled = Interpreter(domain)._compile(definition)
+    compiled = Interpreter(domain).compile(definition)
     return compiled.call({"x": x.item() if interpreter == ON_NUMBERS else x})
 
 
@@ -244,6 +294,14 @@ def test_a_primitive_gives_the_same_in_every_interpreter_that_has_it(name: str) 
             expected = in_interpreter(TENSORS_ALONE, definition, x)
             found = in_interpreter(interpreter, definition, x)
             assert (is_same_number if interpreter == ON_NUMBERS else is_same_tensor)(expected, found)
+
+
+@pytest.mark.parametrize("name", sorted(PRIMITIVES))
+def test_a_primitive_has_sizes(name: str) -> None:
+    x = torch.rand(3, 2, dtype=torch.float64)
+    definition = Definition(Kind.PART, name, ("x",), {}, (("", PRIMITIVES[name].example),))
+    expected = in_interpreter(TENSORS_ALONE, definition, x)
+    assert is_same_size(SIZES.compile(definition).call({"x": Sizes(x.shape)}), as_sizes(expected))
 
 
 def test_interpreters_have_no_other_primitives() -> None:

@@ -67,6 +67,12 @@ def svd_backward() -> Made:
     return defined("svd_backward"), {**given, **of_svd()}
 
 
+def linalg_det_jvp() -> Made:
+    det, LU, pivots = torch.ops.aten._linalg_det(complex_(3, 3))
+    function = partial(helpers.linalg_det_jvp, pivots=pivots, use_A_T=False)
+    return function, {"dA": complex_(3, 3), "det": det, "LU": LU}
+
+
 def householder_product_backward() -> Made:
     made = reflections()
     result = torch.linalg.householder_product(made["input"], made["tau"])
@@ -135,6 +141,7 @@ MADE: dict[str, Callable[[], Made]] = {
         defined("lu_unpack_backward", m=2, n=2),
         {"L_grad": complex_(2, 2), "U_grad": complex_(2, 2)},
     ),
+    "linalg_det_jvp": linalg_det_jvp,
     "householder_product_backward": householder_product_backward,
     "householder_product_jvp": householder_product_jvp,
     "ormqr_backward": ormqr_backward,

@@ -184,7 +184,7 @@ def test_a_revision_that_is_not_there_is_an_error(git: Git, tmp_path: Path, revi
 def test_no_repository_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
     (tmp_path / "d.yaml").write_text(TEXT)
-    with pytest.raises(InputError, match=r"is in no git repository, which --diff-base needs$"):
+    with pytest.raises(InputError, match=r"is not in a git repository: there is no revision to compare with$"):
         reported(tmp_path / "d.yaml")
 
 

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from derivlint.lint import Finding, Fix, Rule, RuleMeta, Severity, TextEdit
+from derivlint.lint.kept import Kept
 from derivlint.model import KeyedFormula, Model
 from derivlint.project.check import CheckedFile, check_source
 from derivlint.project.fixing import MIN_TRIALS, FixedFile, fix_source
@@ -25,8 +26,10 @@ RULES = tuple(rule for rule in load_rules() if rule.meta.status == "stable")
 ABS = "- name: abs(Tensor self) -> Tensor\n  self: {}\n"
 
 
-def checker(natives: NativeFunctions, rules: tuple[Rule, ...] = RULES) -> Callable[[SourceFile], CheckedFile]:
-    return lambda source: check_source(source, natives, Settings(), rules)
+def checker(
+    natives: NativeFunctions, rules: tuple[Rule, ...] = RULES
+) -> Callable[[SourceFile, Kept | None], CheckedFile]:
+    return lambda source, kept: check_source(source, natives, Settings(), rules, kept=kept)
 
 
 def rule(name: str, severity: Severity, *replacements: tuple[str, str], safe: bool = True) -> Rule:
@@ -38,7 +41,7 @@ def rule(name: str, severity: Severity, *replacements: tuple[str, str], safe: bo
                 where = line.range(*found.span())
                 yield Finding(where, f'"{old}" is used', fix=Fix("mend it", (TextEdit(where, new),), safe=safe))
 
-    return Rule(name, "finds words", "finds words\n", RuleMeta(severity=severity), "line", check, (), ())
+    return Rule(name, "finds words", "finds words\n", RuleMeta(severity=severity, group="style"), "line", check, (), ())
 
 
 def finder(name: str, word: str) -> Rule:
@@ -48,7 +51,9 @@ def finder(name: str, word: str) -> Rule:
         if word in (line.text or ""):
             yield Finding(line.value.span, f'"{word}" is used')
 
-    return Rule(name, "finds a word", "finds a word\n", RuleMeta(severity=Severity.ERROR), "line", check, (), ())
+    return Rule(
+        name, "finds a word", "finds a word\n", RuleMeta(severity=Severity.ERROR, group="style"), "line", check, (), ()
+    )
 
 
 def fixed(formula: str, natives: NativeFunctions, *rules: Rule, unsafe: bool = False) -> FixedFile:
@@ -99,7 +104,7 @@ def test_an_error_that_was_there_before_does_not_count(bundled_natives: NativeFu
         yield Finding(line.value.span, f'"{line.text}" is bad')
         yield Finding(line.key.span, f"the formula has {len(line.text or '')} characters")
 
-    bad = Rule("bad", "is bad", "is bad\n", RuleMeta(severity=Severity.ERROR), "model", check, (), ())
+    bad = Rule("bad", "is bad", "is bad\n", RuleMeta(severity=Severity.ERROR, group="style"), "model", check, (), ())
     outcome = fixed("one", bundled_natives, rule("a", Severity.WARNING, ("one", "eleven")), bad)
     assert formula_of(outcome) == "eleven"
 
@@ -119,9 +124,9 @@ def test_the_places_of_new_errors_say_which_fixes_are_to_blame(bundled_natives: 
     checks: list[SourceFile] = []
     check = checker(bundled_natives, (words, finder("c", "boom")))
 
-    def counted(source: SourceFile) -> CheckedFile:
+    def counted(source: SourceFile, kept: Kept | None) -> CheckedFile:
         checks.append(source)
-        return check(source)
+        return check(source, kept)
 
     outcome = fix_source(SourceFile("d.yaml", texts), counted)
     assert outcome.text == texts.replace("one", "ONE")
@@ -137,15 +142,16 @@ def test_a_long_text_is_checked_only_so_often_and_what_is_not_fixed_is_said(bund
         if sum(line.text == "ONE" for entry in model.entries for line in entry.lines) > 1:
             yield Finding(Span(0, 1), "there are two")
 
-    bad = Rule("bad", "is bad", "is bad\n", RuleMeta(severity=Severity.ERROR), "model", check, (), ())
+    bad = Rule("bad", "is bad", "is bad\n", RuleMeta(severity=Severity.ERROR, group="style"), "model", check, (), ())
     text = "".join(f"- name: op{i}(Tensor self) -> Tensor\n  self: one\n" for i in range(3000))
     checks = 0
     checked = checker(bundled_natives, (rule("a", Severity.WARNING, ("one", "ONE")), bad))
 
-    def counted(source: SourceFile) -> CheckedFile:
+    def counted(source: SourceFile, kept: Kept | None) -> CheckedFile:
         nonlocal checks
         checks += 1
-        return checked(source)
+        # that rule looks at all entries, which nothing records
+        return checked(source, None)
 
     outcome = fix_source(SourceFile("d.yaml", text), counted)
     assert checks == 1 + MIN_TRIALS
@@ -200,7 +206,7 @@ def real_entries(mended: FixedFile) -> list[str]:
 
 
 def errors_of(text: str, natives: NativeFunctions) -> set[tuple[str, str]]:
-    found = checker(natives)(SourceFile("d.yaml", text)).found
+    found = checker(natives)(SourceFile("d.yaml", text), None).found
     return {(item.rule, item.message) for item in found if item.severity is Severity.ERROR}
 
 
@@ -254,7 +260,7 @@ def test_fixes_of_random_slips_touch_damaged_entries_only(
     before = varied("".join(entries), variant)
     outcome = fix_source(SourceFile("d.yaml", before), checker(bundled_natives), unsafe=True)
     after = outcome.text
-    assert checker(bundled_natives)(outcome.result).model.document.problems == () or not outcome.changed
+    assert checker(bundled_natives)(outcome.result, None).model.document.problems == () or not outcome.changed
     old, new = (re.split(r"(?m)^(?=- )", text.removeprefix("\ufeff")) for text in (before, after))
     assert len(old) == len(new)
     untouched = [number for number in range(len(entries)) if number not in damaged]
@@ -273,3 +279,30 @@ def test_the_real_file_is_mended_line_by_line(mended: FixedFile, installed_nativ
     assert len(changed) <= len(mended.fixed) <= 20
     assert set(changed) == {1}
     assert not fix_source(mended.result, checker(installed_natives), unsafe=True).changed
+
+
+TAN = """\
+- name: tan(Tensor self) -> Tensor
+  self: grad * (1 / 2 + result->pow(2)).conj()
+  result: auto_element_wise
+"""
+
+
+def test_an_error_that_a_fix_uncovers_does_not_keep_it_out(bundled_natives: NativeFunctions) -> None:
+    """That the formula is wrong was there before: it did not compile, and so had no value."""
+    outcome = fix_source(SourceFile("d.yaml", TAN), checker(bundled_natives))
+    assert outcome.text == TAN.replace("->pow", ".pow")
+    assert outcome.dropped == ()
+
+
+def test_unsafe_fixes_come_after_all_safe_ones(bundled_natives: NativeFunctions) -> None:
+    outcome = fix_source(SourceFile("d.yaml", TAN), checker(bundled_natives), unsafe=True)
+    assert outcome.text == TAN.replace("->pow", ".pow").replace("1 / 2", "1 / 2.0")
+    assert [item.rule for item in outcome.fixed] == ["wrong-member-access", "integer-division"]
+
+
+def test_what_did_harm_is_tried_again_where_its_entry_changed(bundled_natives: NativeFunctions) -> None:
+    """Else the next run would make the fix."""
+    words = rule("a", Severity.WARNING, ("one", "x")), rule("b", Severity.WARNING, ("two", "y"), ("y", "z"))
+    outcome = fixed("one + two", bundled_natives, *words, finder("c", "x + two"), finder("d", "x + y"))
+    assert formula_of(outcome) == "x + z"

@@ -57,7 +57,13 @@ def test_files_that_are_named_come_before_the_checkout(checkout: Path) -> None:
     other = checkout / "other.yaml"
     other.write_text(ADD)
     settings = Settings().overridden(native_functions=(other,))
-    assert operators_for(checkout, settings) == Operators("named by the command line", (other,))
+    reason = "named by the command line"
+    added = f"{reason}; no whole native_functions.yaml, so it adds to PyTorch's"
+    assert operators_for(checkout, settings) == Operators(added, (other,), bundled=True, lone=True)
+    alone = settings.overridden(pytorch_operators=False)
+    assert operators_for(checkout, alone) == Operators(reason, (other,))
+    other.write_text(ADD * 1000)
+    assert operators_for(checkout, settings) == Operators(reason, (other,))
 
 
 def test_files_of_a_checkout_bring_their_tags_and_header(checkout: Path) -> None:

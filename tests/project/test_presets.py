@@ -83,6 +83,83 @@ def test_entries_of_one_version_are_no_duplicates_of_those_of_another(run: Run, 
     assert outcome["summary"]["entries"] == 3
 
 
+def test_the_files_of_a_project_are_known_by_their_names(run: Run, backend: Path) -> None:
+    (backend / "derivlint.toml").unlink()
+    assert found(run) == [("undefined-name", "npu_scale", 8)]
+    assert "op_plugin_functions.yaml (the preset" in run("check", "--show-settings").out
+
+
+def test_a_plain_list_is_a_file_of_the_preset_too(run: Run, backend: Path) -> None:
+    """Older branches keep one folder for each PyTorch."""
+    (backend / "derivatives.yaml").write_text(
+        "- name: npu_scale(Tensor self, Scalar by) -> Tensor\n  self: grad * byy\n"
+        "- name: neg(Tensor self) -> Tensor\n  self: grad.neg()\n"
+    )
+    assert found(run) == [("undefined-name", "npu_scale", 2), ("dropped-override-key", "neg", 3)]
+
+
+def test_each_version_has_its_own_operators(run: Run, backend: Path) -> None:
+    """An operator may be declared once for each version, and PyTorch's own operators are those of that release."""
+    (backend / "derivatives.yaml").write_text(
+        "all_version: [v2.1, v2.2, v2.3]\nbackward:\n"
+        "- name: npu_scale(Tensor self, Scalar by) -> Tensor\n  self: npu_back(grad, by)\n"
+        "  version: v2.1\n"
+        "- name: npu_scale(Tensor self, Scalar by) -> Tensor\n  self: npu_back(grad, by, self.sym_sizes())\n"
+        "  version: [v2.2, newest]\n"
+        "- name: linalg_matrix_sqrth(Tensor self) -> Tensor\n  self: grad\n  version: all_version\n"
+    )
+    (backend / "op_plugin_functions.yaml").write_text(
+        f"{FUNCTIONS}"
+        "  - func: npu_back(Tensor grad, Scalar by) -> Tensor\n    acl_op: v2.1\n"
+        "  - func: npu_back(Tensor grad, Scalar by, SymInt[] size) -> Tensor\n    acl_op: [v2.2, newest]\n"
+    )
+    assert [each for each in found(run) if each[1] == "npu_scale"] == []
+    assert ("unknown-schema", "linalg_matrix_sqrth", 9) in found(run)
+    settings = ("--config", 'version="v2.1"')
+    assert [each for each in found(run, *settings) if each[1] == "npu_scale"] == []
+
+
+def test_a_gradient_among_the_arguments_is_called_as_the_generator_calls_it(run: Run, backend: Path) -> None:
+    (backend / "derivatives.yaml").write_text(
+        "all_version: [v2.1]\nbackward:\n"
+        "- name: npu_back(Tensor grad_out, Tensor self) -> Tensor\n  grad_out: grad * self\n  self: grad * grad_out\n"
+    )
+    (backend / "op_plugin_functions.yaml").write_text(
+        "all_version: [v2.1]\ncustom:\n  - func: npu_back(Tensor grad, Tensor self) -> Tensor\n    acl_op: v2.1\n"
+    )
+    assert found(run) == []
+
+
+def test_a_file_with_comments_only_holds_no_entries_yet(run: Run, backend: Path) -> None:
+    (backend / "aclnn_derivatives.yaml").write_text("# for later\n")
+    outcome = run("check", "aclnn_derivatives.yaml")
+    assert (outcome.status, outcome.out) == (0, "no findings in 1 file (0 entries, 0 formulas)\n")
+
+
+def test_further_files_are_found_in_folders(run: Run, backend: Path) -> None:
+    (backend / "aclnn_derivatives.yaml").write_text(DERIVATIVES)
+    names = {item["path"] for item in json.loads(run("check", ".", "--output-format", "json").out)["diagnostics"]}
+    assert names == {"aclnn_derivatives.yaml", "derivatives.yaml"}
+    # where nothing is named, the main one is meant
+    assert found(run) == [("undefined-name", "npu_scale", 8)]
+
+
+def test_entries_may_declare_their_operators(run: Run, here: Path) -> None:
+    """Of a generator of its own, which takes schemas from the entries, and replaces composite operators."""
+    (here / "derivatives.yaml").write_text(
+        "- name: my_scale(Tensor self, Scalar by) -> Tensor\n"
+        "  self: grad * by + slf\n  result: auto_linear\n  owner: me\n"
+        "- name: softsign(Tensor input) -> Tensor\n  input: grad / (1 + input.abs()).pow(2) * my_other(grad)\n"
+        "- name: mish_like(Tensor self) -> Tensor\n  self: grad * self * grad\n"
+        "- name: silu(Tensor self) -> Tensor\n  self: 'infinitely_differentiable_silu_backward(grad, self)'\n"
+        "- name: square(Tensor self) -> Tensor\n  self: 2 * grad * self.conj()\n"
+    )
+    (here / "derivlint.toml").write_text(
+        'declares-operators = true\ncomposites = true\nignored-keys = ["owner"]\ntorch = "2.13.0"\n'
+    )
+    assert found(run) == [("undefined-name", "my_scale", 2), ("nonlinear-gradient", "mish_like", 8)]
+
+
 def test_a_layout_of_ones_own(run: Run, backend: Path) -> None:
     """Any project can say what its files look like."""
     (backend / "derivlint.toml").write_text(

@@ -25,6 +25,7 @@ exclude = ["old"]
 force-exclude = true
 native-functions = ["n.yaml", "/m.yaml"]
 tags = "t.yaml"
+pytorch-operators = false
 headers = ["h.h"]
 torch = "installed"
 preset = "torch_npu"
@@ -33,6 +34,8 @@ versions-key = "versions"
 version-key = "for"
 ignored-keys = ["owner"]
 overrides = false
+declares-operators = true
+composites = true
 version = "v2"
 select = ["unknown-key"]
 ignore = ["undefined-*", "ALL"]
@@ -73,6 +76,7 @@ def test_every_key_is_read_and_paths_are_relative_to_the_file(here: Path) -> Non
         force_exclude=True,
         native_functions=(here / "n.yaml", Path("/m.yaml")),
         tags=here / "t.yaml",
+        pytorch_operators=False,
         headers=(here / "h.h",),
         torch="installed",
         preset="torch_npu",
@@ -81,6 +85,8 @@ def test_every_key_is_read_and_paths_are_relative_to_the_file(here: Path) -> Non
         version_key="for",
         ignored_keys=("owner",),
         overrides=False,
+        declares_operators=True,
+        composites=True,
         version="v2",
         selections=(Selection(("unknown-key",), ("undefined-*", "ALL", "unknown-key"), ("accidental-save",)),),
         preview=True,
@@ -227,7 +233,7 @@ def test_a_mistake_has_its_place_as_numbers(here: Path) -> None:
 
 def test_a_key_that_resembles_none_is_told_with_all_there_are(here: Path) -> None:
     (here / "derivlint.toml").write_text("zzzzzz = 1\n")
-    allowed = '"baseline", "entries-key", "exclude", "extend-select", "fail-level"'
+    allowed = '"baseline", "composites", "declares-operators", "entries-key", "exclude", "extend-select", "fail-level"'
     with pytest.raises(InputError, match=f'^derivlint.toml:1:1: unknown key "zzzzzz"; allowed are {allowed}'):
         find_settings(here)
 

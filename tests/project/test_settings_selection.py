@@ -149,3 +149,31 @@ def test_tables_of_several_sources_are_merged_and_lists_replaced() -> None:
     assert dict(high.options) == {"r": {"x": 1, "y": 3}, "s": {"z": 4}}
     assert dict(high.per_operator_ignores) == {"sin": ("a-one",), "cos": ("a-two",)}
     assert high.min_severity is Severity.ERROR
+
+
+def test_groups_are_selected_like_rules(monkeypatch: pytest.MonkeyPatch) -> None:
+    groups = {"a-one": "names", "a-two": "types", "b-one": "names", "b-new": "names"}
+    monkeypatch.setattr("derivlint.rules.group_of", groups.get)
+    assert chosen(Selection(select=("names",))) == ["a-one", "b-one"]
+    assert chosen(Selection(select=("names",)), preview=True) == ["a-one", "b-one", "b-new"]
+    assert chosen(Selection(ignore=("names",))) == ["a-two"]
+    # a name comes before a pattern, a pattern before a group, a group before all
+    assert chosen(Selection(ignore=("names",), extend_select=("b-one",))) == ["a-two", "b-one"]
+    assert chosen(Selection(select=("a-*",), ignore=("names",))) == ["a-one", "a-two"]
+    assert chosen(Selection(select=("ALL",), ignore=("names",))) == ["a-two"]
+
+
+def test_names_of_groups_are_looked_up() -> None:
+    assert resolve("gradients").mistake is None
+    assert resolve("gradiens").mistake == 'unknown rule "gradiens"; did you mean "gradients"?'
+    assert resolve("gradients", patterns=False).mistake == '"gradients" is a group of rules; name a rule'
+
+
+def test_a_group_gives_a_severity() -> None:
+    severity = {"names": Severity.INFO, "undefined-member": Severity.ERROR, "ALL": Severity.WARNING}
+    assert judged(finding("undefined-name"), severity=severity) is Severity.INFO
+    assert judged(finding("undefined-member"), severity=severity) is Severity.ERROR
+    assert judged(finding("wrong-index"), severity=severity) is Severity.WARNING
+    assert judged(finding("wrong-vjp"), severity={"numbers": Severity.INFO}) is Severity.INFO
+    assert judged(finding("undefined-name"), ignore=("names",)) is Severity.ERROR
+    assert judged(finding("undefined-name"), per_operator_ignores={"sin": ("names",)}) is None

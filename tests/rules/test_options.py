@@ -24,7 +24,8 @@ def found(rule: Rule, text: str, natives: NativeFunctions) -> list[tuple[str, st
 
 @pytest.mark.parametrize("rule", WITH_OPTIONS, ids=lambda rule: rule.name)
 def test_every_option_is_documented_with_its_default_and_its_check_takes_it(rule: Rule) -> None:
-    assert rule.check.__code__.co_varnames[: rule.check.__code__.co_argcount] == (rule.target, "options")
+    parameters = rule.check.__code__.co_varnames[: rule.check.__code__.co_argcount]
+    assert parameters in ((rule.target, "options"), (rule.target, "model", "options"))
     section = rule.doc.partition("## Options\n")[2].partition("\n## ")[0]
     described = re.findall(r"^- ``(.*)`` \(default: (.*)\): ", section, re.MULTILINE)
     defaults = [(item.name, "none" if item.default == () else str(item.default)) for item in rule.meta.options]

@@ -114,7 +114,11 @@ def test_fixing_grows_with_the_file(bundled_natives: NativeFunctions, rules: tup
     def work(size: int) -> int:
         source = SourceFile("derivatives.yaml", FIXABLE[name](size))
         return calls_of(
-            lambda: fix_source(source, lambda text: check_source(text, bundled_natives, SETTINGS, rules), unsafe=True)
+            lambda: fix_source(
+                source,
+                lambda text, kept: check_source(text, bundled_natives, SETTINGS, rules, kept=kept),
+                unsafe=True,
+            )
         )
 
     assert_linear(work, (10, 40, 160))

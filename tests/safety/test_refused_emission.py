@@ -26,7 +26,7 @@ from tests.running import runner
 pytestmark = pytest.mark.long
 
 SIN = "- name: sin(Tensor self) -> Tensor\n  self: grad * self.cos().conj()\n  result: auto_element_wise\n"
-#: Schemas with whether torch.library gives them a gradient; the rest of an operator's name.
+#: Schemas with whether torch.library takes them; the rest of an operator's name.
 SCHEMAS = {
     "a(Tensor self) -> Tensor": True,
     "b(Tensor self, Tensor? bias=None, float alpha=1.0) -> Tensor": True,
@@ -34,15 +34,12 @@ SCHEMAS = {
     "d(Tensor self, *, ScalarType? dtype=None, Generator? generator=None) -> Tensor": True,
     "e.over(Tensor self, str s, Layout l, MemoryFormat? m=None, SymInt n=0) -> Tensor": True,
     "f(Tensor self, Storage s, Stream t, QScheme q, Scalar[] z) -> Tensor": True,
-    "view(Tensor(a) self) -> Tensor(a)": False,
-    "views(Tensor(a -> *) self, int d) -> Tensor(a)[]": False,
-    "inplace_(Tensor(a!) self) -> Tensor(a!)": False,
-    "mutable(Tensor(a!) self, Tensor y) -> Tensor": False,
-    "nothing(Tensor self) -> ()": False,
-    "out.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)": False,
-    "foreach_(Tensor(a!)[] self) -> ()": False,
-    "keyword(Tensor self, *, Tensor y) -> Tensor": False,
-    "keyword_optional(Tensor self, *, Tensor? y=None) -> Tensor": False,
+    "inplace_(Tensor(a!) self) -> Tensor(a!)": True,
+    "keyword(Tensor self, *, Tensor y) -> Tensor": True,
+    "keyword_optional(Tensor self, *, Tensor? y=None) -> Tensor": True,
+    "list(Tensor[] xs) -> Tensor": True,
+    "optional_list(Tensor self, Tensor?[] xs) -> Tensor": True,
+    "returned(Tensor self) -> Tensor[]": True,
     "named(Tensor self, Dimname d) -> Tensor": False,
     "dims(Tensor self, DimVector d) -> Tensor": False,
     "custom(Tensor self, __torch__.torch.classes.mine.Mine m) -> Tensor": False,
@@ -54,11 +51,14 @@ SCHEMAS = {
     "import(Tensor self) -> Tensor": False,
     "a.default(Tensor self) -> Tensor": False,
 }
-#: What torch.library takes although its gradients cannot be given as ours are.
-LISTS = (
-    "list(Tensor[] xs) -> Tensor",
-    "optional_list(Tensor self, Tensor?[] xs) -> Tensor",
-    "returned(Tensor self) -> Tensor[]",
+#: What torch.library takes although no Function can be its kernel.
+BEYOND_FUNCTIONS = (
+    "view(Tensor(a) self) -> Tensor(a)",
+    "views(Tensor(a -> *) self, int d) -> Tensor(a)[]",
+    "mutable(Tensor(a!) self, Tensor y) -> Tensor",
+    "nothing(Tensor self) -> ()",
+    "out.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
+    "foreach_(Tensor(a!)[] self) -> ()",
 )
 
 
@@ -92,25 +92,28 @@ def run(*arguments: str) -> tuple[int, str]:
 
 
 def test_what_is_refused_is_what_torch_library_refuses() -> None:
-    """Each schema is defined and given a gradient by the installed torch."""
+    """Each schema is defined and given an autograd kernel by the installed torch."""
     program = """
 import json, sys, torch
+libraries = []
 for schema in json.loads(sys.argv[1]):
     name, _, rest = schema.partition("(")
     try:
         torch.library.define(f"refused::{name}", f"({rest}")
-        torch.library.register_autograd(f"refused::{name}", lambda ctx, grad: grad)
+        libraries.append(torch.library.Library("refused", "FRAGMENT"))
+        libraries[-1].impl(name, lambda *args: args, "Autograd")
         print("taken")
     except Exception as error:
         print(type(error).__name__)
 """
+    assert set(child(program, json.dumps(BEYOND_FUNCTIONS)).split()) == {"taken"}
     said = child(program, json.dumps(list(SCHEMAS))).split()
     assert [word == "taken" for word in said] == list(SCHEMAS.values())
     for schema, is_taken in SCHEMAS.items():
         for function in natives_of(schema).written:
             reason = refusal(function)
             assert (reason is None) is is_taken, (schema, reason)
-    assert [refusal(natives_of(schema).written[0]) is None for schema in LISTS] == [False] * len(LISTS)
+    assert [schema for schema in BEYOND_FUNCTIONS if refusal(natives_of(schema).written[0]) is None] == []
     assert refusal(natives_of("a(Tensor self) -> Tensor", namespace="prim").written[0]) is not None
     assert refusal(natives_of("a(Tensor self) -> Tensor", namespace="aten").written[0]) is not None
 
@@ -133,14 +136,22 @@ def test_operators_that_cannot_be_registered_are_named(here: Path) -> None:
     """The others are written, into a module that can be imported."""
     arguments = ("emit", "python", "--register", "--out", "made.py", *custom(here, VIEW, FUNCTION))
     status, told = run(*arguments)
-    assert (status, told) == (0, "derivlint: view_of_it is left out: it returns a view of an argument\n")
+    assert (status, told) == (
+        0,
+        "derivlint: view_of_it is left out: it returns a view of an argument: return a copy, or "
+        "call an operator of PyTorch that returns the view\n",
+    )
     assert "class FunctionOfIt" in (here / "made.py").read_text()
     child("import made")
     # less than was asked for by name is not a success
     assert run(*arguments, "--ops", "view_of_it,function_of_it")[0] == 1
     (here / "made.py").unlink()
     status, told = run(*arguments, "--ops", "view_of_it")
-    assert (status, told) == (2, "derivlint: view_of_it cannot be emitted: it returns a view of an argument\n")
+    assert (status, told) == (
+        2,
+        "derivlint: view_of_it cannot be emitted: it returns a view of an argument: return a copy, or "
+        "call an operator of PyTorch that returns the view\n",
+    )
     assert not (here / "made.py").exists()
 
 
@@ -162,7 +173,7 @@ def test_operators_of_pytorch_are_not_registered(here: Path) -> None:
 
 
 def test_a_registered_operator_is_differentiable_or_says_so(here: Path) -> None:
-    """An omitted argument has no gradient; a tangent is refused, which torch.library drops without a word."""
+    """An omitted argument has no gradient; without forward formula a tangent is refused."""
     status, told = run("emit", "python", "--register", "--out", "made.py", *custom(here, FUNCTION))
     assert (status, told) == (0, "")
     program = """
@@ -183,33 +194,45 @@ with forward.dual_level():
         for arguments in ((dual,), (torch.ones(2), dual)):
             try:
                 print(forward.unpack_dual(call(*arguments)))
-            except NotImplementedError as error:
-                print(error)
+            except NotImplementedError:
+                print("refused")
 """
     gradient, *refused = child(program).splitlines()
     assert gradient == "[6.0, 6.0]"
-    assert refused == ["refused::function_of_it has no tangent: torch.library has no forward mode"] * 4
+    assert refused == ["refused"] * 4
 
 
 # ---- namespaces
 
 
-def test_cpp_of_another_namespace_is_refused(here: Path) -> None:
-    """All such operators are named, whether all or some are concerned; PyTorch's own are still written."""
+def test_cpp_of_another_namespace_is_for_extensions(here: Path) -> None:
+    """A build of PyTorch refuses all such operators by name; PyTorch's own are still written."""
     arguments = ("emit", "cpp", "--out", "ext", *custom(here, VIEW, FUNCTION))
     with (here / "derivatives.yaml").open("a") as stream:
         stream.write(SIN)
     message = (
-        'derivlint: C++ is emitted only for operators in the namespace "aten": not for "refused::function_of_it", '
-        '"refused::view_of_it"; leave them out with --ops, or register their gradients with derivlint emit python '
-        "--register\n"
+        'derivlint: no C++ is emitted for "refused::function_of_it", "refused::view_of_it": a build of PyTorch has '
+        'operators of the namespace "aten" only; leave them out with --ops\n'
     )
-    assert run(*arguments) == (2, message)
-    assert run(*arguments, "--mode", "in-tree")[0] == 2
-    status, told = run(*arguments, "--ops", "sin,view_of_it")
+    in_tree = (*arguments, "--mode", "in-tree")
+    assert run(*in_tree) == (2, message)
+    status, told = run(*in_tree, "--ops", "sin,view_of_it")
     assert (status, '"refused::view_of_it"' in told, "function_of_it" in told) == (2, True, False)
     assert not (here / "ext").exists()
-    assert run(*arguments, "--ops", "sin")[0] == 0
+    assert run(*in_tree, "--ops", "sin")[0] == 0
+    assert run("emit", "cpp", "--out", "own", *arguments[4:])[0] == 0
+
+
+def test_cpp_of_a_namespace_that_cannot_be_in_cpp_is_refused(here: Path) -> None:
+    custom(here, FUNCTION)
+    native = here / "native.yaml"
+    native.write_text(native.read_text().replace("refused::", "std::"))
+    arguments = ("emit", "cpp", "--out", "ext", "--torch", "2.13.0", "--native-functions", "native.yaml", "--force")
+    message = (
+        'derivlint: no C++ is emitted for "std::function_of_it": "std" is a namespace of C++ that is PyTorch\'s own; '
+        "leave them out with --ops\n"
+    )
+    assert run(*arguments) == (2, message)
 
 
 def test_an_operator_without_entry_is_not_emitted_as_nothing(here: Path) -> None:

@@ -215,7 +215,8 @@ def test_damaged_inputs_are_recorded_again(place: Place, monkeypatch: pytest.Mon
     monkeypatch.setattr(recordings, "_record", record)
     status, stdout, _ = place.verify("--ops", "sin")
     assert (status, stdout) == (0, "no findings in 1 file (1 entry, 1 formula)\n")
-    assert recorded == [["cos", "exp", "sin"]]
+    (names,) = recorded
+    assert {"cos", "exp", "sin"} <= set(names)
     assert not (place.folder / "pwned").exists()
     assert not place.samples.is_symlink()
 

@@ -68,7 +68,8 @@ def pieces(text: str, scalar: Scalar) -> list[tuple[str, str]]:
 def shown(text: str) -> list[tuple[str, str, str]]:
     """The problems of a text: kind, the source that is marked, message."""
     return [
-        (problem.kind, text[problem.span.start : problem.span.end], problem.message) for problem in read(text).problems
+        (problem.kind.value, text[problem.span.start : problem.span.end], problem.message)
+        for problem in read(text).problems
     ]
 
 

@@ -60,7 +60,7 @@ def test_value_equals_that_of_pyyaml_and_every_character_has_its_place(
     source = emitted(text, style, width, unicode, end)
     for pure in (False, True):
         document = read(source, pure=pure)
-        assert [problem.kind for problem in document.problems if problem.kind != "tag"] == []
+        assert [problem.kind.value for problem in document.problems if problem.kind.value != "tag"] == []
         assert isinstance(document.root, Sequence)
         mapping = document.root.items[0]
         assert isinstance(mapping, Mapping)

@@ -23,7 +23,7 @@ def test_nesting_is_limited_where_it_gets_too_deep(opening: str, levels: int) ->
     document = read(text)
     assert document.root is None
     (problem,) = document.problems
-    assert (problem.kind, problem.message) == ("limit", TOO_DEEP)
+    assert (problem.kind.value, problem.message) == ("limit", TOO_DEEP)
     assert problem.span.start in (MAX_DEPTH // levels * len(opening), MAX_DEPTH // levels * len(opening) + 2)
 
 
@@ -39,14 +39,14 @@ def test_exponential_aliases_are_refused_without_being_expanded() -> None:
     lines = ["- &a0 [x, x]\n"]
     lines += [f"- &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]\n" for i in range(1, 50)]
     (problem,) = read("".join(lines)).problems
-    assert problem.kind == "limit"
+    assert problem.kind.value == "limit"
     assert problem.message == f"the aliases stand for more than {MAX_ALIASED_NODES} nodes"
 
 
 def test_aliases_count_for_the_depth() -> None:
     lines = ["- &a0 [x]\n", *(f"- &a{i} [*a{i - 1}]\n" for i in range(1, 200))]
     (problem,) = read("".join(lines)).problems
-    assert (problem.kind, problem.message) == ("limit", TOO_DEEP)
+    assert (problem.kind.value, problem.message) == ("limit", TOO_DEEP)
 
 
 def test_a_reasonable_number_of_aliases_is_fine() -> None:
@@ -59,7 +59,7 @@ def test_the_number_of_nodes_is_limited(monkeypatch: pytest.MonkeyPatch) -> None
     for text in ("[" + "a, " * 9 + "]", "[" + "[], " * 9 + "]"):
         assert read(text).problems == ()
     for text in ("- a\n" * 11, "[" + "[], " * 20 + "]", "- a\n- b: c: d\n" + "- e\n" * 20):
-        assert read(text).problems[-1].kind == "limit"
+        assert read(text).problems[-1].kind.value == "limit"
         assert read(text).problems[-1].message == "more than 10 nodes in one file"
 
 

@@ -94,7 +94,7 @@ def entry(line: str) -> str:
 def test_syntax_problem_marks_the_mistake(line: str, marked: str, message: str, help_: str) -> None:
     text = entry(line)
     document = read(text)
-    assert [(p.kind, text[p.span.start : p.span.end], p.message) for p in document.problems] == [
+    assert [(p.kind.value, text[p.span.start : p.span.end], p.message) for p in document.problems] == [
         ("syntax", marked, message)
     ]
     assert document.problems[0].help == help_
@@ -148,7 +148,7 @@ def test_unclosed_bracket_tells_what_does_not_fit() -> None:
 def test_alias_without_anchor_names_the_anchors_there_are() -> None:
     text = "- &x a\n- *grad\n"
     (problem,) = read(text).problems
-    assert (problem.kind, problem.message, problem.span) == (
+    assert (problem.kind.value, problem.message, problem.span) == (
         "syntax",
         'alias "*grad" has no anchor "&grad" before it',
         Span(9, 14),
@@ -171,7 +171,7 @@ def test_a_second_document_is_refused_where_it_starts(text: str) -> None:
     document = read(text)
     (problem,) = document.problems
     start = text.rindex("---")
-    assert (problem.kind, problem.message, problem.span) == (
+    assert (problem.kind.value, problem.message, problem.span) == (
         "several-documents",
         "a second YAML document starts here",
         Span(start, start + 3),
@@ -197,7 +197,7 @@ def test_characters_that_yaml_forbids(char: str, name: str) -> None:
         document = read(text, pure=pure)
         assert document.root is None
         (problem,) = document.problems
-        assert (problem.kind, problem.message) == ("encoding", f"YAML does not allow the {name}")
+        assert (problem.kind.value, problem.message) == ("encoding", f"YAML does not allow the {name}")
         assert problem.span == Span(13, 14)
 
 
@@ -205,12 +205,12 @@ def test_bytes_that_are_no_utf_8() -> None:
     document = read_yaml(SourceFile.from_bytes("x", b"\xc3\xa9: \xff\xff"))
     assert document.root is None
     (problem,) = document.problems
-    assert (problem.kind, problem.span) == ("encoding", Span(3, 4))
+    assert (problem.kind.value, problem.span) == ("encoding", Span(3, 4))
 
 
 def test_a_second_byte_order_mark() -> None:
     (problem,) = read("\ufeff\ufeffa").problems
-    assert (problem.kind, problem.span) == ("encoding", Span(1, 2))
+    assert (problem.kind.value, problem.span) == ("encoding", Span(1, 2))
 
 
 def test_colons_in_flow_collections_are_as_in_pyyaml() -> None:

@@ -69,13 +69,13 @@ def test_only_lists_are_recovered() -> None:
     for text in ("a: b: c\nd: e\n", "a:\n- b: c: d\n- e\n", "%TAG ! x:\n---\n- a: b: c\n- d\n"):
         document = read(text)
         assert document.root is None
-        assert [problem.kind for problem in document.problems] == ["syntax"]
+        assert [problem.kind.value for problem in document.problems] == ["syntax"]
 
 
 def test_recovery_ends_at_a_second_document() -> None:
     text = "- a: b: c\n- d\n---\n- e\n"
     document = read(text)
-    assert [(problem.kind, problem.span.start) for problem in document.problems] == [
+    assert [(problem.kind.value, problem.span.start) for problem in document.problems] == [
         ("syntax", 6),
         ("several-documents", 14),
     ]
@@ -98,7 +98,7 @@ def test_after_many_broken_items_the_rest_is_left() -> None:
     text = "- a\n" + "- b: c: d\n" * (MAX_BROKEN_ITEMS + 50) + "- e\n"
     document = read(text)
     assert len(document.problems) == MAX_BROKEN_ITEMS + 1
-    assert [problem.kind for problem in document.problems][-2:] == ["syntax", "limit"]
+    assert [problem.kind.value for problem in document.problems][-2:] == ["syntax", "limit"]
     assert [scalar.value for scalar in scalars(document.root)] == ["a"]
 
 
@@ -106,7 +106,7 @@ def test_problems_are_in_file_order() -> None:
     text = "- a: !x b\n- c: d: e\n- f: !y g\n- h: @\n"
     spans = [problem.span for problem in read(text).problems]
     assert spans == sorted(spans)
-    assert [problem.kind for problem in read(text).problems] == ["tag", "syntax", "tag", "syntax"]
+    assert [problem.kind.value for problem in read(text).problems] == ["tag", "syntax", "tag", "syntax"]
     root = read(text).root
     assert isinstance(root, Sequence)
     assert all(isinstance(item, Mapping) for item in root.items)

@@ -25,7 +25,7 @@ export function readSettings(): Settings {
   return {
     path: expand(path === "" ? "derivlint" : path),
     config: all.get<string[]>("config", []),
-    files: files.length === 0 ? ["**/derivatives*.yaml"] : files,
+    files: files.length === 0 ? ["**/*derivatives*.yaml"] : files,
     inlayHints: all.get<boolean>("inlayHints", false),
   };
 }

@@ -7,7 +7,7 @@ import { CloseAction, ErrorAction, LanguageClient } from "./stub/languageclient"
 const SETTINGS = {
   path: "/opt/derivlint",
   config: ["a.toml"],
-  files: ["**/derivatives*.yaml", "**/my.yaml"],
+  files: ["**/*derivatives*.yaml", "**/my.yaml"],
   inlayHints: true,
 };
 
@@ -20,7 +20,7 @@ describe("the client", () => {
     assert.equal(client?.id, "derivlint");
     assert.deepEqual(client.serverOptions, { command: "/opt/derivlint", args: ["lsp"] });
     assert.deepEqual(client.clientOptions["documentSelector"], [
-      { scheme: "file", language: "yaml", pattern: "**/derivatives*.yaml" },
+      { scheme: "file", language: "yaml", pattern: "**/*derivatives*.yaml" },
       { scheme: "file", language: "yaml", pattern: "**/my.yaml" },
     ]);
     assert.deepEqual(client.clientOptions["initializationOptions"], {

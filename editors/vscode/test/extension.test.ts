@@ -87,7 +87,7 @@ describe("activation", () => {
 
   it("happens where there is a derivatives file", () => {
     assert.deepEqual(MANIFEST.activationEvents, [
-      "workspaceContains:**/derivatives*.yaml",
+      "workspaceContains:**/*derivatives*.yaml",
       "workspaceContains:**/derivlint.toml",
     ]);
   });

@@ -34,7 +34,7 @@ describe("the settings", () => {
     assert.deepEqual(readSettings(), {
       path: "derivlint",
       config: [],
-      files: ["**/derivatives*.yaml"],
+      files: ["**/*derivatives*.yaml"],
       inlayHints: false,
     });
   });
@@ -59,7 +59,7 @@ describe("the settings", () => {
     assert.deepEqual(readSettings(), {
       path: "derivlint",
       config: [],
-      files: ["**/derivatives*.yaml"],
+      files: ["**/*derivatives*.yaml"],
       inlayHints: false,
     });
   });

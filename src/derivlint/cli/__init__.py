@@ -1,1 +1,1 @@
-"""Floor 7: the commands."""
+"""The commands."""

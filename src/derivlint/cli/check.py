@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from derivlint.cli.configured import configured, settings_lines
+from derivlint.cli.configured import StandIn, configured, settings_lines
 from derivlint.cli.exits import tell
 from derivlint.cli.fix_options import FixOptions, fix_options
 from derivlint.cli.options import settings_options, show_options, source_options
@@ -64,10 +64,12 @@ def check(
 ) -> None:
     """Check derivatives files.
 
-    PATHS are files, folders (searched for derivatives*.yaml), patterns, - for standard input, or @FILE for the paths
+    PATHS are files, folders (searched for *derivatives*.yaml), patterns, - for standard input, or @FILE for the paths
     that FILE lists, one a line. A native_functions.yaml stands for its derivatives file. Without PATHS, what the
     configuration names is checked, else the nearest derivatives file, or with --torch installed the file that
-    ships inside the installed torch.
+    ships inside the installed torch. Where there is none of these, the file of the installed torch is checked, or an
+    example that derivlint ships, and a message says which; but in CI or a hook, in a project with a configuration, and
+    with options that write or compare, that is an error.
 
     With --compiler, what the compiler refuses and derivlint does not is reported as compiler-error: the final word,
     where there is a compiler.
@@ -81,12 +83,14 @@ def check(
     """
     from derivlint.cli.run import Run
     from derivlint.cli.suppressing import Suppressing
-    from derivlint.cli.watch import remember
+    from derivlint.cli.watch import is_watched, remember
 
     lookup = SettingsOfFiles(no_config, config, untrusted=untrusted, **given)
     if lookup.untrusted:
         require_harmless(click.get_current_context(), output, fixes, suppressions)
-    asked = configured(lookup, paths, stdin_filename)
+    keeps = given["baseline"] is not None or suppressions != SuppressionOptions(no_ignores=suppressions.no_ignores)
+    needs_own = fixes is not None or keeps or is_watched()
+    asked = configured(lookup, paths, stdin_filename, StandIn.NEVER if needs_own else StandIn.OUTSIDE_OF_PROJECTS)
     files, folders, settings = asked.files, asked.folders, asked.settings
     remember(files, folders, settings)
     if show_files:

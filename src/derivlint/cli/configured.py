@@ -4,18 +4,31 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from enum import Enum
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from derivlint.cli.exits import tell
+from derivlint.cli.terminal import automated
 from derivlint.project.arguments import with_lists
-from derivlint.project.errors import InputError
+from derivlint.project.errors import InputError, NothingFoundError
 from derivlint.project.files import STDIN, derivatives_files, folder_of
 from derivlint.project.operators import Operators, fitted, load_operators, operators_for
 from derivlint.project.settings import ConfigurationError, Settings, SettingsOfFiles
-from derivlint.project.untrusted import require_inside
+from derivlint.project.untrusted import asked_for, require_inside
 from derivlint.source import SourceError, SourceFile
+
+
+class StandIn(Enum):
+    """When a file that nobody named may stand in for the one that is not found."""
+
+    WHEREVER_NONE_IS_FOUND = 1
+    #: Where the exit status says something of a file: a project with a configuration, or a build server, has lost it.
+    OUTSIDE_OF_PROJECTS = 2
+    #: Where a file is written, or compared with an earlier state.
+    NEVER = 3
 
 
 class Configured(Struct, frozen=True):
@@ -32,15 +45,22 @@ class Configured(Struct, frozen=True):
     settings: dict[str, Settings]
 
 
-def configured(lookup: SettingsOfFiles, paths: Sequence[str], stdin_filename: str | None) -> Configured:
+def configured(
+    lookup: SettingsOfFiles,
+    paths: Sequence[str],
+    stdin_filename: str | None,
+    stand_in: StandIn = StandIn.WHEREVER_NONE_IS_FOUND,
+) -> Configured:
     """The files that a command names, without those that are excluded, and their settings.
 
-    Every configuration is read, so that a mistake in one is told before anything is checked.
+    Every configuration is read, so that a mistake in one is told before anything is checked. Where no file is named or
+    found, that of the installed PyTorch stands in, or an example.
 
     Args:
         lookup: what knows the settings.
         paths: the arguments of the command.
         stdin_filename: what standard input is called.
+        stand_in: when a file that nobody named may stand in.
 
     Raises:
         InputError: there is nothing to check, or configurations have mistakes, all of which it tells.
@@ -55,6 +75,10 @@ def configured(lookup: SettingsOfFiles, paths: Sequence[str], stdin_filename: st
         settings_here = Settings()
     try:
         files = derivatives_files(paths, settings_here)
+    except NothingFoundError as error:
+        if mistake is not None or not _may_stand_in(settings_here, stand_in):
+            raise mistake or error from error
+        return _provided(settings_here)
     except InputError as error:
         raise mistake or error from error
     if lookup.untrusted:
@@ -69,6 +93,25 @@ def configured(lookup: SettingsOfFiles, paths: Sequence[str], stdin_filename: st
     if not files and not any(of_file.force_exclude for of_file in settings.values()):
         tell('nothing to check: "exclude" matches every file')
     return Configured(files, folders, settings)
+
+
+def _may_stand_in(settings: Settings, stand_in: StandIn) -> bool:
+    """Whether a file that nobody named may be taken; operators that are named are those of another file."""
+    if stand_in is StandIn.NEVER or settings.untrusted or asked_for() or settings.native_functions:
+        return False
+    return stand_in is StandIn.WHEREVER_NONE_IS_FOUND or (settings.origin is None and not automated())
+
+
+def _provided(settings: Settings) -> Configured:
+    """The file that stands in, with the settings of the command line."""
+    from derivlint.project.provided import provided_file
+
+    found = provided_file()
+    tell(found.note)
+    path = str(found.path)
+    if settings.torch is None and found.torch is not None:
+        settings = replace(settings, torch=found.torch, operators_from="the installed PyTorch")
+    return Configured([path], {path: folder_of(path)}, {path: settings})
 
 
 def _is_excluded(path: str, settings: Settings, stdin_filename: str | None, named: set[str]) -> bool:

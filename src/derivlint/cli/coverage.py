@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from derivlint.cli import completing
+from derivlint.cli.help import GroupedCommand
 from derivlint.cli.loading import load_models
 from derivlint.cli.options import rule_names, source_options
 from derivlint.cli.terminal import wants_color, write, write_json, write_lines, write_names
@@ -28,7 +30,7 @@ Report = TypeVar("Report", bound="CoverageReport | JudgedReport")
 ASPECTS = ("backward", "forward", "double-backward", "forward-over-reverse", "complex")
 
 
-@click.command(short_help="Say which operators have which derivatives.")
+@click.command(cls=GroupedCommand, short_help="Say which operators have which derivatives.")
 @source_options
 @click.option(
     "--missing",
@@ -37,7 +39,14 @@ ASPECTS = ("backward", "forward", "double-backward", "forward-over-reverse", "co
     help="Show only operators that lack this, wholly or in part; repeat it for those that lack any of several.",
 )
 @click.option("--judged", is_flag=True, help="Say instead what the checks can judge of each entry, and what they lack.")
-@click.option("--ops", multiple=True, callback=rule_names, metavar="NAMES", help="Show only these operators.")
+@click.option(
+    "--ops",
+    multiple=True,
+    callback=rule_names,
+    metavar="NAMES",
+    shell_complete=completing.operators,
+    help="Show only these operators.",
+)
 @click.option("--output-format", type=click.Choice(["table", "json", "markdown"]), default="table", show_default=True)
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True)
 def coverage(
@@ -57,8 +66,9 @@ def coverage(
     (double-backward) or along a tangent (forward-over-reverse), and whether it is on PyTorch's list of operators with
     complex gradients. Operators that would need a derivative and have none are listed where the file is PyTorch's own.
 
-    With --judged: of how many formulas the value is compared with what the operator computes, linearity is known, and
-    conjugation is followed where gradients may be complex. What is not judged has no findings of that kind.
+    With --judged: of how many formulas the value is compared with what the operator computes, linearity is known,
+    conjugation is followed where gradients may be complex, and sizes are known. What is not judged has no findings of
+    that kind.
 
     NAMES of operators are base names (add), names of functions (add_) or names with an overload (add.Tensor).
     """

@@ -6,20 +6,23 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from derivlint.cli.help import GroupedCommand
 from derivlint.cli.loading import load_model
 from derivlint.cli.options import rule_names, source_options
 from derivlint.cli.terminal import write
+from derivlint.lint.wording import did_you_mean
 from derivlint.project.errors import InputError
 
 if TYPE_CHECKING:
     from derivlint.graph.entries import Entries
     from derivlint.graph.ir import Graph
+    from derivlint.model import Model
 
 #: Higher derivatives grow without bounds.
 MAX_ORDER = 6
 
 
-@click.command(short_help="Print the derivative of an expression of operators.")
+@click.command(cls=GroupedCommand, short_help="Print the derivative of an expression of operators.")
 @click.argument("expression", metavar="EXPR")
 @source_options
 @click.option("--wrt", required=True, multiple=True, callback=rule_names, metavar="NAMES", help="The variables.")
@@ -58,7 +61,8 @@ def derive(
     """Print the derivative of an expression, made from the formulas of the entries.
 
     EXPR calls operators: "sigmoid(mul(a, b))", with definitions before it where they help: "h = mul(a, b);
-    sum(h, [0], True)". A text that begins with "graph(" is a graph as TorchScript prints it.
+    sum(h, [0], True)". It may be C++ as in formulas, too: "a * b.sigmoid()". A text that begins with "graph(" is a
+    graph as TorchScript prints it.
 
     Every line says which entries it comes from, with their lines.
     """
@@ -82,22 +86,37 @@ def derive(
 
             write(compare(graph, entries, wrt, order) + "\n")
     except GraphError as error:
-        raise InputError(*_messages(error)) from error
+        raise InputError(*_messages(error, model)) from error
 
 
-def _messages(error: Exception) -> tuple[str, ...]:
-    from derivlint.graph.errors import UndifferentiableError
+def _messages(error: Exception, model: Model) -> tuple[str, ...]:
+    from derivlint.graph.errors import UndifferentiableError, UnknownOperatorError
 
-    return error.reasons if isinstance(error, UndifferentiableError) else (str(error),)
+    if isinstance(error, UndifferentiableError):
+        return error.reasons
+    if isinstance(error, UnknownOperatorError):
+        question = did_you_mean(error.name, model.natives.operator_names())
+        return (f'no operator "{error.name}"' + (f"; {question}" if question else ""),)
+    return (str(error),)
 
 
 def _read(text: str, entries: Entries) -> Graph:
+    from derivlint.formula import parse_formula
+    from derivlint.graph.errors import GraphSyntaxError
     from derivlint.graph.expression import read_expression
+    from derivlint.graph.from_formula import formula_graph, variables_of
     from derivlint.graph.reader import read_graph
+    from derivlint.graph.types import TENSOR
 
     if text.lstrip().startswith("graph("):
         return read_graph(text)
-    return read_expression(text, entries.operators)
+    try:
+        return read_expression(text, entries.operators)
+    except GraphSyntaxError:
+        formula = parse_formula(text)
+        if formula.problems:
+            raise
+        return formula_graph(formula, entries.operators, dict.fromkeys(variables_of(formula), TENSOR))
 
 
 def _derived(graph: Graph, entries: Entries, wrt: tuple[str, ...], order: int, mode: str, same_shape: bool) -> Graph:

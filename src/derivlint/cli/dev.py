@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 from string import Template
 
 import click
 
 from derivlint import __version__
-from derivlint.cli.index import write_atomically
+from derivlint.cli.docs import docs
+from derivlint.cli.index import shipped, write_atomically
 from derivlint.cli.release import release
 from derivlint.cli.terminal import write
 from derivlint.lint import INTERNAL_ERROR, RuleMeta, Severity
+from derivlint.lint.groups import GROUPS, Group
 from derivlint.lint.rule import TARGETS
 from derivlint.lint.wording import quoted
 from derivlint.project.errors import InputError
@@ -86,9 +90,9 @@ wrote {path}, registered in {registry}; what is left (CONTRIBUTING.md, "Adding a
 2. write the docstring: the example gives the finding, what stands under "Instead" does not
 3. write at least two VALID and two INVALID cases, the latter with place, message and text after the fix
 4. write check: pass spans of model objects, never compute positions; message: fact first, cure in help
-5. choose severity and confidence; take away status="preview" once it is silent on PyTorch's own files
+5. choose severity, confidence and group; take away status="preview" once it is silent on PyTorch's own files
 6. pytest tests/rules tests/conformance
-7. derivlint docs build, and a line in CHANGELOG.md
+7. derivlint dev docs build, and a line in CHANGELOG.md
 """
 
 
@@ -98,6 +102,8 @@ def dev() -> None:
 
 
 dev.add_command(release)
+dev.add_command(docs)
+dev.add_command(shipped)
 
 
 @dev.command()
@@ -109,6 +115,23 @@ def table() -> None:
 
     made = table_json(describe(grammar_text("formula"), TreeBuilder()))
     write_atomically(table_path("formula"), made.encode())
+
+
+@dev.command(short_help="Find rules that report the same slip.")
+@click.option("--seed", default=1, metavar="N", help="Which slips.")
+@click.option("--count", default=2000, metavar="N", help="How many slips.")
+@click.option(
+    "--root", default=".", type=click.Path(path_type=Path, file_okay=False), help="The checkout of derivlint."
+)
+def clashes(seed: int, count: int, root: Path) -> None:
+    """Make slips in the derivatives.yaml of the installed PyTorch, and list which rules report the same one.
+
+    One of two rules that do should yield to the other, by META.yields_to.
+    """
+    if not (root / "tests" / "slips").is_dir():
+        raise InputError(f'"{root}" is not a checkout of derivlint; name it with --root')
+    command = [sys.executable, "-m", "tests.slips", "--seed", str(seed), "--count", str(count), "--clashes"]
+    raise SystemExit(subprocess.run(command, cwd=root, check=False).returncode)
 
 
 @dev.command("new-rule", short_help="Begin a rule.")
@@ -127,8 +150,9 @@ def table() -> None:
     show_default=True,
     help="How bad its findings are.",
 )
+@click.option("--group", type=click.Choice(list(GROUPS)), default="style", show_default=True, help="What it is about.")
 @click.option("--root", type=click.Path(file_okay=False, path_type=Path), default=Path("."), help="The repository.")
-def new_rule(name: str, target: str, severity: str, root: Path) -> None:
+def new_rule(name: str, target: str, severity: str, group: Group, root: Path) -> None:
     """Begin the rule NAME: write its file, register it, and say what is left to do.
 
     NAME states the bad pattern in words with hyphens, and reads as "allow ...": grads-index-out-of-range. The tests of
@@ -146,7 +170,7 @@ def new_rule(name: str, target: str, severity: str, root: Path) -> None:
     path = REGISTRY.parent / f"{name.replace('-', '_')}.py"
     _refuse(name, names, root / path)
     listed = "".join(f'    "{item}",\n' for item in sorted([*names, name]))
-    write_atomically(root / path, skeleton(name, target, Severity(severity)).encode())
+    write_atomically(root / path, skeleton(name, target, Severity(severity), group).encode())
     write_atomically(registry, f"{text[: found.start('names')]}{listed}{text[found.end('names') :]}".encode())
     write(CHECKLIST.format(path=path.as_posix(), registry=REGISTRY.as_posix()))
 
@@ -172,11 +196,11 @@ def _refuse(name: str, names: list[str], path: Path) -> None:
         raise InputError(f'"{path}" exists and is not registered')
 
 
-def skeleton(name: str, target: str, severity: Severity) -> str:
+def skeleton(name: str, target: str, severity: Severity, group: Group) -> str:
     """The text of a rule that has no cases yet."""
     kind, phrase = _SUBJECTS[target]
-    facts = [f"severity=Severity.{severity.name}", 'status="preview"']
-    if __version__ != RuleMeta(severity).since:
+    facts = [f"severity=Severity.{severity.name}", f'group="{group}"', 'status="preview"']
+    if __version__ != RuleMeta(severity, group).since:
         facts.append(f'since="{__version__}"')
     summary = name.replace("-", " ").capitalize()
     return SKELETON.substitute(summary=summary, type=kind, phrase=phrase, target=target, facts=", ".join(facts))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,15 @@ import click
 
 from derivlint.cli.emit_python import python
 from derivlint.cli.exits import CLEAN, FINDINGS, tell
-from derivlint.cli.loading import known_operators, load_model, print_findings, refuse_errors, require_all
+from derivlint.cli.help import GroupedCommand
+from derivlint.cli.loading import (
+    known_operators,
+    load_model,
+    print_findings,
+    refuse_errors,
+    require_all,
+    require_destination,
+)
 from derivlint.cli.options import EXISTING, emission_options, source_options
 from derivlint.cli.terminal import show_progress, write
 from derivlint.lint.wording import counted
@@ -25,6 +34,7 @@ if TYPE_CHECKING:
 
 IN_TREE_NAMESPACE = "torch::autograd::generated"
 DEFAULT_NAMESPACE = "derivlint_generated"
+_IN_TREE = 'a build of PyTorch has operators of the namespace "aten" only'
 #: So many operators that are refused are named.
 MAX_NAMED = 10
 _NAMESPACE = re.compile(r"[A-Za-z_]\w*(?:::[A-Za-z_]\w*)*")
@@ -38,9 +48,13 @@ def emit() -> None:
 emit.add_command(python)
 
 
-@emit.command(short_help="Write autograd nodes and kernels.")
+@emit.command(cls=GroupedCommand, short_help="Write autograd nodes and kernels.")
 @source_options
-@click.option("--out", required=True, type=click.Path(file_okay=False, path_type=Path), help="The folder to write to.")
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="The folder to write to. Without it, the code of the operators that --ops names is printed.",
+)
 @click.option(
     "--mode",
     type=click.Choice(["extension", "in-tree"]),
@@ -61,7 +75,7 @@ emit.add_command(python)
 @emission_options
 def cpp(
     paths: tuple[str, ...],
-    out: Path,
+    out: Path | None,
     ops: tuple[str, ...],
     mode: str,
     namespace: str | None,
@@ -95,6 +109,7 @@ def cpp(
     from derivlint.emit.selection import unreadable
 
     exit_with = click.get_current_context().exit
+    require_destination(out, ops, {"--check": check, "--compile-check": compile_check})
     in_tree = Mode(mode) is Mode.IN_TREE
     if compile_check and asked_for():
         raise InputError(f"--compile-check compiles formulas, which {VARIABLE} forbids")
@@ -102,7 +117,7 @@ def cpp(
     loaded = load_model(paths, stdin_filename, no_config, ignore=ignore, **given)
     model = loaded.model
     operators = known_operators(model, ops)
-    _refuse_foreign(model, operators)
+    _refuse_foreign(model, operators, in_tree)
     if not force:
         refuse_errors(loaded, operators, color)
     try:
@@ -122,6 +137,11 @@ def cpp(
             python_bindings=not no_python_bindings,
         )
         require_all(model, operators, emitted.operators, emitted.left_out)
+        if out is None:
+            print_files(emitted.files)
+            _tell_left_out(emitted)
+            exit_with(FINDINGS if emitted.left_out else CLEAN)
+            return
         if check:
             stale = changes(out, emitted.files)
             for file in stale.stale:
@@ -144,23 +164,22 @@ def cpp(
     exit_with(FINDINGS if operators is not None and emitted.left_out else CLEAN)
 
 
-def _refuse_foreign(model: Model, operators: tuple[str, ...] | None) -> None:
+def _refuse_foreign(model: Model, operators: tuple[str, ...] | None, in_tree: bool) -> None:
     """Refuse operators whose kernels C++ is not written for.
 
     Raises:
         InputError: there are some among those that are wanted.
     """
+    from derivlint.emit.own_operators import refusal
     from derivlint.emit.selection import outside_of_aten
 
-    found = outside_of_aten(model, operators)
+    refused = [(each, _IN_TREE if in_tree else refusal(each)) for each in outside_of_aten(model, operators)]
+    found = [(each, reason) for each, reason in refused if reason is not None]
     if not found:
         return
-    named = [f'"{each.namespace}::{each.name}"' for each in found[:MAX_NAMED]]
+    named = [f'"{each.namespace}::{each.name}"' for each, _ in found[:MAX_NAMED]]
     more = f" and {len(found) - MAX_NAMED:,} more" if len(found) > MAX_NAMED else ""
-    raise InputError(
-        f'C++ is emitted only for operators in the namespace "aten": not for {", ".join(named)}{more}; '
-        "leave them out with --ops, or register their gradients with derivlint emit python --register"
-    )
+    raise InputError(f"no C++ is emitted for {', '.join(named)}{more}: {found[0][1]}; leave them out with --ops")
 
 
 def _namespace(given: str | None, in_tree: bool) -> str:
@@ -207,9 +226,18 @@ def _left_out(model: Model) -> dict[str, str]:
     return reasons
 
 
-def _report(emitted: Emission, written: int, out: Path) -> None:
+def print_files(files: Mapping[str, str]) -> None:
+    """Print what would be written, each file below its name."""
+    write("\n".join(f"==> {visible(name)} <==\n{text}" for name, text in files.items()))
+
+
+def _tell_left_out(emitted: Emission) -> None:
     for name, reason in emitted.left_out.items():
         tell(f"{name} is left out: {reason}")
+
+
+def _report(emitted: Emission, written: int, out: Path) -> None:
+    _tell_left_out(emitted)
     left_out = f", {len(emitted.left_out):,} left out" if emitted.left_out else ""
     write(
         f"{counted(len(emitted.operators), 'operator')} and {counted(emitted.nodes, 'node')}{left_out}: "

@@ -16,6 +16,7 @@ from derivlint.cli.terminal import results_to_stderr, write_exactly
 from derivlint.formats import Report
 from derivlint.lint import Diagnostic, Rule
 from derivlint.lint.fixing import fixable
+from derivlint.lint.kept import Kept
 from derivlint.lint.wording import counted
 from derivlint.project.check import CheckedFile, check_source
 from derivlint.project.errors import InputError
@@ -81,8 +82,8 @@ class Mending:
         if narrowing is not None:
             narrowing = replace(narrowing, updates_baseline=False)
 
-        def check(text: SourceFile) -> CheckedFile:
-            checked = check_source(text, natives, settings, rules, others=others, narrowing=narrowing)
+        def check(text: SourceFile, kept: Kept | None) -> CheckedFile:
+            checked = check_source(text, natives, settings, rules, others=others, narrowing=narrowing, kept=kept)
             return replace(checked, shown=tuple(item for item in checked.shown if item.rule not in unwanted))
 
         fixed = fix_source(source, check, unsafe=self._options.unsafe)

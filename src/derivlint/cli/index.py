@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,12 +26,17 @@ if TYPE_CHECKING:
     from derivlint.schema import NativeFunctions
 
 
-@click.group(short_help="Build and show the index of operators.")
+@click.group(short_help="Show what is known of an operator.")
 def index() -> None:
-    """Build and show the index of operators, which stands in for native_functions.yaml where there is no PyTorch."""
+    """Show what is known of operators: the index stands in for native_functions.yaml where there is no PyTorch."""
 
 
-@index.command(short_help="Write an index.")
+@click.group("index", short_help="Make what is shipped of PyTorch's releases.")
+def shipped() -> None:
+    """Make what derivlint ships of PyTorch's releases: operators, headers, relations between C++ types, names."""
+
+
+@shipped.command(short_help="Write an index.")
 @click.option("--native-functions", multiple=True, type=EXISTING, help="A native_functions.yaml; repeatable.")
 @click.option("--tags", type=EXISTING, help="The tags.yaml beside it.")
 @click.option("--headers", multiple=True, type=EXISTING, help="A C++ header whose declarations go into it; repeatable.")
@@ -127,11 +133,11 @@ def torch_source(torch: str) -> TorchSource:
         raise InputError(str(error)) from error
 
 
-@index.command(short_help="Write the bundled facts of several releases.")
+@shipped.command(short_help="Write the bundled facts of several releases.")
 @click.argument("indexes", nargs=-1, required=True, type=EXISTING)
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="The folder to write to.")
 def bundle(indexes: tuple[Path, ...], out: Path) -> None:
-    """Write what derivlint ships of PyTorch's releases, from the INDEXES that "derivlint index build" made of them.
+    """Write what derivlint ships of PyTorch's releases, from the INDEXES that "derivlint dev index build" made of them.
 
     The operators of all releases go into one file, and what the generators and derivatives.yaml say of each operator
     into records with the releases that it holds for. The index of the default release is rewritten without its lists.
@@ -207,7 +213,7 @@ def show(operator: str, native_functions: tuple[Path, ...], tags: Path | None, t
     write_names(operator_lines(facts))
 
 
-@index.command(short_help="Write the table of relations between C++ types.")
+@shipped.command(short_help="Write the table of relations between C++ types.")
 @click.option("--compiler", default="g++", show_default=True, help="The compiler to ask.")
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="Where to write it.")
 def relations(compiler: str, out: Path) -> None:
@@ -228,7 +234,7 @@ def relations(compiler: str, out: Path) -> None:
     write(f"wrote {visible(str(out))}: relations of {counted(len(content['types']), 'type')}\n")
 
 
-@index.command(short_help="Write the names that exist in C++ namespaces.")
+@shipped.command(short_help="Write the names that exist in C++ namespaces.")
 @click.option("--compiler", default="g++", show_default=True, help="The compiler to ask.")
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="Where to write it.")
 def names(compiler: str, out: Path) -> None:
@@ -247,7 +253,7 @@ def names(compiler: str, out: Path) -> None:
     write(f"wrote {visible(str(out))}: {counted(total, 'name')} of {counted(len(content['names']), 'namespace')}\n")
 
 
-@index.command(short_help="Write the declarations of PyTorch's C++ classes.")
+@shipped.command(short_help="Write the declarations of PyTorch's C++ classes.")
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="Where to write it.")
 def library(out: Path) -> None:
     """Read the headers of the installed torch and derivlint's stub files for what formulas use beside operators."""
@@ -269,3 +275,14 @@ def library(out: Path) -> None:
 
 def _tell(what: str, done: int, total: int) -> None:
     show_progress(f"{what}: {done} of {total}")
+
+
+def _hidden(command: click.Command) -> click.Command:
+    """A command under an earlier name, which help does not list."""
+    alias = copy(command)
+    alias.hidden = True
+    return alias
+
+
+for _name, _command in shipped.commands.items():
+    index.add_command(_hidden(_command), _name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -119,6 +120,26 @@ def require_all(
         raise InputError(*(f'"{name}" gets no code: no entry applies to it' for name in missing))
     if not emitted:
         raise InputError(*(f"{name} cannot be emitted: {reason}" for name, reason in left_out.items()))
+
+
+def require_destination(out: Path | None, ops: tuple[str, ...], needing: Mapping[str, bool]) -> None:
+    """Refuse to print the code of a whole file, and options that are about files where none is written.
+
+    Args:
+        out: where code is written.
+        ops: the operators that were asked for.
+        needing: the options that need a place, with whether they are given.
+
+    Raises:
+        InputError: a place is missing.
+    """
+    if out is not None:
+        return
+    for option, is_given in needing.items():
+        if is_given:
+            raise InputError(f"{option} needs --out")
+    if not ops or ALL in ops:
+        raise InputError("say with --out where to write the code, or with --ops the operators whose code is printed")
 
 
 def refuse_errors(loaded: Loaded, operators: tuple[str, ...] | None, color: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from copy import copy
 from importlib import import_module
 
 import click
@@ -16,6 +17,7 @@ from derivlint.project.untrusted import VARIABLE, asked_for
 #: Each command and the module that holds it.
 COMMANDS = {
     "check": "derivlint.cli.check",
+    "clean": "derivlint.cli.clean",
     "completion": "derivlint.cli.completion",
     "coverage": "derivlint.cli.coverage",
     "derive": "derivlint.cli.derive",
@@ -25,12 +27,16 @@ COMMANDS = {
     "index": "derivlint.cli.index",
     "lsp": "derivlint.cli.lsp",
     "model": "derivlint.cli.model",
+    "new": "derivlint.cli.new",
+    "review": "derivlint.cli.review",
     "rule": "derivlint.cli.rules",
     "rules": "derivlint.cli.rules",
     "show": "derivlint.cli.show",
     "verify": "derivlint.cli.verify",
 }
 
+#: Those that are under ``dev`` now; their earlier names are not listed.
+MOVED = ("docs",)
 
 #: The commands whose very purpose is to compile and run what files say.
 RUNS_CODE = ("verify",)
@@ -50,7 +56,16 @@ class LazyGroup(click.Group):
             return None
         command = getattr(import_module(module), cmd_name)
         assert isinstance(command, click.Command)
+        if cmd_name in MOVED:
+            command = copy(command)
+            command.hidden = True
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands in groups."""
+        from derivlint.cli.help import format_commands
+
+        format_commands(self, ctx, formatter)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

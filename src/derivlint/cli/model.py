@@ -7,12 +7,13 @@ from typing import Any
 
 import click
 
+from derivlint.cli.help import GroupedCommand
 from derivlint.cli.loading import load_models
 from derivlint.cli.options import source_options
 from derivlint.cli.terminal import write_json
 
 
-@click.command(short_help="Print the model of a derivatives file as JSON.")
+@click.command(cls=GroupedCommand, short_help="Print the model of a derivatives file as JSON.")
 @source_options
 @click.option("--output-format", type=click.Choice(["json"]), default="json", show_default=True)
 @click.option("--matched", is_flag=True, help="Add every native function with the derivatives that apply to it.")

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
+from derivlint.cli import completing
 from derivlint.lint import Confidence, Severity
 from derivlint.project.globs import PathGlob
 
@@ -36,21 +37,37 @@ def one_of(values: type[Enum]) -> Callback:
 
 
 def source_options(function: Command) -> Command:
-    """The options that say what to read, shared by commands that read derivatives files."""
+    """What says what to read, shared by commands that read derivatives files."""
     options = [
         click.argument("paths", nargs=-1, metavar="[PATHS]..."),
+        operator_options,
+        click.option("--stdin-filename", metavar="NAME", help="What messages call standard input (-)."),
+    ]
+    return _with(options, function)
+
+
+def operator_options(function: Command) -> Command:
+    """The options that say which operators a file is read with, and which configuration holds for it."""
+    options = [
         click.option(
             "--native-functions",
             multiple=True,
             type=EXISTING,
-            help="A native_functions.yaml; repeat it for several, later ones win. With --torch they add to its "
-            "operators. Default: that of the PyTorch checkout around the file, else the bundled operator index of the "
-            "release whose schemas the file has, PyTorch 2.13 where several have them.",
+            help="A native_functions.yaml; repeat it for several, later ones win. Operators of files that are not a "
+            "whole native_functions.yaml of PyTorch add to PyTorch's, with --torch those of any file do. Default: that "
+            "of the PyTorch checkout around the file, else the bundled operator index of the release whose schemas the "
+            "file has, PyTorch 2.13 where several have them.",
+        ),
+        click.option(
+            "--pytorch-operators/--no-pytorch-operators",
+            default=None,
+            help="Whether operators of --native-functions may add to PyTorch's. [default: yes]",
         ),
         click.option("--tags", type=EXISTING, help="A tags.yaml. Default: the one beside native_functions.yaml."),
         click.option(
             "--torch",
             metavar="VERSION|installed",
+            shell_complete=completing.versions,
             help="Use the bundled operators of that PyTorch release, 2.1 to 2.15, or the files of the installed torch.",
         ),
         click.option(
@@ -70,7 +87,6 @@ def source_options(function: Command) -> Command:
         click.option(
             "--isolated", "--no-config", "no_config", is_flag=True, help="Read no pyproject.toml and no derivlint.toml."
         ),
-        click.option("--stdin-filename", metavar="NAME", help="What messages call standard input (-)."),
     ]
     return _with(options, function)
 
@@ -79,8 +95,10 @@ def emission_options(function: Command) -> Command:
     """The options of commands that write code: for which operators, in spite of which errors, or only to compare."""
     names: dict[str, Any] = {"multiple": True, "callback": rule_names, "metavar": "NAMES"}
     options = [
-        click.option("--ops", **names, help="Emit only these operators. [default: all]"),
-        click.option("--ignore", **names, help="Errors of these rules do not count."),
+        click.option(
+            "--ops", **names, shell_complete=completing.operators, help="Emit only these operators. [default: all]"
+        ),
+        click.option("--ignore", **names, shell_complete=completing.rules, help="Errors of these rules do not count."),
         click.option("--force", is_flag=True, help="Emit in spite of errors."),
         click.option("--check", is_flag=True, help="Write nothing; exit with 1 where something is stale."),
         click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True),
@@ -90,9 +108,14 @@ def emission_options(function: Command) -> Command:
 
 def settings_options(function: Command) -> Command:
     """The options that say what the configuration could say as well: which rules run, and which findings count."""
-    names: dict[str, Any] = {"multiple": True, "callback": rule_names, "metavar": "NAMES"}
+    names: dict[str, Any] = {
+        "multiple": True,
+        "callback": rule_names,
+        "metavar": "NAMES",
+        "shell_complete": completing.rules,
+    }
     options = [
-        click.option("--select", **names, help='Run only these rules: names, patterns ("missing-*"), or ALL.'),
+        click.option("--select", **names, help='Run only these rules: names, patterns ("missing-*"), groups, or ALL.'),
         click.option("--ignore", **names, help="Do not run these rules."),
         click.option("--extend-select", **names, help="Run these rules besides."),
         click.option("--preview", is_flag=True, default=None, help="Run rules in preview as well."),

@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from derivlint.cli.exits import CLEAN, tell
+from derivlint.cli.help import GroupedCommand
 from derivlint.cli.terminal import terminal_width, text_of, wants_color, write_json, write_lines, write_rendered
 from derivlint.formats import Report
 from derivlint.formats.places import repository_root
@@ -134,7 +135,7 @@ def output_options(function: Command) -> Command:
     return result
 
 
-class CheckCommand(click.Command):
+class CheckCommand(GroupedCommand):
     """A command whose errors lintrunner can read, where its format is asked for."""
 
     def invoke(self, ctx: click.Context) -> Any:

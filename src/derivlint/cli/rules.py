@@ -7,8 +7,8 @@ import json
 import shutil
 
 import click
-from click.shell_completion import CompletionItem
 
+from derivlint.cli import completing
 from derivlint.cli.exits import tell
 from derivlint.cli.terminal import is_terminal, wants_color, write, write_json, write_rendered
 from derivlint.formats.rule_metadata import rule_metadata
@@ -25,7 +25,7 @@ MAX_WIDTH = 100
 @click.command(short_help="List the rules.")
 @click.option("--output-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def rules(output_format: str) -> None:
-    """List the rules: name, severity, confidence, status, whether findings have a fix, and what it is about."""
+    """List the rules by group: name, severity, confidence, status, whether findings have a fix, and what they find."""
     loaded = load_rules()
     if output_format == "json":
         _write_json([rule_facts(rule) for rule in loaded])
@@ -33,12 +33,8 @@ def rules(output_format: str) -> None:
     write("".join(f"{line}\n" for line in rule_lines(loaded)))
 
 
-def _names(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    return [CompletionItem(name) for name in NAMES if name.startswith(incomplete)]
-
-
 @click.command(short_help="Explain a rule.")
-@click.argument("name", required=False, shell_complete=_names)
+@click.argument("name", required=False, shell_complete=completing.rules)
 @click.option("--all", "every", is_flag=True, help="Explain every rule.")
 @click.option("--output-format", type=click.Choice(["text", "json", "markdown"]), default="text", show_default=True)
 def rule(name: str | None, every: bool, output_format: str) -> None:

@@ -22,12 +22,12 @@ from derivlint.cli.exits import (
 from derivlint.cli.terminal import show_progress
 from derivlint.formats import Report
 from derivlint.lint import INTERNAL_ERROR, Confidence, Diagnostic, Severity
-from derivlint.lint.wording import counted
+from derivlint.lint.wording import counted, did_you_mean
 from derivlint.project.cache import cache_folder
 from derivlint.project.errors import InputError
 from derivlint.project.files import read_source
-from derivlint.project.findings import Outcome, judge
 from derivlint.project.operators import LoadedOperators, fitted, load_operators, operators_for, problem_text
+from derivlint.project.outcome import Outcome, judge
 from derivlint.project.result_cache import place_of, store_findings, stored_findings
 from derivlint.project.settings import Settings
 from derivlint.project.untrusted import is_inside, repository_of
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from derivlint.cli.fixing import Mending
     from derivlint.cli.suppressing import Suppressing
     from derivlint.compiler.gxx import Toolchain
+    from derivlint.lint.kept import Kept
     from derivlint.model import Model
     from derivlint.project.check import Check, CheckedFile
     from derivlint.project.narrowing import Narrowing
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
 
 #: How many problems of native_functions.yaml are told.
 MAX_PROBLEMS = 20
+#: A pattern of operators' names with one of these is not a name.
+WILDCARDS = "*?["
 
 
 class Run:
@@ -76,6 +79,7 @@ class Run:
         self._entries = self._formulas = 0
         self._failing = self._crashed = self._unreadable = False
         self._told: dict[str, None] = {}
+        self._asked_about: set[str] = set()
 
     def check(self, path: str, folder: Path, settings: Settings) -> None:
         """Check one file; one that cannot be read is told at once, and the others go on.
@@ -118,6 +122,7 @@ class Run:
             self._sources[source.path] = source
             self._shown.append(_crash(source, error))
             return
+        self._tell_unknown_operators(settings, operators)
         findings = outcome.findings
         self._say(f"{source.path}: checked by {len(findings.ran)} rules in {perf_counter() - begin:.2f} s")
         self._say_judged(source, outcome)
@@ -139,6 +144,21 @@ class Run:
 
             self._say(f"{source.path}: {judged_line(list(judged_entries(outcome.model)))}")
 
+    def _tell_unknown_operators(self, settings: Settings, operators: Operators) -> None:
+        """Say which names in the configuration are those of no operator."""
+        for name in settings.per_operator_ignores:
+            if name in self._asked_about or any(char in name for char in WILDCARDS):
+                continue
+            self._asked_about.add(name)
+            natives = self._load(operators).natives
+            if natives.operator(name) is not None:
+                continue
+            # names are compared with those of entries, which have their overloads
+            overloads = bool(natives.with_base(name))
+            question = f'did you mean "{name}.*"?' if overloads else did_you_mean(name, natives.operator_names())
+            message = f'"per-operator-ignores" names "{name}", which is not an operator'
+            tell(f"{message}; {question}" if question else message)
+
     def _load(self, operators: Operators) -> LoadedOperators:
         return self._load_operators(operators, self._use_cache)
 
@@ -158,8 +178,9 @@ class Run:
         Raises:
             InputError: it cannot be checked.
         """
-        place = place_of(source, operators, settings) if self._may_reuse(narrowing) else None
-        findings = stored_findings(place, source.path) if place is not None else None
+        place = place_of(source, operators, settings) if self._use_cache else None
+        may_reuse = place is not None and self._may_reuse(narrowing)
+        findings = stored_findings(place, source.path) if place is not None and may_reuse else None
         if findings is not None and findings.unjudged is None and narrowing is not None and narrowing.baseline:
             # a run without baseline has kept it
             findings = None
@@ -171,15 +192,24 @@ class Run:
         loaded = self._load(operators)
         self._sources[source.path] = source
         self._tell_problems(loaded)
-        checked = self._checked(path, source, loaded, settings, narrowing)
+        kept = None
+        if place is not None:
+            from derivlint.project.kept_on_disk import load_kept, store_kept
+
+            kept = load_kept(place.kept, source.path)
+        checked = self._checked(path, source, loaded, settings, narrowing, kept)
         # files that changed while they were read belong to no place
         if place is not None and not loaded.natives.problems and place_of(source, operators, settings) == place:
-            store_findings(place, source.path, checked.findings)
+            # findings come last: where they are, nothing is written any more, nor removed what a killed run left
+            if checked.kept is not None:
+                store_kept(place.kept, checked.kept)
+            if may_reuse:
+                store_findings(place, source.path, checked.findings)
         return checked
 
     def _may_reuse(self, narrowing: Narrowing | None) -> bool:
         """Whether findings are enough; what changes a file or compares it with another one needs its model."""
-        if not self._use_cache or self._toolchain is not None or self._mending is not None:
+        if self._toolchain is not None or self._mending is not None:
             return False
         adds = self._suppressing is not None and self._suppressing.adds_ignores
         return not adds and (narrowing is None or narrowing.changes is None)
@@ -191,6 +221,7 @@ class Run:
         loaded: LoadedOperators,
         settings: Settings,
         narrowing: Narrowing | None,
+        kept: Kept | None,
     ) -> CheckedFile:
         from derivlint.project.check import check_source
         from derivlint.rules import load_rules
@@ -206,6 +237,7 @@ class Run:
             rules=rules,
             besides=self._compiled_with(settings),
             narrowing=narrowing,
+            kept=kept,
         )
         checked = check(source)
         if self._suppressing is not None:

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from derivlint.cli import completing
 from derivlint.cli.exits import tell
+from derivlint.cli.help import GroupedCommand
 from derivlint.cli.loading import known_operators, load_model
 from derivlint.cli.options import source_options
 from derivlint.cli.terminal import write
@@ -17,8 +19,8 @@ if TYPE_CHECKING:
     from derivlint.model import Model
 
 
-@click.command(short_help="Print the autograd node and the kernels of an operator.")
-@click.argument("operator", metavar="OP")
+@click.command(cls=GroupedCommand, short_help="Print the autograd node and the kernels of an operator.")
+@click.argument("operator", metavar="OP", shell_complete=completing.operators)
 @source_options
 def show(operator: str, paths: tuple[str, ...], no_config: bool, stdin_filename: str | None, **given: Any) -> None:
     """Print the C++ that an operator's entries become: autograd nodes, and kernels that create them.

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from derivlint.cli.configured import configured
+from derivlint.cli import completing
+from derivlint.cli.configured import StandIn, configured
 from derivlint.cli.loading import load_model
 from derivlint.cli.options import EXISTING, rule_names, source_options
 from derivlint.cli.output import CheckCommand, Output, output_options
@@ -28,7 +29,12 @@ DTYPES = ("float64", "complex128")
 @source_options
 @output_options
 @click.option(
-    "--ops", multiple=True, callback=rule_names, metavar="NAMES", help="Check the entries of these operators."
+    "--ops",
+    multiple=True,
+    callback=rule_names,
+    metavar="NAMES",
+    shell_complete=completing.operators,
+    help="Check the entries of these operators.",
 )
 @click.option("--changed", is_flag=True, help="Check the entries that changed since --diff-base. [default]")
 @click.option("--diff-base", metavar="REV", help="The git revision to compare with. [default: HEAD]")
@@ -114,11 +120,17 @@ def verify(
     _require_torch()
     if not paths and given.get("torch") is None:
         # the file that a check would take, and not that of the installed torch, whose operators it is checked with
-        paths = tuple(configured(SettingsOfFiles(no_config, **given), paths, stdin_filename).files)
+        lookup = SettingsOfFiles(no_config, **given)
+        paths = tuple(configured(lookup, paths, stdin_filename, StandIn.OUTSIDE_OF_PROJECTS).files)
     given["torch"] = given.get("torch") or INSTALLED
     loaded = load_model(paths, stdin_filename, no_config, **given)
     model = loaded.model
-    operators = None if everything else _wanted(model, ops, diff_base or "HEAD")
+    try:
+        operators = None if everything else _wanted(model, ops, diff_base or "HEAD")
+    except InputError as error:
+        if ops or changed or diff_base is not None:
+            raise
+        raise InputError(f"{error}; name operators with --ops, or verify all entries with --all") from error
     if operators is not None and not operators:
         output.say("no entry changed")
     reporting = Reporting(

@@ -17,8 +17,9 @@ from derivlint.lint.wording import counted
 from derivlint.model import Model
 from derivlint.project.baselines import BaselineFile
 from derivlint.project.errors import InputError
-from derivlint.project.findings import Findings, judge
+from derivlint.project.findings import Findings
 from derivlint.project.narrowing import Narrowing, rule_names
+from derivlint.project.outcome import judge
 from derivlint.project.settings import Settings
 from derivlint.rules import NUMERIC
 from derivlint.source import replace_file

@@ -28,6 +28,11 @@ _KEY = "derivlint.watch"
 Stamp = tuple[int, int, int] | None
 
 
+def is_watched() -> bool:
+    """Whether the command runs again and again."""
+    return _KEY in click.get_current_context().meta
+
+
 def remember(files: Sequence[str], folders: Mapping[str, Path], settings: Mapping[str, Settings]) -> None:
     """Keep which files the command reads.
 
@@ -39,9 +44,7 @@ def remember(files: Sequence[str], folders: Mapping[str, Path], settings: Mappin
     Raises:
         InputError: the operators that are asked for are not there.
     """
-    context = click.get_current_context()
-    if _KEY not in context.meta:
-        # nobody watches
+    if not is_watched():
         return
     read: dict[Path, None] = {}
     for path in files:
@@ -51,7 +54,7 @@ def remember(files: Sequence[str], folders: Mapping[str, Path], settings: Mappin
         read.update(dict.fromkeys(operators.files))
         more = (settings[path].origin, *configurations(folders[path]))
         read.update({place: None for place in more if place is not None})
-    context.meta[_KEY] = tuple(read)
+    click.get_current_context().meta[_KEY] = tuple(read)
 
 
 def configurations(folder: Path) -> list[Path]:

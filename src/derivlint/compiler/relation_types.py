@@ -6,6 +6,8 @@ over other types follow rules (:mod:`derivlint.cpp.conversion`).
 
 from __future__ import annotations
 
+from derivlint.cpp.cpp_type import CppType, cpp_type, template_type
+
 _PLAIN = {
     "bool": "bool",
     "char": "char",
@@ -77,12 +79,12 @@ _FIXED = {
 }
 
 
-def spelling(canonical: str) -> str:
+def spelling(type: CppType) -> str:
     """How C++ spells a canonical type of the table."""
-    if canonical in _PLAIN:
-        return _PLAIN[canonical]
-    head, _, rest = canonical.partition("<")
-    return f"{_TEMPLATES[head]}<{spelling(rest[:-1])}>"
+    if type.text in _PLAIN:
+        return _PLAIN[type.text]
+    (element,) = type.arguments
+    return f"{_TEMPLATES[type.head]}<{spelling(element)}>"
 
 
 def relation_types() -> dict[str, str]:
@@ -90,5 +92,6 @@ def relation_types() -> dict[str, str]:
     types = dict(_PLAIN)
     for head, elements in _ELEMENTS.items():
         for element in elements.split():
-            types[f"{head}<{element}>"] = spelling(f"{head}<{element}>")
+            type = template_type(head, [cpp_type(element)])
+            types[type.text] = spelling(type)
     return types | _FIXED

@@ -17,7 +17,7 @@ from pathlib import PurePath
 from derivlint.compiler.gxx import CompilerError
 from derivlint.compiler.relation_types import spelling
 from derivlint.cpp.consumer import Use
-from derivlint.cpp.conversion import template_of
+from derivlint.cpp.cpp_type import CppType
 from derivlint.formula import tokens
 from derivlint.formula.brackets import bracket_problem
 from derivlint.formula.vocabulary import BAD, UNCLOSED_COMMENT, UNCLOSED_STRING
@@ -150,13 +150,12 @@ def _around(evaluation: Evaluation) -> tuple[str, str]:
     return f"[[maybe_unused]] {spelled(consumer.type)} derivlint_target; derivlint_target = ", ";"
 
 
-def spelled(canonical: str) -> str:
+def spelled(type: CppType) -> str:
     """A canonical type in C++."""
-    head, arguments = template_of(canonical)
-    if not arguments or head == "IListRef":
-        return spelling(canonical)
-    inner = ", ".join(map(spelled, arguments))
-    return f"{_HEADS[head]}<{inner}>"
+    if not type.arguments or type.head == "IListRef":
+        return spelling(type)
+    inner = ", ".join(map(spelled, type.arguments))
+    return f"{_HEADS[type.head]}<{inner}>"
 
 
 _HEADS = {

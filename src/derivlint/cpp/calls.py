@@ -3,33 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from derivlint.cpp.canonical import canonical_type
 from derivlint.cpp.construction import construct
-from derivlint.cpp.conversion import INTEGERS, template_of
-from derivlint.cpp.declaration import Function
+from derivlint.cpp.conversion import INTEGERS
+from derivlint.cpp.cpp_type import CppType, cpp_type, template_type
+from derivlint.cpp.declaration import AUTO, Function
 from derivlint.cpp.library import NOTHING, Found, opaque
-from derivlint.cpp.lookup import Kind, Meaning, look_up
+from derivlint.cpp.lookup import MeaningKind, NameMeaning, look_up
 from derivlint.cpp.naming import check_template_arguments, meaning_of, undeclared
-from derivlint.cpp.overloads import Outcome, Resolution, resolve
+from derivlint.cpp.operator_names import is_symint, other_form, without_symint
+from derivlint.cpp.overloads import Resolution, ResolutionOutcome, resolve
 from derivlint.cpp.problem import TypeProblemKind
 from derivlint.cpp.scope import associated_namespaces
 from derivlint.cpp.value import BRACES, FUNCTION, LVALUE, TENSOR, UNKNOWN, UNKNOWN_VALUE, Value
-from derivlint.formula import Call, Member, Name, Number, TypeName, whole_number
+from derivlint.formula import Call, Member, Name, Number, TypeName
+from derivlint.formula.tuples import GET, position_of, tuple_access
 
 if TYPE_CHECKING:
-    from derivlint.cpp.inference import Inference
+    from derivlint.cpp.typer import Typer
 
-SYMINT = "_symint"
 POWER = "pow"
+TENSOR_BASE = cpp_type("TensorBase")
 #: Casts that look like calls of a template.
 NAMED_CASTS = frozenset({"static_cast", "const_cast", "reinterpret_cast", "dynamic_cast"})
 #: What ``->`` can be used on, beside pointers.
 POINTER_LIKE = frozenset({"optional", "intrusive_ptr", "shared_ptr", "unique_ptr", "MaybeOwned", "OptionalArrayRef"})
 
 
-def call_value(typer: Inference, node: Call) -> Value:
+def call_value(typer: Typer, node: Call) -> Value:
     """The value of a call, or of a functional cast, which looks just like one."""
     callee = node.callee
     if isinstance(callee, Name):
@@ -38,20 +41,20 @@ def call_value(typer: Inference, node: Call) -> Value:
         return _method_call(typer, node, callee)
     function = typer.operand(callee)
     for argument in node.args:
-        typer.value_of(argument)
+        typer.of(argument)
     return _not_callable(typer, node, function)
 
 
-def _not_callable(typer: Inference, node: Call, value: Value) -> Value:
+def _not_callable(typer: Typer, node: Call, value: Value) -> Value:
     if value.is_unknown or not typer.conversions.knows(value.type):
         return UNKNOWN_VALUE
     subject = node.callee.spelling if isinstance(node.callee, Name) else ""
     return typer.report(TypeProblemKind.NOT_CALLABLE, node, given=(value.type,), subject=subject)
 
 
-def _named_call(typer: Inference, node: Call, callee: Name) -> Value:
+def _named_call(typer: Typer, node: Call, callee: Name) -> Value:
     simple = callee.simple
-    arguments = [typer.value_of(argument) for argument in node.args]
+    arguments = [typer.of(argument) for argument in node.args]
     if simple is not None and (variable := typer.scope.variables.get(simple)) is not None:
         return _not_callable(typer, node, variable)
     last = callee.parts[-1]
@@ -63,13 +66,13 @@ def _named_call(typer: Inference, node: Call, callee: Name) -> Value:
     meaning = meaning_of(typer, callee)
     if not check_template_arguments(typer, callee):
         return UNKNOWN_VALUE
-    if meaning.kind is Kind.AMBIGUOUS:
+    if meaning.kind is MeaningKind.AMBIGUOUS:
         return typer.report(TypeProblemKind.AMBIGUOUS_NAME, callee, name=last.identifier)
-    if meaning.kind is Kind.TYPE and meaning.type is not None:
+    if meaning.kind is MeaningKind.TYPE and meaning.type is not None:
         return construct(typer, node, meaning.type, arguments)
-    if meaning.kind is Kind.UNKNOWN:
+    if meaning.kind is MeaningKind.UNKNOWN:
         return UNKNOWN_VALUE
-    if meaning.kind is Kind.VARIABLE:
+    if meaning.kind is MeaningKind.VARIABLE:
         return _not_callable(typer, node, Value(meaning.type or UNKNOWN))
     found = meaning.functions
     if len(callee.parts) == 1 and not callee.leading_colons:
@@ -81,18 +84,20 @@ def _named_call(typer: Inference, node: Call, callee: Name) -> Value:
             return UNKNOWN_VALUE
         return _no_function(typer, callee, meaning, arguments)
     if last.template_args is not None:
-        return _template_call(typer, node, callee, arguments)
-    if last.identifier == "get" and len(arguments) == 1 and opaque(found.functions[0]):
+        # of calls with template arguments only one is looked into
+        access = tuple_access(node)
+        return UNKNOWN_VALUE if access is None else _get(typer, node, access[1], arguments[0])
+    if last.identifier == GET and len(arguments) == 1 and opaque(found.functions[0]):
         # which element is meant cannot be deduced
         return typer.report(TypeProblemKind.TUPLE_INDEX, callee, name="", given=(arguments[0].type,))
     return _call(typer, node, callee, found, arguments)
 
 
-def _with_associated(typer: Inference, name: str, found: Found, arguments: Sequence[Value]) -> Found:
+def _with_associated(typer: Typer, name: str, found: Found, arguments: Sequence[Value]) -> Found:
     """The functions that bare lookup finds, and those of the namespaces of the arguments' types."""
     namespaces: set[str] = set()
     for argument in arguments:
-        if argument.type != BRACES:
+        if argument.type is not BRACES:
             namespaces |= associated_namespaces(argument.type)
     functions = list(found.functions)
     complete = found.complete
@@ -105,14 +110,14 @@ def _with_associated(typer: Inference, name: str, found: Found, arguments: Seque
     return Found(tuple(functions), complete) if functions or not complete else NOTHING
 
 
-def _exists_somewhere(typer: Inference, name: str) -> bool:
+def _exists_somewhere(typer: Typer, name: str) -> bool:
     return any(
         typer.library.functions(namespace, name).exists or typer.library.may_be_function(namespace, name)
         for namespace in ("at", "c10", "std")
     )
 
 
-def _no_function(typer: Inference, callee: Name, meaning: Meaning, arguments: Sequence[Value]) -> Value:
+def _no_function(typer: Typer, callee: Name, meaning: NameMeaning, arguments: Sequence[Value]) -> Value:
     library = typer.library
     part = callee.parts[-1]
     place = (part.start, part.start + len(part.identifier))
@@ -121,7 +126,7 @@ def _no_function(typer: Inference, callee: Name, meaning: Meaning, arguments: Se
         return undeclared(typer, callee, meaning, TypeProblemKind.NOT_IN_NAMESPACE)
     twin = other_form(name)
     has_twin = look_up(library, typer.scope, twin).functions.exists or library.functions("at", twin).exists
-    if has_twin and name.endswith(SYMINT):
+    if has_twin and is_symint(name):
         return typer.report(TypeProblemKind.SUPERFLUOUS_SYMINT, place, name=name, other=twin)
     other = None
     if library.functions("at", name).exists:
@@ -143,12 +148,7 @@ def _no_function(typer: Inference, callee: Name, meaning: Meaning, arguments: Se
     )
 
 
-def other_form(name: str) -> str:
-    """The name of the form of an operator with symbolic sizes, or of the one without."""
-    return name.removesuffix(SYMINT) if name.endswith(SYMINT) else name + SYMINT
-
-
-def _call(typer: Inference, node: Call, callee: Name | Member, found: Found, arguments: list[Value]) -> Value:
+def _call(typer: Typer, node: Call, callee: Name | Member, found: Found, arguments: list[Value]) -> Value:
     name = callee.name if isinstance(callee, Member) else callee.parts[-1].identifier
     if len(found.functions) == 1:
         typer.callees[node] = found.functions[0]
@@ -163,7 +163,7 @@ def _call(typer: Inference, node: Call, callee: Name | Member, found: Found, arg
     if resolution.function is not None:
         typer.callees[node] = resolution.function
         _note(typer, node, callee, name, resolution.function, arguments)
-    if resolution.outcome in (Outcome.CHOSEN, Outcome.UNSURE):
+    if resolution.outcome in (ResolutionOutcome.CHOSEN, ResolutionOutcome.UNSURE):
         return value_of_type(resolution.result)
     _refused(typer, node, callee, name, resolution, arguments)
     # one slip, one problem: what a wrong call would return is asked no more
@@ -171,7 +171,7 @@ def _call(typer: Inference, node: Call, callee: Name | Member, found: Found, arg
 
 
 def _note(
-    typer: Inference,
+    typer: Typer,
     node: Call,
     callee: Name | Member,
     name: str,
@@ -185,22 +185,20 @@ def _note(
         typer.report(TypeProblemKind.DEPRECATED, place, name=name, other=function.deprecated)
     if name == POWER and len(arguments) == 2 and not isinstance(callee, Member):
         base, exponent = arguments
-        if base.type in INTEGERS and exponent.type == TENSOR:
+        if base.type in INTEGERS and exponent.type is TENSOR:
             typer.report(TypeProblemKind.INTEGER_BASE, node.args[0], given=(base.type, exponent.type))
 
 
-def value_of_type(result: str) -> Value:
+def value_of_type(result: CppType) -> Value:
     """The value of a call that returns this type."""
-    if result in ("auto", "TensorBase"):
+    if result in (AUTO, TENSOR_BASE):
         # a temporary TensorBase becomes a tensor and a variable does not, which the table of types cannot tell
         return UNKNOWN_VALUE
-    if result.endswith("&"):
-        return Value(result[:-1], LVALUE)
-    return Value(result)
+    return Value(result) if result.referred is None else Value(result.referred, LVALUE)
 
 
 def _refused(
-    typer: Inference,
+    typer: Typer,
     node: Call,
     callee: Name | Member,
     name: str,
@@ -211,18 +209,17 @@ def _refused(
     facts = {"name": name, "given": given, "candidates": resolution.considered}
     start = callee.name_start if isinstance(callee, Member) else callee.start
     place = (start, node.end)
-    if resolution.outcome is Outcome.COUNT:
+    if resolution.outcome is ResolutionOutcome.COUNT:
         typer.report(TypeProblemKind.ARGUMENT_COUNT, place, **facts)
         return
-    if resolution.outcome is Outcome.AMBIGUOUS:
+    if resolution.outcome is ResolutionOutcome.AMBIGUOUS:
         typer.report(TypeProblemKind.AMBIGUOUS_CALL, place, **facts)
         return
     twin = _twin(typer, callee, name)
     if twin.exists and twin.complete:
         other = resolve(typer.conversions, twin.functions, arguments)
-        if other.outcome is Outcome.CHOSEN:
-            symint = name.endswith(SYMINT)
-            kind = TypeProblemKind.SUPERFLUOUS_SYMINT if symint else TypeProblemKind.MISSING_SYMINT
+        if other.outcome is ResolutionOutcome.CHOSEN:
+            kind = TypeProblemKind.SUPERFLUOUS_SYMINT if is_symint(name) else TypeProblemKind.MISSING_SYMINT
             form = other_form(name)
             last = node.args[resolution.blamed].end if resolution.blamed is not None else node.end
             typer.report(kind, (start, last), other=form, **facts)
@@ -231,7 +228,7 @@ def _refused(
         typer.report(TypeProblemKind.NO_OVERLOAD, place, **facts)
         return
     blamed = resolution.blamed
-    if given[blamed] == FUNCTION:
+    if given[blamed] is FUNCTION:
         argument = node.args[blamed]
         subject = argument.spelling if isinstance(argument, Name) else ""
         typer.report(TypeProblemKind.NOT_CALLED, argument, name=subject)
@@ -252,11 +249,11 @@ def _refused(
     )
 
 
-def _twin(typer: Inference, callee: Name | Member, name: str) -> Found:
+def _twin(typer: Typer, callee: Name | Member, name: str) -> Found:
     """The form of the same operator for symbolic sizes, or without them."""
     other = other_form(name)
     if isinstance(callee, Member):
-        owner = typer.values.get(callee.object, UNKNOWN_VALUE)
+        owner = typer.found.get(callee.object, UNKNOWN_VALUE)
         return typer.library.methods(owner.type, other) or NOTHING
     return typer.library.functions("at", other)
 
@@ -270,28 +267,19 @@ def _made(callee: Name, arguments: Sequence[Value]) -> Value | None:
     if not name.startswith("std::") or any(argument.type in (UNKNOWN, BRACES) for argument in arguments):
         return None
     if name == "std::make_tuple" and arguments:
-        return Value(f"tuple<{','.join(argument.type for argument in arguments)}>")
+        return Value(template_type("tuple", (argument.type for argument in arguments)))
     if name == "std::make_optional" and len(arguments) == 1:
-        return Value(f"optional<{arguments[0].type}>")
+        return Value(template_type("optional", [arguments[0].type]))
     if name == "std::move" and len(arguments) == 1:
         return Value(arguments[0].type)
     return None
 
 
-def _template_call(typer: Inference, node: Call, callee: Name, arguments: list[Value]) -> Value:
-    """A call with template arguments, of which only ``get`` is looked into."""
-    last = callee.parts[-1]
-    template_args = last.template_args or ()
-    if last.identifier == "get" and len(template_args) == 1 and len(arguments) == 1:
-        return _get(typer, node, template_args[0], arguments[0])
-    return UNKNOWN_VALUE
-
-
-def _get(typer: Inference, node: Call, index: Number | TypeName, value: Value) -> Value:
+def _get(typer: Typer, node: Call, index: Number | TypeName, value: Value) -> Value:
     """``std::get<i>(tuple)``."""
     if value.is_unknown or not typer.conversions.knows(value.type):
         return UNKNOWN_VALUE
-    head, elements = template_of(value.type)
+    head, elements = value.type.head, value.type.arguments
     place = (node.start, node.end)
     if head not in ("array", "tuple", "pair"):
         return typer.report(TypeProblemKind.TUPLE_INDEX, place, given=(value.type,))
@@ -301,14 +289,14 @@ def _get(typer: Inference, node: Call, index: Number | TypeName, value: Value) -
             return typer.report(TypeProblemKind.TUPLE_INDEX, index, name=index.spelling, given=(value.type,))
         # which of several elements of one type is an error, of which compilers disagree when
         return Value(wanted) if head != "array" and elements.count(wanted) == 1 else UNKNOWN_VALUE
-    position = whole_number(index.text)
-    length = int(elements[1]) if head == "array" else len(elements)
+    position = position_of(index)
+    length = len(elements) if head != "array" else value.type.size or 0
     if position is None or position >= length:
         return typer.report(TypeProblemKind.TUPLE_INDEX, (index.start, index.end), name=index.text, given=(value.type,))
     return Value(elements[0 if head == "array" else position], value.category)
 
 
-def _named_cast(typer: Inference, node: Call, callee: Name, arguments: list[Value]) -> Value:
+def _named_cast(typer: Typer, node: Call, callee: Name, arguments: list[Value]) -> Value:
     """``static_cast<T>(x)`` and its like."""
     template_args = callee.parts[-1].template_args or ()
     if len(template_args) != 1 or not isinstance(template_args[0], TypeName) or len(arguments) != 1:
@@ -320,8 +308,8 @@ def _named_cast(typer: Inference, node: Call, callee: Name, arguments: list[Valu
     if callee.parts[-1].identifier == "static_cast":
         return construct(typer, node, type, arguments)
     if callee.parts[-1].identifier == "const_cast" and not value.is_unknown and typer.conversions.knows(value.type):
-        if type.rstrip("&") != value.type:
-            facts = {"name": type, "given": (value.type,)}
+        if type.unreferenced is not value.type:
+            facts: dict[str, Any] = {"name": type.text, "given": (value.type,)}
             return typer.report(TypeProblemKind.CONSTRUCTION, node, **facts)
         return Value(value.type, LVALUE)
     return UNKNOWN_VALUE
@@ -330,7 +318,7 @@ def _named_cast(typer: Inference, node: Call, callee: Name, arguments: list[Valu
 # ---- members
 
 
-def member_value(typer: Inference, node: Member) -> Value:
+def member_value(typer: Typer, node: Member) -> Value:
     """The value of a member that is not called: a field, or a method without its parentheses."""
     owner = _owner(typer, node)
     if owner is None:
@@ -346,43 +334,45 @@ def member_value(typer: Inference, node: Member) -> Value:
         return UNKNOWN_VALUE
     place = (node.name_start, node.name_end)
     if methods.exists:
-        return typer.report(TypeProblemKind.NOT_CALLED, place, name=node.name, owner=owner)
+        return typer.report(TypeProblemKind.NOT_CALLED, place, name=node.name, object=owner)
     return _no_member(typer, node, owner)
 
 
-def _owner(typer: Inference, node: Member) -> str | None:
+def _owner(typer: Typer, node: Member) -> CppType | None:
     """The class whose member is meant, None where it is not known or the access is wrong."""
     value = typer.operand(node.object)
     if value.is_unknown:
         return None
     type = value.type
     place = (node.object.end, node.name_start)
-    head, arguments = template_of(type)
     if not node.arrow:
-        if type.endswith("*"):
-            typer.report(TypeProblemKind.WRONG_ACCESS, place, name=".", owner=type)
+        if type.pointee is not None:
+            typer.report(TypeProblemKind.WRONG_ACCESS, place, name=".", object=type)
             return None
         return type
-    if type.endswith("*"):
-        return type[:-1]
-    if head in POINTER_LIKE and arguments:
-        return f"ArrayRef<{arguments[0]}>" if head == "OptionalArrayRef" else arguments[0]
-    if typer.conversions.knows(type):
-        typer.report(TypeProblemKind.WRONG_ACCESS, place, name="->", owner=type)
-    return None
+    held = held_by(type)
+    if held is None and typer.conversions.knows(type):
+        typer.report(TypeProblemKind.WRONG_ACCESS, place, name="->", object=type)
+    return held
 
 
-def _no_member(typer: Inference, node: Member, owner: str) -> Value:
+def held_by(type: CppType) -> CppType | None:
+    """The type that ``->`` reaches through a pointer or into what is like one; None for other types."""
+    if type.pointee is not None or type.head not in POINTER_LIKE or not type.arguments:
+        return type.pointee
+    return template_type("ArrayRef", type.arguments[:1]) if type.head == "OptionalArrayRef" else type.arguments[0]
+
+
+def _no_member(typer: Typer, node: Member, owner: CppType) -> Value:
     place = (node.name_start, node.name_end)
     library = typer.library
-    head, arguments = template_of(owner)
-    inner = arguments[0] if head == "optional" and arguments else None
+    inner = owner.arguments[0] if owner.head == "optional" and owner.arguments else None
     if inner is not None and (library.methods(inner, node.name) or NOTHING).exists:
-        return typer.report(TypeProblemKind.MEMBER_OF_OPTIONAL, place, name=node.name, owner=owner)
-    if node.name.endswith(SYMINT):
-        plain = node.name.removesuffix(SYMINT)
+        return typer.report(TypeProblemKind.MEMBER_OF_OPTIONAL, place, name=node.name, object=owner)
+    if is_symint(node.name):
+        plain = without_symint(node.name)
         if (library.methods(owner, plain) or NOTHING).exists:
-            return typer.report(TypeProblemKind.SUPERFLUOUS_SYMINT, place, name=node.name, owner=owner, other=plain)
+            return typer.report(TypeProblemKind.SUPERFLUOUS_SYMINT, place, name=node.name, object=owner, other=plain)
     other = None
     if look_up(library, typer.scope, node.name).functions.exists:
         other = node.name
@@ -392,15 +382,15 @@ def _no_member(typer: Inference, node: Member, owner: str) -> Value:
         TypeProblemKind.NO_SUCH_MEMBER,
         place,
         name=node.name,
-        owner=owner,
+        object=owner,
         other=other,
         known=library.method_names(owner),
     )
 
 
-def _method_call(typer: Inference, node: Call, callee: Member) -> Value:
+def _method_call(typer: Typer, node: Call, callee: Member) -> Value:
     owner = _owner(typer, callee)
-    arguments = [typer.value_of(argument) for argument in node.args]
+    arguments = [typer.of(argument) for argument in node.args]
     if owner is None:
         return UNKNOWN_VALUE
     methods = typer.library.methods(owner, callee.name)
@@ -416,7 +406,7 @@ def _method_call(typer: Inference, node: Call, callee: Member) -> Value:
     return _call(typer, node, callee, methods, arguments)
 
 
-def _template_method(typer: Inference, callee: Member) -> Value:
+def _template_method(typer: Typer, callee: Member) -> Value:
     """``x.item<double>()``: the template argument is what such methods return."""
     template_args = callee.template_args or ()
     if callee.name in ("item", "to") and len(template_args) == 1 and isinstance(template_args[0], TypeName):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from derivlint.cpp.cpp_type import CppType, cpp_type
 from derivlint.formula.vocabulary import words
 
 #: Text that is much longer than any type is none; the scanner recurses for each "<".
@@ -86,8 +87,8 @@ _POSTFIX = frozenset({"*", "&", "&&", "const", "volatile"})
 
 
 @lru_cache(maxsize=16384)
-def canonical_type(text: str) -> str | None:
-    """The canonical spelling of a type as C++ writes it, None where the text is no type."""
+def canonical_type(text: str) -> CppType | None:
+    """The type that C++ writes like that, None where the text is not a type."""
     tokens = _tokens(text)
     if not tokens:
         return None
@@ -95,7 +96,12 @@ def canonical_type(text: str) -> str | None:
         type, position = _type(tokens, 0)
     except (_NotATypeError, RecursionError):
         return None
-    return type if position == len(tokens) else None
+    return cpp_type(type) if position == len(tokens) else None
+
+
+def is_constant(text: str) -> bool:
+    """Whether a variable that is declared with a type cannot be changed: ``const at::Tensor &``."""
+    return _tokens(text)[:1] == ["const"]
 
 
 class _NotATypeError(Exception):

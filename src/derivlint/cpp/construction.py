@@ -3,43 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from derivlint.cpp.conversion import ARITHMETIC, IMPOSSIBLE, element_of, template_of
+from derivlint.cpp.conversion import ARITHMETIC, IMPOSSIBLE, element_of
+from derivlint.cpp.cpp_type import CppType
 from derivlint.cpp.declaration import Function
 from derivlint.cpp.library import opaque
-from derivlint.cpp.lookup import Kind
+from derivlint.cpp.lookup import MeaningKind
 from derivlint.cpp.naming import check_template_arguments, meaning_of, undeclared
-from derivlint.cpp.overloads import Outcome, resolve
+from derivlint.cpp.overloads import ResolutionOutcome, resolve
 from derivlint.cpp.problem import TypeProblemKind
 from derivlint.cpp.value import BRACES, LVALUE, TEMPORARY, UNKNOWN_VALUE, Value
 
 if TYPE_CHECKING:
-    from derivlint.cpp.inference import Inference
+    from derivlint.cpp.typer import Typer
     from derivlint.formula import Cast, Construct, Expr
 
 
-def construct_value(typer: Inference, node: Construct) -> Value:
+def construct_value(typer: Typer, node: Construct) -> Value:
     """The value of ``T{...}``."""
-    braces = typer.value_of(node.braces)
+    braces = typer.of(node.braces)
     meaning = meaning_of(typer, node.type)
-    if meaning.kind is Kind.TYPE and meaning.type is not None:
+    if meaning.kind is MeaningKind.TYPE and meaning.type is not None:
         if typer.conversions.rank(braces, meaning.type) == IMPOSSIBLE and not _has_constructor(
             typer, meaning.type, braces.items or ()
         ):
-            facts = {"name": meaning.type, "given": tuple(item.type for item in braces.items or ())}
+            facts: dict[str, Any] = {
+                "name": meaning.type.text,
+                "given": tuple(item.type for item in braces.items or ()),
+            }
             return typer.report(TypeProblemKind.CONSTRUCTION, node, **facts)
         return Value(meaning.type)
     if not check_template_arguments(typer, node.type):
         return UNKNOWN_VALUE
-    if meaning.kind is Kind.NOTHING:
+    if meaning.kind is MeaningKind.NOTHING:
         return undeclared(typer, node.type, meaning, TypeProblemKind.NOT_A_TYPE)
-    if meaning.kind in (Kind.FUNCTION, Kind.VARIABLE):
+    if meaning.kind in (MeaningKind.FUNCTION, MeaningKind.VARIABLE):
         return typer.report(TypeProblemKind.NOT_A_TYPE, node.type, name=node.type.spelling)
     return UNKNOWN_VALUE
 
 
-def cast_value(typer: Inference, node: Cast) -> Value:
+def cast_value(typer: Typer, node: Cast) -> Value:
     """The value of ``(T) x``."""
     value = typer.operand(node.operand)
     type = typer.library.type_named(node.type.spelling)
@@ -48,42 +52,42 @@ def cast_value(typer: Inference, node: Cast) -> Value:
     return construct(typer, node, type, [value])
 
 
-def construct(typer: Inference, node: Expr, type: str, arguments: Sequence[Value]) -> Value:
+def construct(typer: Typer, node: Expr, type: CppType, arguments: Sequence[Value]) -> Value:
     """The value of ``T(...)``, checked as far as the constructors of ``T`` are known."""
-    referred = type.rstrip("&")
-    made = Value(referred, LVALUE if type.endswith("&") else TEMPORARY)
+    referred = type.unreferenced
+    made = Value(referred, LVALUE if type.referred is not None else TEMPORARY)
     if not arguments or any(argument.is_unknown for argument in arguments):
         return made
     if len(arguments) == 1:
         if _converts_explicitly(typer, arguments[0], referred):
             return made
-        return typer.report(TypeProblemKind.CONSTRUCTION, node, name=referred, given=(arguments[0].type,))
+        return typer.report(TypeProblemKind.CONSTRUCTION, node, name=referred.text, given=(arguments[0].type,))
     if not _has_constructor(typer, referred, arguments):
-        facts = {"name": referred, "given": tuple(argument.type for argument in arguments)}
+        facts: dict[str, Any] = {"name": referred.text, "given": tuple(argument.type for argument in arguments)}
         return typer.report(TypeProblemKind.CONSTRUCTION, node, **facts)
     return made
 
 
-def _converts_explicitly(typer: Inference, value: Value, type: str) -> bool:
+def _converts_explicitly(typer: Typer, value: Value, type: CppType) -> bool:
     conversions = typer.conversions
     if conversions.rank(value, type) != IMPOSSIBLE:
         return True
     relations = conversions.relations
-    if value.type != BRACES and relations.knows(value.type) and relations.knows(type):
+    if value.type is not BRACES and relations.knows(value.type) and relations.knows(type):
         if relations.explicit(value.type, type):
             return True
         return value.constant is not None and relations.explicit(value.type, type)
-    if not conversions.knows(type) or (value.type != BRACES and not conversions.knows(value.type)):
+    if not conversions.knows(type) or (value.type is not BRACES and not conversions.knows(value.type)):
         return True
-    if value.type == BRACES and element_of(type) is not None:
+    if value.type is BRACES and element_of(type) is not None:
         return False
     return _has_constructor(typer, type, [value])
 
 
-def _has_constructor(typer: Inference, type: str, arguments: Sequence[Value]) -> bool:
+def _has_constructor(typer: Typer, type: CppType, arguments: Sequence[Value]) -> bool:
     """Whether a constructor may take these arguments; True where the constructors are not known."""
     conversions = typer.conversions
-    head, elements = template_of(type)
+    head, elements = type.head, type.arguments
     if type in ARITHMETIC:
         return False
     if head in ("tuple", "pair"):
@@ -97,11 +101,11 @@ def _has_constructor(typer: Inference, type: str, arguments: Sequence[Value]) ->
     return _takes_any(typer, members.constructors, arguments)
 
 
-def _takes_any(typer: Inference, constructors: Sequence[Function], arguments: Sequence[Value]) -> bool:
+def _takes_any(typer: Typer, constructors: Sequence[Function], arguments: Sequence[Value]) -> bool:
     if any(map(opaque, constructors)):
         return True
     return resolve(typer.conversions, constructors, arguments).outcome in (
-        Outcome.CHOSEN,
-        Outcome.UNSURE,
-        Outcome.AMBIGUOUS,
+        ResolutionOutcome.CHOSEN,
+        ResolutionOutcome.UNSURE,
+        ResolutionOutcome.AMBIGUOUS,
     )

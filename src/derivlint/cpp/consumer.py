@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from derivlint.cpp.conversion import IMPOSSIBLE, template_of
+from derivlint.cpp.conversion import IMPOSSIBLE
+from derivlint.cpp.cpp_type import CppType, template_type
 from derivlint.cpp.operators import common_type
 from derivlint.cpp.problem import TypeProblemKind
 from derivlint.cpp.value import BRACES, TEMPORARY, TENSOR, UNKNOWN, VOID, Value
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from derivlint.formula import Expr
 
 #: What ``copy_range`` puts into the list of gradients; follows its overloads in FunctionsManual.h.
-GRADIENT_TYPES = (TENSOR, "ArrayRef<Tensor>")
+GRADIENT_TYPES = (TENSOR, template_type("ArrayRef", [TENSOR]))
 
 
 class Use(Enum):
@@ -44,12 +45,12 @@ class Consumer(Struct, frozen=True):
     Attributes:
         use: how.
         count: for ``GRADIENTS``, how many arguments the key names.
-        type: for ``ASSIGNED``, the canonical type that it is assigned to or initialises.
+        type: for ``ASSIGNED``, the type that it is assigned to or initialises.
     """
 
     use: Use
     count: int = 1
-    type: str = ""
+    type: CppType = UNKNOWN
 
 
 def check_result(typer: Inference, node: Expr, value: Value, consumer: Consumer) -> None:
@@ -59,7 +60,7 @@ def check_result(typer: Inference, node: Expr, value: Value, consumer: Consumer)
         typer.report(TypeProblemKind.RESULT, node, given=(value.type,), wanted=wanted)
 
 
-def _refused(typer: Inference, value: Value, consumer: Consumer) -> tuple[str, ...] | None:
+def _refused(typer: Inference, value: Value, consumer: Consumer) -> tuple[CppType, ...] | None:
     """The types that would be taken, where this one is not; else None."""
     if value.is_unknown:
         return None
@@ -67,36 +68,37 @@ def _refused(typer: Inference, value: Value, consumer: Consumer) -> tuple[str, .
     conversions = typer.conversions
     if use is Use.ASSIGNED:
         return None if conversions.rank(value, consumer.type) != IMPOSSIBLE else (consumer.type,)
-    if value.type == BRACES and use is Use.BARE_GRADIENT and value.items:
+    if value.type is BRACES and use is Use.BARE_GRADIENT and value.items:
         # "auto" makes an initializer list of it, and copy_range takes one of tensors
-        value = Value(f"ArrayRef<{value.items[0].type}>")
+        value = Value(template_type("ArrayRef", [value.items[0].type]))
     if value.type in (BRACES, VOID):
         return (TENSOR,) if use is not Use.GRADIENTS else _tuple_of(consumer.count)
     if not conversions.knows(value.type):
         return None
     if use is Use.GRADIENTS:
-        head, elements = template_of(value.type)
-        if head == "array":
+        head, elements = value.type.head, value.type.arguments
+        size = value.type.size
+        if size is not None:
             # whatever its size is, no more elements are looked at
-            elements = (elements[0],) * min(int(elements[1]), consumer.count)
+            elements = (elements[0],) * min(size, consumer.count)
         fits = head in ("tuple", "pair", "array") and len(elements) >= consumer.count
         fits = fits and all(_is_gradient(typer, Value(each)) for each in elements[: consumer.count])
         return None if fits else _tuple_of(consumer.count)
     if use is Use.ELEMENT_GRADIENT:
         relations = conversions.relations
         fits = relations.explicit(value.type, TENSOR) if relations.knows(value.type) else False
-        return None if fits or value.type == TENSOR else (TENSOR,)
+        return None if fits or value.type is TENSOR else (TENSOR,)
     if use is Use.GRADIENT:
         common = common_type(typer, value, Value(TENSOR, TEMPORARY))
         if common is None:
             return (TENSOR,)
         value = Value(common)
-    return None if value.type == UNKNOWN or _is_gradient(typer, value) else GRADIENT_TYPES
+    return None if value.type is UNKNOWN or _is_gradient(typer, value) else GRADIENT_TYPES
 
 
 def _is_gradient(typer: Inference, value: Value) -> bool:
     return any(typer.conversions.rank(value, wanted) != IMPOSSIBLE for wanted in GRADIENT_TYPES)
 
 
-def _tuple_of(count: int) -> tuple[str, ...]:
-    return (f"tuple<{','.join([TENSOR] * count)}>",)
+def _tuple_of(count: int) -> tuple[CppType, ...]:
+    return (template_type("tuple", [TENSOR] * count),)

@@ -11,21 +11,23 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from derivlint.cpp.cpp_type import CppType, cpp_type
+
 #: The type of a result that the declaration does not tell.
-AUTO = "auto"
+AUTO = cpp_type("auto")
 #: A type that could not be understood.
-UNREADABLE = "?"
+UNREADABLE = cpp_type("?")
 
 
 class Parameter(Struct, frozen=True):
     """A parameter of a function; ``name`` is empty where the declaration gives none."""
 
-    type: str
+    type: CppType
     name: str
     has_default: bool = False
 
     def __str__(self) -> str:
-        text = f"{self.type} {self.name}" if self.name else self.type
+        text = f"{self.type} {self.name}" if self.name else self.type.text
         return f"{text} = ..." if self.has_default else text
 
 
@@ -44,7 +46,7 @@ class Function(Struct, frozen=True):
     """
 
     name: str
-    result: str
+    result: CppType
     parameters: tuple[Parameter, ...]
     template: tuple[str, ...] = ()
     is_static: bool = False
@@ -83,9 +85,9 @@ class ClassDeclaration(Struct, frozen=True):
     name: str
     template: tuple[str, ...] = ()
     methods: Mapping[str, tuple[Function, ...]] = field(default_factory=dict)
-    fields: Mapping[str, str] = field(default_factory=dict)
+    fields: Mapping[str, CppType] = field(default_factory=dict)
     constructors: tuple[Function, ...] = ()
-    bases: tuple[str, ...] = ()
+    bases: tuple[CppType, ...] = ()
 
     def __hash__(self) -> int:
         return hash((self.name, self.template, self.bases))
@@ -119,10 +121,10 @@ class Declarations(Struct, frozen=True):
     """
 
     functions: Mapping[str, Mapping[str, tuple[Function, ...]]] = field(default_factory=dict)
-    variables: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    variables: Mapping[str, Mapping[str, CppType]] = field(default_factory=dict)
     classes: Mapping[str, ClassDeclaration] = field(default_factory=dict)
     opaque: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    aliases: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    aliases: Mapping[str, Mapping[str, CppType]] = field(default_factory=dict)
     using: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __hash__(self) -> int:
@@ -131,10 +133,10 @@ class Declarations(Struct, frozen=True):
     def merged(self, *others: Declarations) -> Declarations:
         """These declarations and others as one; of variables and aliases the last declaration counts."""
         functions: dict[str, dict[str, tuple[Function, ...]]] = {}
-        variables: dict[str, dict[str, str]] = {}
+        variables: dict[str, dict[str, CppType]] = {}
         classes: dict[str, ClassDeclaration] = {}
         opaque: dict[str, frozenset[str]] = {}
-        aliases: dict[str, dict[str, str]] = {}
+        aliases: dict[str, dict[str, CppType]] = {}
         using: dict[str, tuple[str, ...]] = {}
         for each in (self, *others):
             for namespace, overloads in each.functions.items():
@@ -173,10 +175,10 @@ def declarations_from_json(content: Mapping[str, Any]) -> Declarations:
     reader = _Reader()
     return Declarations(
         {namespace: reader.overloads(names) for namespace, names in content.get("functions", {}).items()},
-        content.get("variables", {}),
+        {namespace: _types(types) for namespace, types in content.get("variables", {}).items()},
         {name: reader.class_declaration(name, value) for name, value in content.get("classes", {}).items()},
         {namespace: frozenset(names) for namespace, names in content.get("opaque", {}).items()},
-        content.get("aliases", {}),
+        {namespace: _types(types) for namespace, types in content.get("aliases", {}).items()},
         {namespace: tuple(names) for namespace, names in content.get("using", {}).items()},
     )
 
@@ -205,7 +207,7 @@ def without_repetitions(functions: Iterable[Function]) -> tuple[Function, ...]:
 
 def _united(first: Function, second: Function) -> Function:
     result = first.result
-    if result == AUTO or second.result == f"{result}&":
+    if result is AUTO or second.result.referred is result:
         result = second.result
     parameters = tuple(
         Parameter(mine.type, mine.name or theirs.name, mine.has_default or theirs.has_default)
@@ -235,8 +237,12 @@ def _sorted(mapping: Mapping[str, Any], convert: Any) -> dict[str, Any]:
     return {name: convert(mapping[name]) for name in sorted(mapping)}
 
 
-def _sorted_types(types: Mapping[str, str]) -> dict[str, str]:
-    return {name: types[name] for name in sorted(types)}
+def _sorted_types(types: Mapping[str, CppType]) -> dict[str, str]:
+    return {name: types[name].text for name in sorted(types)}
+
+
+def _types(texts: Mapping[str, str]) -> dict[str, CppType]:
+    return {name: cpp_type(text) for name, text in texts.items()}
 
 
 def _overloads_to_json(names: Mapping[str, tuple[Function, ...]]) -> dict[str, Any]:
@@ -256,7 +262,8 @@ def _function_to_json(function: Function) -> list[Any]:
         more["variadic"] = True
     if function.deprecated is not None:
         more["deprecated"] = function.deprecated
-    return [function.result, parameters, more] if more else [function.result, parameters]
+    result = function.result.text
+    return [result, parameters, more] if more else [result, parameters]
 
 
 def _class_to_json(declaration: ClassDeclaration) -> dict[str, Any]:
@@ -265,9 +272,15 @@ def _class_to_json(declaration: ClassDeclaration) -> dict[str, Any]:
         "methods": _overloads_to_json(declaration.methods),
         "fields": _sorted_types(declaration.fields),
         "constructors": [_function_to_json(function) for function in declaration.constructors],
-        "bases": list(declaration.bases),
+        "bases": [base.text for base in declaration.bases],
     }
     return {name: value for name, value in parts.items() if value}
+
+
+class _Types(dict[str, CppType]):
+    def __missing__(self, text: str) -> CppType:
+        type = self[text] = cpp_type(text)
+        return type
 
 
 class _Reader:
@@ -275,6 +288,7 @@ class _Reader:
 
     def __init__(self) -> None:
         self._parameters: dict[str, Parameter] = {}
+        self._types: dict[str, CppType] = _Types()
 
     def overloads(self, names: Mapping[str, Any]) -> dict[str, tuple[Function, ...]]:
         function = self._function
@@ -285,20 +299,21 @@ class _Reader:
             name,
             tuple(value.get("template", ())),
             self.overloads(value.get("methods", {})),
-            value.get("fields", {}),
+            _types(value.get("fields", {})),
             tuple([self._function(_base_name(name), item) for item in value.get("constructors", ())]),
-            tuple(value.get("bases", ())),
+            tuple(map(cpp_type, value.get("bases", ()))),
         )
 
     def _function(self, name: str, item: Any) -> Function:
         known = self._parameters
         parameters = tuple([known.get(text) or self._parameter(text) for text in item[1]])
+        result = self._types[item[0]]
         if len(item) == 2:
-            return Function(name, item[0], parameters)
+            return Function(name, result, parameters)
         more = item[2]
         return Function(
             name,
-            item[0],
+            result,
             parameters,
             tuple(more.get("template", ())),
             more.get("static", False),
@@ -308,7 +323,7 @@ class _Reader:
 
     def _parameter(self, text: str) -> Parameter:
         type, _, name = text.rpartition(" ")
-        parameter = self._parameters[text] = Parameter(type, name.removesuffix("="), name.endswith("="))
+        parameter = self._parameters[text] = Parameter(cpp_type(type), name.removesuffix("="), name.endswith("="))
         return parameter
 
 

@@ -27,6 +27,7 @@ from derivlint.cpp.declaration_syntax import (
     Using,
     Variables,
 )
+from derivlint.cpp.value import VOID
 from derivlint.formula.vocabulary import Token
 
 _NAMES = frozenset({"IDENT", QUALIFIED, TEMPLATE_ID, SPECIAL})
@@ -51,7 +52,7 @@ class Named(NamedTuple):
     is_pack: bool
 
 
-class TreeBuilder:
+class DeclarationBuilder:
     """The callbacks of the parser; each gets the values of a rule's symbols and gives the rule's value."""
 
     # ---- lists
@@ -120,7 +121,7 @@ class TreeBuilder:
         if has_bounds:
             named = named._replace(type=f"{named.type}*")
         type = canonical_type(named.type) or UNREADABLE
-        if type == "void" and named.name is None:
+        if type is VOID and named.name is None:
             return None, False
         name = named.name.text if named.name is not None else ""
         return Parameter(type, name, default is not None), named.is_pack
@@ -214,7 +215,9 @@ class TreeBuilder:
             return Ignored()
         # "void (*f)(int)": what looks like the parameter of a function is the declarator
         name = inner[0].name
-        return Variables(None, (UNREADABLE,), (Token("IDENT", name, 0, 0),), named.specifiers) if name else Ignored()
+        return (
+            Variables(None, (UNREADABLE.text,), (Token("IDENT", name, 0, 0),), named.specifiers) if name else Ignored()
+        )
 
     def head(self, children: list[Any]) -> tuple[Words, list[Words]]:  # noqa: D102
         return children[0], children[2] if len(children) > 1 else []

@@ -20,9 +20,9 @@ def lark() -> Lark:
 
     Lark is imported on first use: whoever takes declarations from an index never reads a header.
     """
-    from derivlint.cpp.declaration_builder import TreeBuilder
+    from derivlint.cpp.declaration_builder import DeclarationBuilder
 
-    return fed_parser("declarations", TreeBuilder(), maybe_placeholders=True)
+    return fed_parser("declarations", DeclarationBuilder(), maybe_placeholders=True)
 
 
 def parse_declaration(tokens: list[Token]) -> Syntax | Token:

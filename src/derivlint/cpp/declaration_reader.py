@@ -23,10 +23,11 @@ from derivlint.cpp.declaration_syntax import (
     Using,
     Variables,
 )
+from derivlint.cpp.value import INT
 from derivlint.formula.vocabulary import Token
 
 
-class Scope(Struct):
+class DeclarationScope(Struct):
     """A namespace or a class whose body is being read.
 
     Attributes:
@@ -50,7 +51,7 @@ class Reader:
 
     def __init__(self) -> None:
         self.collector = Collector()
-        self._handlers: dict[type[Syntax], Callable[[Any, Scope, Marked], Scope | None]] = {
+        self._handlers: dict[type[Syntax], Callable[[Any, DeclarationScope, Marked], DeclarationScope | None]] = {
             Alias: self._alias,
             ClassHead: self._class_head,
             Enumeration: self._enumeration,
@@ -61,12 +62,12 @@ class Reader:
             Variables: self._variables,
         }
 
-    def take(self, syntax: Syntax, scope: Scope, marked: Marked) -> Scope | None:
+    def take(self, syntax: Syntax, scope: DeclarationScope, marked: Marked) -> DeclarationScope | None:
         """A declaration that was read; for a head the scope that it opens, None where its body is passed over."""
         handler = self._handlers.get(type(syntax))
         return handler(syntax, scope, marked) if handler is not None else None
 
-    def take_unreadable(self, scope: Scope, marked: Marked) -> str:
+    def take_unreadable(self, scope: DeclarationScope, marked: Marked) -> str:
         """A declaration that the grammar cannot read; gives the name that it seems to declare, empty if none."""
         name = _likely_name(marked.tokens)
         if scope.owner is None:
@@ -82,17 +83,17 @@ class Reader:
                 scope.owner.is_known = False
         return name
 
-    def take_macro(self, scope: Scope) -> None:
+    def take_macro(self, scope: DeclarationScope) -> None:
         """A macro that stands for a declaration: it may declare anything."""
         if scope.owner is not None and scope.is_public:
             scope.owner.is_known = False
 
     # ---- what there is
 
-    def _namespace(self, syntax: NamespaceHead, scope: Scope, marked: Marked) -> Scope:
-        return Scope(joined(scope.path, syntax.path) if syntax.path else scope.path)
+    def _namespace(self, syntax: NamespaceHead, scope: DeclarationScope, marked: Marked) -> DeclarationScope:
+        return DeclarationScope(joined(scope.path, syntax.path) if syntax.path else scope.path)
 
-    def _class_head(self, syntax: ClassHead, scope: Scope, marked: Marked) -> Scope | None:
+    def _class_head(self, syntax: ClassHead, scope: DeclarationScope, marked: Marked) -> DeclarationScope | None:
         name = syntax.name
         if name is None:
             # the members of an anonymous union are members of the class around it
@@ -107,10 +108,10 @@ class Reader:
             return None
         owner = self.collector.add_class(path, syntax.template.names if syntax.template is not None else ())
         owner.bases = (*owner.bases, *(canonical_type(base) or UNREADABLE for base in syntax.bases))
-        return Scope(path, owner, syntax.key != "class")
+        return DeclarationScope(path, owner, syntax.key != "class")
 
-    def _enumeration(self, syntax: Enumeration, scope: Scope, marked: Marked) -> None:
-        type = "int"
+    def _enumeration(self, syntax: Enumeration, scope: DeclarationScope, marked: Marked) -> None:
+        type = INT
         path = ""
         if syntax.name is not None:
             path = joined(scope.path, syntax.name.text.removeprefix("::"))
@@ -127,11 +128,11 @@ class Reader:
                 if scope.owner is not None:
                     scope.owner.fields[name] = type
 
-    def _forward(self, syntax: Forward, scope: Scope, marked: Marked) -> None:
+    def _forward(self, syntax: Forward, scope: DeclarationScope, marked: Marked) -> None:
         if syntax.name is not None and syntax.name.type == "IDENT":
             self.collector.add_type(joined(scope.path, syntax.name.text))
 
-    def _using(self, syntax: Using, scope: Scope, marked: Marked) -> None:
+    def _using(self, syntax: Using, scope: DeclarationScope, marked: Marked) -> None:
         for name in syntax.names:
             if scope.owner is None:
                 self.collector.add_using(scope.path, name)
@@ -139,7 +140,7 @@ class Reader:
                 base, _, member = name.rpartition("::")
                 scope.owner.inherited.append((canonical_type(base) or UNREADABLE, member))
 
-    def _alias(self, syntax: Alias, scope: Scope, marked: Marked) -> None:
+    def _alias(self, syntax: Alias, scope: DeclarationScope, marked: Marked) -> None:
         name = syntax.name
         if name is None or name.type != "IDENT":
             return
@@ -148,7 +149,7 @@ class Reader:
         else:
             self.collector.add_alias(scope.path, name.text, canonical_type(syntax.type))
 
-    def _variables(self, syntax: Variables, scope: Scope, marked: Marked) -> None:
+    def _variables(self, syntax: Variables, scope: DeclarationScope, marked: Marked) -> None:
         for name, text in zip(syntax.names, syntax.types, strict=True):
             if name.type != "IDENT" or not scope.is_public:
                 continue
@@ -158,11 +159,11 @@ class Reader:
                 continue
             type = canonical_type(text) or UNREADABLE
             if scope.owner is not None:
-                scope.owner.fields[name.text] = UNREADABLE if type.startswith(AUTO) else type
+                scope.owner.fields[name.text] = UNREADABLE if type.text.startswith(AUTO.text) else type
             if scope.owner is None or "static" in syntax.specifiers:
                 self.collector.add_variable(scope.path, name.text, type)
 
-    def _function(self, syntax: FunctionSyntax, scope: Scope, marked: Marked) -> None:
+    def _function(self, syntax: FunctionSyntax, scope: DeclarationScope, marked: Marked) -> None:
         name = syntax.name
         if name is None or name.type != "IDENT":
             # an operator, a destructor, a specialization, or the definition of a method that is declared elsewhere
@@ -195,7 +196,7 @@ class Reader:
             result, is_constrained = AUTO, True
         else:
             result = canonical_type(syntax.result) or AUTO
-            if result.rstrip("*&") == AUTO:
+            if result.innermost is AUTO:
                 result = AUTO
         function = Function(
             name.text,

@@ -9,6 +9,7 @@ from functools import partial
 from msgspec import Struct, field
 
 from derivlint.cpp.canonical import MAX_LENGTH, canonical_type
+from derivlint.cpp.cpp_type import CppType, cpp_type, template_type
 from derivlint.cpp.declaration import (
     AUTO,
     UNREADABLE,
@@ -46,11 +47,11 @@ class ClassScope(Struct):
     path: str
     name: str
     template: tuple[str, ...]
-    bases: tuple[str, ...] = ()
+    bases: tuple[CppType, ...] = ()
     methods: dict[str, list[Declared]] = field(default_factory=dict)
     constructors: list[Declared] = field(default_factory=list)
-    fields: dict[str, str] = field(default_factory=dict)
-    inherited: list[tuple[str, str]] = field(default_factory=list)
+    fields: dict[str, CppType] = field(default_factory=dict)
+    inherited: list[tuple[CppType, str]] = field(default_factory=list)
     is_known: bool = True
 
     @property
@@ -59,9 +60,9 @@ class ClassScope(Struct):
         return self.path.rpartition("::")[2]
 
     @property
-    def own_type(self) -> str:
+    def own_type(self) -> CppType:
         """The type that the name of the class stands for in its body."""
-        return f"{self.name}<{','.join(self.template)}>" if self.template else self.name
+        return template_type(self.name, map(cpp_type, self.template)) if self.template else cpp_type(self.name)
 
 
 def joined(scope: str, name: str) -> str:
@@ -75,12 +76,12 @@ class Collector:
     def __init__(self) -> None:
         self.classes: dict[str, ClassScope] = {}
         self._functions: dict[str, dict[str, list[Declared]]] = {}
-        self._variables: dict[str, dict[str, str]] = {}
+        self._variables: dict[str, dict[str, CppType]] = {}
         self._opaque: dict[str, set[str]] = {}
-        self._aliases: dict[str, dict[str, str]] = {}
+        self._aliases: dict[str, dict[str, CppType]] = {}
         self._using: dict[str, dict[str, None]] = {}
-        self._types: dict[str, str] = {}
-        self._resolved: dict[tuple[str, tuple[str, ...], str], str] = {}
+        self._types: dict[str, CppType] = {}
+        self._resolved: dict[tuple[str, tuple[str, ...], CppType], CppType] = {}
 
     # ---- taking in
 
@@ -88,9 +89,9 @@ class Collector:
         """A function of a namespace, or a static method of a class."""
         self._functions.setdefault(namespace, {}).setdefault(declared.function.name, []).append(declared)
 
-    def add_variable(self, namespace: str, name: str, type: str) -> None:
+    def add_variable(self, namespace: str, name: str, type: CppType) -> None:
         """A variable, a constant or an enumerator."""
-        self._variables.setdefault(namespace, {})[name] = UNREADABLE if type in (AUTO, f"{AUTO}&") else type
+        self._variables.setdefault(namespace, {})[name] = UNREADABLE if type.unreferenced is AUTO else type
 
     def add_opaque(self, namespace: str, name: str) -> None:
         """A name whose declaration could not be understood."""
@@ -104,7 +105,7 @@ class Collector:
             if type is not None:
                 self.name_type(joined(namespace, name.rpartition("::")[2]), type)
 
-    def add_alias(self, namespace: str, name: str, type: str | None) -> None:
+    def add_alias(self, namespace: str, name: str, type: CppType | None) -> None:
         """Another name of a type; None where it is not known of which."""
         path = joined(namespace, name)
         self._aliases.setdefault(namespace, {})[name] = type or UNREADABLE
@@ -112,7 +113,7 @@ class Collector:
 
     def add_class(self, path: str, template: tuple[str, ...] = ()) -> ClassScope:
         """A class; several declarations of one class are one."""
-        name = self.add_type(path)
+        name = self.add_type(path).text
         found = self.classes.get(name)
         if found is None:
             found = self.classes[name] = ClassScope(path, name, template)
@@ -120,32 +121,31 @@ class Collector:
                 self.name_type(joined(path, found.simple_name), found.own_type)
         return found
 
-    def add_type(self, path: str) -> str:
-        """A class or an enumeration of that path; gives its canonical name."""
-        name = canonical_type(path) or path
-        if name != path.rpartition("::")[2]:
+    def add_type(self, path: str) -> CppType:
+        """A class or an enumeration of that path."""
+        name = canonical_type(path) or cpp_type(path)
+        if name.text != path.rpartition("::")[2]:
             self.name_type(path, name)
         return name
 
-    def name_type(self, path: str, type: str) -> None:
+    def name_type(self, path: str, type: CppType) -> None:
         """Note that a path leads to a type."""
         self._types[path] = type
 
     # ---- names of types
 
-    def resolve(self, type: str, scope: str, template: tuple[str, ...], depth: int = 0) -> str:
+    def resolve(self, type: CppType, scope: str, template: tuple[str, ...], depth: int = 0) -> CppType:
         """A type with the names replaced that stand for other types in a scope."""
-        if not self._types or type == UNREADABLE:
+        if not self._types or type is UNREADABLE:
             return type
         key = (scope, template, type)
         found = self._resolved.get(key)
         if found is None:
             # an alias that leads back to itself stays as it is
             self._resolved[key] = type
-            found = _NAME.sub(partial(self._replaced, scope, template, depth), type)
-            if UNREADABLE in found or len(found) > MAX_LENGTH:
-                found = UNREADABLE
-            self._resolved[key] = found
+            text = _NAME.sub(partial(self._replaced, scope, template, depth), type.text)
+            is_readable = UNREADABLE.text not in text and len(text) <= MAX_LENGTH
+            found = self._resolved[key] = cpp_type(text) if is_readable else UNREADABLE
         return found
 
     def _replaced(self, scope: str, template: tuple[str, ...], depth: int, match: re.Match[str]) -> str:
@@ -153,7 +153,7 @@ class Collector:
         if match[1]:
             # of a template only the namespace can be missing
             name = self._replaced_name(scope, template, depth, text[:-1])
-            return text if "<" in name or name == UNREADABLE else f"{name}<"
+            return text if "<" in name or name == UNREADABLE.text else f"{name}<"
         return self._replaced_name(scope, template, depth, text)
 
     def _replaced_name(self, scope: str, template: tuple[str, ...], depth: int, text: str) -> str:
@@ -168,10 +168,10 @@ class Collector:
             if not at:
                 return text
             at = at.rpartition("::")[0]
-        if type == text or depth >= _MAX_DEPTH:
-            return type
+        if type.text == text or depth >= _MAX_DEPTH:
+            return type.text
         # what the type is spelled with is looked up where the alias stands
-        return self.resolve(type, path.rpartition("::")[0], template, depth + 1)
+        return self.resolve(type, path.rpartition("::")[0], template, depth + 1).text
 
     # ---- giving out
 
@@ -232,7 +232,7 @@ class Collector:
         if constructors is None:
             constructors = (Function(scope.simple_name, scope.own_type, (), variadic=True),)
         for base, name in scope.inherited:
-            if name == base.rpartition("::")[2]:
+            if name == base.text.rpartition("::")[2]:
                 # the constructors of the base
                 constructors = (Function(scope.simple_name, scope.own_type, (), variadic=True),)
             elif name in methods or base not in scope.bases:
@@ -247,9 +247,9 @@ class Collector:
             tuple(dict.fromkeys(bases if scope.is_known else [*bases, UNREADABLE])),
         )
 
-    def _inherited(self, base: str, name: str) -> Iterable[Function]:
+    def _inherited(self, base: CppType, name: str) -> Iterable[Function]:
         """The methods that a using-declaration adds to those of the class: unknown where the base is not."""
-        scope = self.classes.get(canonical_type(base) or base)
+        scope = self.classes.get((canonical_type(base.text) or base).text)
         if scope is None or name not in scope.methods:
             return (unknown_function(name),)
         overloads = self._overloads(scope.methods[name], scope.path, scope.template)

@@ -13,7 +13,7 @@ from msgspec import Struct
 from derivlint.cpp.declaration import Declarations
 from derivlint.cpp.declaration_marks import MAX_ARGUMENTS, Marked, mark
 from derivlint.cpp.declaration_parser import parse_declaration
-from derivlint.cpp.declaration_reader import Reader, Scope
+from derivlint.cpp.declaration_reader import DeclarationScope, Reader
 from derivlint.cpp.declaration_tokens import Tokens
 from derivlint.formula.vocabulary import Token
 from derivlint.source import Span
@@ -63,9 +63,9 @@ class _HeaderReader:
         self._items = self._source.items
         self._reader = Reader()
         self._problems: list[HeaderProblem] = []
-        self._scope = Scope(default_namespace)
+        self._scope = DeclarationScope(default_namespace)
         # the scopes around the current one
-        self._around: list[Scope] = []
+        self._around: list[DeclarationScope] = []
         # where the declaration begins that is being looked at, and whether an initializer has begun in it
         self._start = 0
         self._is_assigned = False
@@ -216,7 +216,7 @@ class _HeaderReader:
     def _mark(self, start: int, end: int, is_head: bool) -> Marked:
         return mark(self._text, self._source, start, end, is_head=is_head, class_name=self._scope.class_name)
 
-    def _declare(self, start: int, end: int, *, is_head: bool = False) -> Scope | None:
+    def _declare(self, start: int, end: int, *, is_head: bool = False) -> DeclarationScope | None:
         """Read one declaration; for a head gives the scope that it opens."""
         if self._declares_nothing(start, end):
             return None
@@ -265,7 +265,7 @@ _UNMATCHED = {
 }
 
 
-def _is_macro_call(marked: Marked, scope: Scope) -> bool:
+def _is_macro_call(marked: Marked, scope: DeclarationScope) -> bool:
     """Whether all there is is ``WORD(...)``, which is no constructor."""
     tokens = [token for token in marked.tokens if token.type != "SPECIFIER"]
     if len(tokens) < 3 or tokens[0].type != "IDENT" or tokens[1].type != "LPAR" or tokens[-1].type != "RPAR":

@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 
 from derivlint.cpp.canonical import canonical_type
-from derivlint.cpp.conversion import ARITHMETIC, TEMPLATES, Conversions, template_of
-from derivlint.cpp.declaration import ClassDeclaration, Declarations, Function, Parameter
+from derivlint.cpp.conversion import ARITHMETIC, TEMPLATES, Conversions
+from derivlint.cpp.cpp_type import CppType, substitute
+from derivlint.cpp.declaration import AUTO, ClassDeclaration, Declarations, Function, Parameter
 from derivlint.cpp.known_names import KnownNames
 from derivlint.cpp.nearby import Neighbours, is_one_slip
 from derivlint.cpp.operator_signatures import OperatorSignatures
@@ -52,19 +53,7 @@ NOTHING = Found(())
 SOMETHING = Found((), False)
 
 
-def substitute(type: str, bindings: dict[str, str]) -> str:
-    """A type with template parameters replaced."""
-    if type in bindings:
-        return bindings[type]
-    if type.endswith(("&", "*")):
-        return substitute(type[:-1], bindings) + type[-1]
-    head, arguments = template_of(type)
-    if not arguments:
-        return type
-    return f"{head}<{','.join(substitute(argument, bindings) for argument in arguments)}>"
-
-
-def instantiated(function: Function, bindings: dict[str, str]) -> Function:
+def instantiated(function: Function, bindings: dict[str, CppType]) -> Function:
     """A function with template parameters replaced in its types."""
     return Function(
         function.name,
@@ -79,7 +68,7 @@ def instantiated(function: Function, bindings: dict[str, str]) -> Function:
 
 def opaque(function: Function) -> bool:
     """Whether a declaration only says that the function exists."""
-    return function.variadic and function.result == "auto"
+    return function.variadic and function.result is AUTO
 
 
 def without_doubles(functions: Iterable[Function]) -> tuple[Function, ...]:
@@ -108,7 +97,7 @@ class ClassMembers(Struct, frozen=True):
     """
 
     methods: dict[str, Found]
-    fields: dict[str, str]
+    fields: dict[str, CppType]
     constructors: tuple[Function, ...]
     complete: bool = True
 
@@ -137,12 +126,12 @@ class Library:
         self.declarations = stubs if headers is None else stubs.merged(headers)
         self.names = names
         self.conversions = Conversions(relations)
-        self._heads = frozenset(template_of(type)[0] for type in relations.types) | TEMPLATES
+        self._heads = frozenset(type.head for type in relations.types) | TEMPLATES
         self.has_headers = headers is not None
         self.meanings: dict[tuple[object, str], Any] = {}
         self._qualified: dict[tuple[str, str], Found] = {}
-        self._methods: dict[tuple[str, str], Found | None] = {}
-        self._members: dict[str, ClassMembers | None] = {}
+        self._methods: dict[tuple[CppType, str], Found | None] = {}
+        self._members: dict[CppType, ClassMembers | None] = {}
 
     # ---- functions
 
@@ -173,7 +162,7 @@ class Library:
         namespaces = [namespace for namespace, names in self._headers.functions.items() if name in names]
         return found(function for namespace in namespaces for function in self._headers.functions[namespace][name])
 
-    def variable(self, namespace: str, name: str) -> str | None:
+    def variable(self, namespace: str, name: str) -> CppType | None:
         """The type of a variable or constant of a namespace."""
         return self.declarations.variables.get(namespace, {}).get(name)
 
@@ -223,7 +212,7 @@ class Library:
 
     # ---- types
 
-    def type_named(self, spelling: str) -> str | None:
+    def type_named(self, spelling: str) -> CppType | None:
         """The canonical type that a name spells, None where it is no type that is known."""
         canonical = canonical_type(spelling)
         if canonical is None:
@@ -235,27 +224,26 @@ class Library:
         namespace, _, name = path.rpartition("::")
         return self.names.has(namespace, name) and self.type_named(path) is not None
 
-    def is_type(self, canonical: str) -> bool:
+    def is_type(self, canonical: CppType) -> bool:
         """Whether a canonical name is that of a type."""
-        head, _ = template_of(canonical.rstrip("*&"))
+        head = canonical.innermost.head
         return head in BUILT_IN or head in self._heads or head in self.declarations.classes
 
     # ---- members
 
-    def members(self, type: str) -> ClassMembers | None:
+    def members(self, type: CppType) -> ClassMembers | None:
         """The members of a class, None where nothing is known of it."""
         if type not in self._members:
             self._members[type] = self._members_of(type)
         return self._members[type]
 
-    def _members_of(self, type: str) -> ClassMembers | None:
-        head, arguments = template_of(type)
-        declaration = self.declarations.classes.get(head)
+    def _members_of(self, type: CppType) -> ClassMembers | None:
+        declaration = self.declarations.classes.get(type.head)
         if declaration is None:
-            return NO_MEMBERS if type in ARITHMETIC or type.endswith("*") else None
-        bindings = dict(zip(declaration.template, arguments, strict=False))
+            return NO_MEMBERS if type in ARITHMETIC or type.pointee is not None else None
+        bindings = dict(zip(declaration.template, type.arguments, strict=False))
         methods: dict[str, Found] = {}
-        fields: dict[str, str] = {}
+        fields: dict[str, CppType] = {}
         complete = True
         for base in declaration.bases:
             inherited = self.members(substitute(base, bindings))
@@ -270,28 +258,28 @@ class Library:
         constructors = tuple(instantiated(each, bindings) for each in declaration.constructors)
         return ClassMembers(methods, fields, constructors, complete)
 
-    def methods(self, type: str, name: str) -> Found | None:
+    def methods(self, type: CppType, name: str) -> Found | None:
         """The methods of that name; None where the class is not known well enough to tell."""
         key = (type, name)
         if key not in self._methods:
             self._methods[key] = self._methods_of(type, name)
         return self._methods[key]
 
-    def _methods_of(self, type: str, name: str) -> Found | None:
+    def _methods_of(self, type: CppType, name: str) -> Found | None:
         members = self.members(type)
         if members is None:
             return None
         own = members.methods.get(name, NOTHING)
-        if type == TENSOR:
+        if type is TENSOR:
             generated = self.operators.methods(name)
             own = Found(without_doubles((*generated, *own.functions)), own.complete) if generated else own
         return own if own.exists or members.complete else None
 
-    def method_names(self, type: str) -> tuple[str, ...]:
+    def method_names(self, type: CppType) -> tuple[str, ...]:
         """The methods of a class, for suggestions."""
         members = self.members(type)
         names = set(members.methods) if members is not None else set()
-        if type == TENSOR:
+        if type is TENSOR:
             names.update(self.operators.method_names())
         return tuple(sorted(names))
 
@@ -308,7 +296,7 @@ class Library:
         return tuple(sorted(names))
 
 
-def _own_methods(declaration: ClassDeclaration, bindings: dict[str, str]) -> dict[str, Found]:
+def _own_methods(declaration: ClassDeclaration, bindings: dict[str, CppType]) -> dict[str, Found]:
     if not bindings:
         return {name: found(functions) for name, functions in declaration.methods.items()}
     return {

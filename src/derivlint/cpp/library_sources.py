@@ -10,6 +10,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from derivlint.cpp.cpp_type import CppType
 from derivlint.cpp.declaration import ClassDeclaration, Declarations, Function
 from derivlint.cpp.header import read_declarations
 from derivlint.cpp.operator_signatures import OperatorSignatures
@@ -66,7 +67,7 @@ def read_library(include: Path, natives: NativeFunctions) -> Declarations:
     found = Declarations().merged(*(read_declarations(text).declarations for text in read))
     signatures = OperatorSignatures(natives)
     classes = dict(found.classes)
-    classes[TENSOR] = _without_operators(classes[TENSOR], signatures)
+    classes[TENSOR.text] = _without_operators(classes[TENSOR.text], signatures)
     # a name that is written in the stubs is known, whatever a header could not say of it
     opaque = {
         namespace: frozenset(name for name in names if name not in found.functions.get(namespace, {}))
@@ -85,5 +86,5 @@ def _without_operators(tensor: ClassDeclaration, signatures: OperatorSignatures)
     return replace(tensor, methods=methods)
 
 
-def _types(function: Function) -> tuple[str, ...]:
+def _types(function: Function) -> tuple[CppType, ...]:
     return tuple(parameter.type for parameter in function.parameters)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from derivlint.cpp.cpp_type import CppType
 from derivlint.cpp.library import INCLUDED, NOTHING, Found, Library
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 MAX_NESTING = 20
 
 
-class Kind(Enum):
+class MeaningKind(Enum):
     """What a name stands for."""
 
     FUNCTION = "function"
@@ -31,7 +32,7 @@ class Kind(Enum):
     NOTHING = "nothing"
 
 
-class Meaning(Struct, frozen=True):
+class NameMeaning(Struct, frozen=True):
     """What a name stands for.
 
     Attributes:
@@ -42,9 +43,9 @@ class Meaning(Struct, frozen=True):
         missing: the segment of a qualified name that is not there, None for the last.
     """
 
-    kind: Kind
+    kind: MeaningKind
     functions: Found = NOTHING
-    type: str | None = None
+    type: CppType | None = None
     owner: str = ""
     missing: int | None = None
 
@@ -55,11 +56,11 @@ KEYWORD_TYPES = frozenset({"bool", "char", "double", "float", "int", "long", "sh
 #: What the generated Functions.cpp takes into the global namespace by using-declarations.
 GLOBAL_TYPES = frozenset({"Tensor", "Scalar", "IntArrayRef", "TensorList"})
 
-NOT_FOUND = Meaning(Kind.NOTHING)
-EXISTS = Meaning(Kind.UNKNOWN)
+NOT_FOUND = NameMeaning(MeaningKind.NOTHING)
+EXISTS = NameMeaning(MeaningKind.UNKNOWN)
 
 
-def look_up(library: Library, scope: Scope, name: str) -> Meaning:
+def look_up(library: Library, scope: Scope, name: str) -> NameMeaning:
     """What a bare name stands for, variables of the scope apart."""
     key = (scope.levels, name)
     meaning = library.meanings.get(key)
@@ -68,52 +69,52 @@ def look_up(library: Library, scope: Scope, name: str) -> Meaning:
     return meaning
 
 
-def _look_up(library: Library, scope: Scope, name: str) -> Meaning:
+def _look_up(library: Library, scope: Scope, name: str) -> NameMeaning:
     if name in KEYWORD_TYPES:
-        return Meaning(Kind.TYPE, type=library.type_named(name))
+        return NameMeaning(MeaningKind.TYPE, type=library.type_named(name))
     for level in scope.levels:
         meaning = _in_namespaces(library, level, name)
-        if meaning.kind is not Kind.NOTHING:
+        if meaning.kind is not MeaningKind.NOTHING:
             return meaning
     # helpers of other projects live in namespaces of their own, which their generated files take in
     helpers = library.helpers_elsewhere(name)
-    return Meaning(Kind.FUNCTION, helpers) if helpers.exists else NOT_FOUND
+    return NameMeaning(MeaningKind.FUNCTION, helpers) if helpers.exists else NOT_FOUND
 
 
-def _in_namespaces(library: Library, namespaces: tuple[str, ...], name: str) -> Meaning:
+def _in_namespaces(library: Library, namespaces: tuple[str, ...], name: str) -> NameMeaning:
     """What namespaces that are seen as one have under a name."""
     functions: list[Found] = []
     exists = False
-    named: str | None = None
+    named: CppType | None = None
     for namespace in namespaces:
         if not namespace and name in GLOBAL_TYPES:
-            return Meaning(Kind.TYPE, type=library.type_named(name))
+            return NameMeaning(MeaningKind.TYPE, type=library.type_named(name))
         found = library.functions(namespace, name)
         if found.exists:
             functions.append(found)
             continue
         type = library.variable(namespace, name)
         if type is not None:
-            return Meaning(Kind.VARIABLE, type=type)
+            return NameMeaning(MeaningKind.VARIABLE, type=type)
         if library.names.has(namespace, name):
             type = library.type_named(f"{namespace}::{name}" if namespace else name)
             if type is not None:
                 if len(namespaces) == 1:
-                    return Meaning(Kind.TYPE, type=type)
+                    return NameMeaning(MeaningKind.TYPE, type=type)
                 named = type
             exists = True
     if functions and named is not None:
-        return Meaning(Kind.AMBIGUOUS)
+        return NameMeaning(MeaningKind.AMBIGUOUS)
     if functions:
         overloads = tuple(dict.fromkeys(function for found in functions for function in found.functions))
         complete = not exists and all(found.complete for found in functions)
-        return Meaning(Kind.FUNCTION, Found(overloads, complete))
+        return NameMeaning(MeaningKind.FUNCTION, Found(overloads, complete))
     if named is not None:
-        return Meaning(Kind.TYPE, type=named)
+        return NameMeaning(MeaningKind.TYPE, type=named)
     return EXISTS if exists else NOT_FOUND
 
 
-def qualified_meaning(library: Library, scope: Scope, node: Name) -> Meaning:
+def qualified_meaning(library: Library, scope: Scope, node: Name) -> NameMeaning:
     """What a qualified name stands for, or a bare one with template arguments."""
     parts = node.parts
     type = library.type_named(node.spelling)
@@ -125,31 +126,31 @@ def qualified_meaning(library: Library, scope: Scope, node: Name) -> Meaning:
     if owner is None:
         return _unknown_namespace(library, scope, node, path)
     meaning = in_namespace(library, owner, name)
-    if meaning.kind is Kind.NOTHING:
-        return Meaning(Kind.NOTHING, owner=path) if library.knows_all_of(owner) else EXISTS
-    if meaning.kind in (Kind.UNKNOWN, Kind.TYPE) and type is not None:
-        return Meaning(Kind.TYPE, type=type)
+    if meaning.kind is MeaningKind.NOTHING:
+        return NameMeaning(MeaningKind.NOTHING, owner=path) if library.knows_all_of(owner) else EXISTS
+    if meaning.kind in (MeaningKind.UNKNOWN, MeaningKind.TYPE) and type is not None:
+        return NameMeaning(MeaningKind.TYPE, type=type)
     return meaning
 
 
-def _template_named(library: Library, scope: Scope, node: Name, type: str | None) -> Meaning:
+def _template_named(library: Library, scope: Scope, node: Name, type: CppType | None) -> NameMeaning:
     name = node.parts[0].identifier
     if node.leading_colons:
         # the using-directives of the file stand in the global namespace
         return _in_namespaces(library, scope.levels[-1], name)
     meaning = look_up(library, scope, name)
-    if meaning.kind in (Kind.UNKNOWN, Kind.TYPE) and type is not None:
-        return Meaning(Kind.TYPE, type=type)
+    if meaning.kind in (MeaningKind.UNKNOWN, MeaningKind.TYPE) and type is not None:
+        return NameMeaning(MeaningKind.TYPE, type=type)
     return meaning
 
 
-def in_namespace(library: Library, namespace: str, name: str) -> Meaning:
+def in_namespace(library: Library, namespace: str, name: str) -> NameMeaning:
     """What a namespace has under a name, of itself or from the namespaces that it takes in."""
     meaning = _in_namespaces(library, (namespace,), name)
-    if meaning.kind is Kind.NOTHING:
+    if meaning.kind is MeaningKind.NOTHING:
         for included in INCLUDED.get(namespace, ()):
             meaning = _in_namespaces(library, (included,), name)
-            if meaning.kind is not Kind.NOTHING:
+            if meaning.kind is not MeaningKind.NOTHING:
                 break
     return meaning
 
@@ -173,7 +174,7 @@ def resolve_namespace(library: Library, scope: Scope, path: str, *, leading: boo
     return next((full for full in (*included, *classes) if library.is_namespace(full)), None)
 
 
-def _unknown_namespace(library: Library, scope: Scope, node: Name, path: str) -> Meaning:
+def _unknown_namespace(library: Library, scope: Scope, node: Name, path: str) -> NameMeaning:
     """A path that leads nowhere; a class may stand in it, of which static members are not looked at."""
     for count in range(min(len(node.parts) - 1, MAX_NESTING), 0, -1):
         prefix = "::".join(part.identifier for part in node.parts[:count])
@@ -182,5 +183,5 @@ def _unknown_namespace(library: Library, scope: Scope, node: Name, path: str) ->
         if resolve_namespace(library, scope, prefix, leading=node.leading_colons) is not None:
             if library.names.has(prefix, node.parts[count].identifier):
                 return EXISTS
-            return Meaning(Kind.NOTHING, owner=prefix, missing=count)
-    return Meaning(Kind.NOTHING, owner="", missing=0)
+            return NameMeaning(MeaningKind.NOTHING, owner=prefix, missing=count)
+    return NameMeaning(MeaningKind.NOTHING, owner="", missing=0)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from derivlint.cpp.library import BUILT_IN
-from derivlint.cpp.lookup import Kind, Meaning, look_up, qualified_meaning, resolve_namespace
+from derivlint.cpp.lookup import MeaningKind, NameMeaning, look_up, qualified_meaning, resolve_namespace
 from derivlint.cpp.problem import TypeProblemKind
 from derivlint.cpp.value import FUNCTION, LVALUE, UNKNOWN, UNKNOWN_VALUE, Value
 from derivlint.formula import Name, TypeName
 
 if TYPE_CHECKING:
-    from derivlint.cpp.inference import Inference
+    from derivlint.cpp.typer import Typer
 
 #: The words of built-in types, and what may stand beside a type.
 TYPE_WORDS = BUILT_IN | {"const", "volatile", "typename", "struct", "class", "auto", "signed"}
@@ -19,30 +19,30 @@ TYPE_WORDS = BUILT_IN | {"const", "volatile", "typename", "struct", "class", "au
 NAMESPACES = ("at", "c10", "std", "torch")
 
 
-def named_value(typer: Inference, node: Name) -> Value:
+def named_value(typer: Typer, node: Name) -> Value:
     """The value of a name that is no variable: a constant, or something that cannot stand alone."""
     meaning = meaning_of(typer, node)
-    if meaning.kind is Kind.VARIABLE:
+    if meaning.kind is MeaningKind.VARIABLE:
         return Value(meaning.type or UNKNOWN, LVALUE)
-    if meaning.kind is Kind.FUNCTION:
+    if meaning.kind is MeaningKind.FUNCTION:
         if len(meaning.functions.functions) == 1 and not meaning.functions.functions[0].template:
             return Value(FUNCTION)
         return typer.report(TypeProblemKind.NOT_CALLED, node, name=node.spelling)
-    if meaning.kind is Kind.TYPE:
-        return typer.report(TypeProblemKind.NOT_CALLED, node, name=node.spelling, wanted=(meaning.type or "",))
-    if meaning.kind is Kind.NOTHING:
+    if meaning.kind is MeaningKind.TYPE:
+        return typer.report(TypeProblemKind.NOT_CALLED, node, name=node.spelling, wanted=(meaning.type or UNKNOWN,))
+    if meaning.kind is MeaningKind.NOTHING:
         return undeclared(typer, node, meaning, TypeProblemKind.UNDECLARED_NAME)
     return UNKNOWN_VALUE
 
 
-def meaning_of(typer: Inference, node: Name) -> Meaning:
+def meaning_of(typer: Typer, node: Name) -> NameMeaning:
     """What a name stands for where it is neither a variable of the scope nor a keyword."""
     if node.simple is not None:
         return look_up(typer.library, typer.scope, node.simple)
     return qualified_meaning(typer.library, typer.scope, node)
 
 
-def undeclared(typer: Inference, node: Name, meaning: Meaning, kind: TypeProblemKind) -> Value:
+def undeclared(typer: Typer, node: Name, meaning: NameMeaning, kind: TypeProblemKind) -> Value:
     """Report a name that nothing declares, unless it may be declared in a header that was not seen."""
     part = node.parts[-1]
     place = (part.start, part.start + len(part.identifier))
@@ -62,7 +62,7 @@ def undeclared(typer: Inference, node: Name, meaning: Meaning, kind: TypeProblem
     return typer.report(kind, place, name=node.simple, known=(*typer.scope.variables, *known))
 
 
-def _is_slip(typer: Inference, node: Name, meaning: Meaning) -> bool:
+def _is_slip(typer: Typer, node: Name, meaning: NameMeaning) -> bool:
     """Whether a qualified name that nothing declares can only be a slip: it resembles one that is declared."""
     part = node.parts[meaning.missing if meaning.missing is not None else -1]
     if len(node.parts) == 1 and typer.library.names.has("std", part.identifier):
@@ -87,7 +87,7 @@ def is_variable_of_generated_code(name: str) -> bool:
     return name.endswith(("_t_raw", "_t", "_p"))
 
 
-def check_template_arguments(typer: Inference, node: Name) -> bool:
+def check_template_arguments(typer: Typer, node: Name) -> bool:
     """Whether the types among a name's template arguments exist; reports the first that does not."""
     for part in node.parts:
         for argument in part.template_args or ():
@@ -96,12 +96,12 @@ def check_template_arguments(typer: Inference, node: Name) -> bool:
     return True
 
 
-def _check_type(typer: Inference, type: TypeName) -> bool:
+def _check_type(typer: Typer, type: TypeName) -> bool:
     for name in type.names:
         if name.simple in TYPE_WORDS:
             continue
         meaning = meaning_of(typer, name)
-        if meaning.kind is Kind.NOTHING:
+        if meaning.kind is MeaningKind.NOTHING:
             undeclared(typer, name, meaning, TypeProblemKind.NOT_A_TYPE)
             return False
         if not check_template_arguments(typer, name):

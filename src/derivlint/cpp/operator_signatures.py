@@ -9,14 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.cpp.canonical import canonical_type
+from derivlint.cpp.cpp_type import CppType, cpp_type, reference_to, template_type
 from derivlint.cpp.declaration import Function, Parameter, unknown_function
+from derivlint.cpp.operator_names import is_symint, with_symint, without_symint
 from derivlint.cpp.types import argument_type, return_type
-from derivlint.cpp.value import UNKNOWN, VOID
+from derivlint.cpp.value import TENSOR, UNKNOWN, VOID
 from derivlint.schema import Argument, NativeFunction, NativeFunctions, TensorOptionsArguments, Type
 
-SYMINT = "_symint"
 OUT = "_out"
 FAITHFUL_OUT = "_outf"
+OPTIONS = cpp_type("TensorOptions")
 METHOD = "method"
 FUNCTION = "function"
 
@@ -51,8 +53,8 @@ class OperatorSignatures:
                 base, suffix = name.removesuffix(ending), ending
                 yield from self._overloads(name, base, variant, symint=False, out=suffix)
                 break
-        if base.endswith(SYMINT):
-            yield from self._overloads(name, base.removesuffix(SYMINT), variant, symint=True, out=suffix)
+        if is_symint(base):
+            yield from self._overloads(name, without_symint(base), variant, symint=True, out=suffix)
 
     def _overloads(
         self, name: str, operator: str, variant: str, *, symint: bool, out: str | None
@@ -88,7 +90,7 @@ class OperatorSignatures:
                 name = native.name.name_without_overload
                 yield name
                 if "SymInt" in native.func_text:
-                    yield name + SYMINT
+                    yield with_symint(name)
 
 
 def _function(
@@ -115,7 +117,7 @@ def _function(
             if faithful:
                 parameters.extend(_parameter(each, native, symint=symint, faithful=True) for each in argument.all)
             else:
-                parameters.append(Parameter("TensorOptions", "options", _options_default(argument)))
+                parameters.append(Parameter(OPTIONS, "options", _options_default(argument)))
         elif argument is not own:
             parameters.append(_parameter(argument, native, symint=symint, faithful=faithful))
     return Function(name, _result(native), tuple(parameters))
@@ -126,7 +128,7 @@ def _parameter(argument: Argument, native: NativeFunction, *, symint: bool, fait
     return Parameter(_type(argument, native, symint), argument.name, has_default)
 
 
-def _type(argument: Argument, native: NativeFunction, symint: bool) -> str:
+def _type(argument: Argument, native: NativeFunction, symint: bool) -> CppType:
     text = argument_type(
         argument.type,
         write=argument.is_write,
@@ -143,16 +145,16 @@ def _options_default(options: TensorOptionsArguments) -> bool:
     return all(default == "None" for default in defaults) or defaults[0] == "long"
 
 
-def _result(native: NativeFunction) -> str:
+def _result(native: NativeFunction) -> CppType:
     results = []
     for item in native.schema.returns:
         written = item.annotation is not None and item.annotation.is_write
         results.append(_result_type(item.type, written and not native.use_const_ref_for_mutable_tensors))
     if not results:
         return VOID
-    return results[0] if len(results) == 1 else f"tuple<{','.join(results)}>"
+    return results[0] if len(results) == 1 else template_type("tuple", results)
 
 
-def _result_type(type: Type, written: bool) -> str:
+def _result_type(type: Type, written: bool) -> CppType:
     canonical = canonical_type(return_type(type)) or UNKNOWN
-    return f"{canonical}&" if written and canonical == "Tensor" else canonical
+    return reference_to(canonical) if written and canonical is TENSOR else canonical

@@ -5,17 +5,21 @@ What an operator does with two types is looked up in the table that the compiler
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from derivlint.cpp.conversion import ARITHMETIC, IMPOSSIBLE, INTEGERS, template_of
+from derivlint.cpp.conversion import ARITHMETIC, IMPOSSIBLE, INTEGERS
+from derivlint.cpp.cpp_type import CppType, pointer_to
 from derivlint.cpp.problem import TypeProblemKind
 from derivlint.cpp.value import (
     BOOL,
     CHAR_POINTER,
     CONST_LVALUE,
+    INT,
     LVALUE,
     NULL_OPTION,
     NULL_POINTER,
+    SIZE,
+    SYM_INT,
     TEMPORARY,
     TENSOR,
     UNKNOWN,
@@ -24,18 +28,18 @@ from derivlint.cpp.value import (
 )
 
 if TYPE_CHECKING:
-    from derivlint.cpp.inference import Inference
+    from derivlint.cpp.typer import Typer
     from derivlint.formula import Binary, Conditional, Expr, Index, Postfix, Unary
 
 ASSIGNMENTS = frozenset({"=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="})
 #: Division of these drops the rest.
-WHOLE_NUMBERS = INTEGERS.keys() | {"SymInt"}
+WHOLE_NUMBERS = INTEGERS.keys() | {SYM_INT}
 LOGICAL = frozenset({"&&", "||"})
 #: The elements of these are references into the container.
 REFERRING = frozenset({"vector", "array", "SmallVector", "DimVector", "SymDimVector"})
 
 
-def unary_value(typer: Inference, node: Unary) -> Value:
+def unary_value(typer: Typer, node: Unary) -> Value:
     """The value of a prefix operator with its operand."""
     value = typer.operand(node.operand)
     op = node.op
@@ -46,19 +50,18 @@ def unary_value(typer: Inference, node: Unary) -> Value:
     if op == "&":
         if value.category == TEMPORARY:
             return typer.report(TypeProblemKind.NOT_ASSIGNABLE, node, name=op, given=(value.type,))
-        return Value(f"{value.type}*") if value.type != CHAR_POINTER else UNKNOWN_VALUE
+        return Value(pointer_to(value.type)) if value.type is not CHAR_POINTER else UNKNOWN_VALUE
     if op in ("++", "--"):
         return _step(typer, node, value)
-    if op == "*" and value.type.endswith("*"):
-        return Value(value.type[:-1], LVALUE)
+    if op == "*" and value.type.pointee is not None:
+        return Value(value.type.pointee, LVALUE)
     if value.constant is not None and op in "+-" and not isinstance(value.constant, str):
         number = -value.constant if op == "-" else value.constant
-        return Value(value.type if value.type != BOOL else "int", TEMPORARY, None, number)
+        return Value(value.type if value.type is not BOOL else INT, TEMPORARY, None, number)
     relations = typer.conversions.relations
     if not relations.knows(value.type):
-        head, arguments = template_of(value.type)
-        if op == "*" and head == "optional" and arguments:
-            return Value(arguments[0], value.category)
+        if op == "*" and value.type.head == "optional" and value.type.arguments:
+            return Value(value.type.arguments[0], value.category)
         return UNKNOWN_VALUE
     result = relations.unary(op, value.type)
     if result is None:
@@ -66,27 +69,27 @@ def unary_value(typer: Inference, node: Unary) -> Value:
     return Value(result, value.category if op == "*" else TEMPORARY)
 
 
-def postfix_value(typer: Inference, node: Postfix) -> Value:
+def postfix_value(typer: Typer, node: Postfix) -> Value:
     """The value of ``x++`` or ``x--``."""
     value = typer.operand(node.operand)
     return UNKNOWN_VALUE if value.is_unknown else _step(typer, node, value)
 
 
-def _step(typer: Inference, node: Unary | Postfix, value: Value) -> Value:
-    if value.type in ARITHMETIC and value.type != BOOL:
+def _step(typer: Typer, node: Unary | Postfix, value: Value) -> Value:
+    if value.type in ARITHMETIC and value.type is not BOOL:
         if value.category == LVALUE:
             return value
         return typer.report(TypeProblemKind.NOT_ASSIGNABLE, node, name=node.op, given=(value.type,))
-    if value.type.endswith("*") or not typer.conversions.knows(value.type):
+    if value.type.pointee is not None or not typer.conversions.knows(value.type):
         return UNKNOWN_VALUE
     return typer.report(TypeProblemKind.OPERANDS, node, name=node.op, given=(value.type,))
 
 
-def binary_value(typer: Inference, node: Binary) -> Value:
+def binary_value(typer: Typer, node: Binary) -> Value:
     """The value of two operands with an operator between."""
     left = typer.operand(node.left)
     op = node.op
-    right = typer.value_of(node.right) if op in ASSIGNMENTS else typer.operand(node.right)
+    right = typer.of(node.right) if op in ASSIGNMENTS else typer.operand(node.right)
     if left.is_unknown or right.is_unknown:
         return Value(BOOL) if op in LOGICAL else UNKNOWN_VALUE
     if op == ",":
@@ -112,22 +115,22 @@ def binary_value(typer: Inference, node: Binary) -> Value:
     return Value(result)
 
 
-def _unlisted(typer: Inference, op: str, left: Value, right: Value, place: tuple[int, int]) -> Value:
+def _unlisted(typer: Typer, op: str, left: Value, right: Value, place: tuple[int, int]) -> Value:
     """Operands of which the table lacks one: lists of flags and tuples compare with their like and do nothing else."""
     conversions = typer.conversions
     if not conversions.knows(left.type) or not conversions.knows(right.type):
         return UNKNOWN_VALUE
     if op in ("==", "!=", "<", ">", "<=", ">="):
-        if left.type == right.type or NULL_POINTER in (left.type, right.type):
+        if left.type is right.type or NULL_POINTER in (left.type, right.type):
             return Value(BOOL)
-        if "optional" in (template_of(left.type)[0], template_of(right.type)[0]):
+        if "optional" in (left.type.head, right.type.head):
             return Value(BOOL)
     return typer.report(TypeProblemKind.OPERANDS, place, name=op, given=(left.type, right.type))
 
 
-def _assignment(typer: Inference, node: Binary, left: Value, right: Value, place: tuple[int, int]) -> Value:
+def _assignment(typer: Typer, node: Binary, left: Value, right: Value, place: tuple[int, int]) -> Value:
     facts = {"name": node.op, "given": (left.type, right.type)}
-    plain = left.type in ARITHMETIC or left.type.endswith("*")
+    plain = left.type in ARITHMETIC or left.type.pointee is not None
     if left.category == CONST_LVALUE or (plain and left.category == TEMPORARY):
         return typer.report(TypeProblemKind.NOT_ASSIGNABLE, place, **facts)
     if node.op == "=":
@@ -142,16 +145,16 @@ def _assignment(typer: Inference, node: Binary, left: Value, right: Value, place
     return left
 
 
-def index_value(typer: Inference, node: Index, base: Value, index: Value) -> Value:
+def index_value(typer: Typer, node: Index, base: Value, index: Value) -> Value:
     """The value of ``x[i]`` for one index."""
     relations = typer.conversions.relations
-    head, arguments = template_of(base.type)
+    head, arguments = base.type.head, base.type.arguments
     place = (node.object.end, node.end)
-    facts = {"owner": base.type, "given": (index.type,)}
+    facts: dict[str, Any] = {"object": base.type, "given": (index.type,)}
     if index.items is not None:
         # a braced index fits where a number is wanted
-        fits = typer.conversions.rank(index, "size_t") != IMPOSSIBLE
-        index = Value("size_t") if fits else index
+        fits = typer.conversions.rank(index, SIZE) != IMPOSSIBLE
+        index = Value(SIZE) if fits else index
         if not fits and head in REFERRING:
             return typer.report(TypeProblemKind.NOT_INDEXABLE, place, **facts)
     if relations.knows(base.type) and relations.knows(index.type):
@@ -159,11 +162,11 @@ def index_value(typer: Inference, node: Index, base: Value, index: Value) -> Val
         if result is None:
             return typer.report(TypeProblemKind.NOT_INDEXABLE, place, **facts)
     elif head == "array" and arguments:
-        if typer.conversions.rank(index, "size_t") == IMPOSSIBLE:
+        if typer.conversions.rank(index, SIZE) == IMPOSSIBLE:
             return typer.report(TypeProblemKind.NOT_INDEXABLE, place, **facts)
         result = arguments[0]
     elif (head in ("tuple", "pair", "optional") and typer.conversions.knows(base.type)) or (
-        index.type.endswith("*") and (head in REFERRING or base.type == TENSOR)
+        index.type.pointee is not None and (head in REFERRING or base.type is TENSOR)
     ):
         return typer.report(TypeProblemKind.NOT_INDEXABLE, place, **facts)
     else:
@@ -173,39 +176,39 @@ def index_value(typer: Inference, node: Index, base: Value, index: Value) -> Val
     return Value(result, CONST_LVALUE if head == "ArrayRef" else TEMPORARY)
 
 
-def check_condition(typer: Inference, node: Expr, value: Value, whole: Expr | None = None) -> bool:
+def check_condition(typer: Typer, node: Expr, value: Value, whole: Expr | None = None) -> bool:
     """Whether a value can be asked for true or false; reports if not."""
     if value.is_unknown:
         return True
     relations = typer.conversions.relations
-    if value.type.endswith("*") or value.type == NULL_POINTER:
+    if value.type.pointee is not None or value.type is NULL_POINTER:
         return True
     if relations.knows(value.type):
         fits = relations.condition(value.type)
     else:
-        fits = not typer.conversions.knows(value.type) or template_of(value.type)[0] == "optional"
+        fits = not typer.conversions.knows(value.type) or value.type.head == "optional"
     if not fits:
         name = "!" if whole is not None else "?:"
         typer.report(TypeProblemKind.CONDITION, whole or node, name=name, given=(value.type,))
     return fits
 
 
-def conditional_value(typer: Inference, node: Conditional, then: Value, otherwise: Value) -> Value:
+def conditional_value(typer: Typer, node: Conditional, then: Value, otherwise: Value) -> Value:
     """The value of ``?:``, given those of its branches."""
     if then.is_unknown or otherwise.is_unknown:
         return UNKNOWN_VALUE
     result = common_type(typer, then, otherwise)
     if result is None:
         return typer.report(TypeProblemKind.BRANCHES, (node.question, node.end), given=(then.type, otherwise.type))
-    if then.type == otherwise.type and then.category == otherwise.category:
+    if then.type is otherwise.type and then.category == otherwise.category:
         return Value(result, then.category)
     return Value(result)
 
 
-def common_type(typer: Inference, then: Value, otherwise: Value) -> str | None:
+def common_type(typer: Typer, then: Value, otherwise: Value) -> CppType | None:
     """The common type of two branches, None where they have none."""
     a, b = then.type, otherwise.type
-    if a == b:
+    if a is b:
         return a
     relations = typer.conversions.relations
     for one, other in ((then, otherwise), (otherwise, then)):
@@ -226,12 +229,12 @@ def common_type(typer: Inference, then: Value, otherwise: Value) -> str | None:
 
 
 def _literal(value: Value) -> str | None:
-    if value.type == CHAR_POINTER and value.constant is not None:
+    if value.type is CHAR_POINTER and value.constant is not None:
         return '"x"'
-    if value.type == NULL_POINTER:
+    if value.type is NULL_POINTER:
         return "nullptr"
-    if value.type == NULL_OPTION:
+    if value.type is NULL_OPTION:
         return "std::nullopt"
-    if value.type == "int" and value.constant == 0:
+    if value.type is INT and value.constant == 0:
         return "0"
     return None

@@ -7,13 +7,14 @@ from enum import Enum
 
 from msgspec import Struct
 
-from derivlint.cpp.conversion import IMPOSSIBLE, UNSURE, Conversions, template_of
+from derivlint.cpp.conversion import IMPOSSIBLE, UNSURE, Conversions
+from derivlint.cpp.cpp_type import CppType, cpp_type
 from derivlint.cpp.declaration import Function
 from derivlint.cpp.library import instantiated
-from derivlint.cpp.value import BRACES, NULL_OPTION, UNKNOWN, Value
+from derivlint.cpp.value import BRACES, NULL_OPTION, TENSOR, UNKNOWN, Value
 
 
-class Outcome(Enum):
+class ResolutionOutcome(Enum):
     """How a resolution ended."""
 
     CHOSEN = "chosen"
@@ -37,16 +38,16 @@ class Resolution(Struct, frozen=True):
         tried: how many overloads there are.
     """
 
-    outcome: Outcome
-    result: str = UNKNOWN
+    outcome: ResolutionOutcome
+    result: CppType = UNKNOWN
     function: Function | None = None
     considered: tuple[Function, ...] = ()
     blamed: int | None = None
-    wanted: tuple[str, ...] = ()
+    wanted: tuple[CppType, ...] = ()
     tried: int = 1
 
 
-DISPUTED = {"Tensor", "Scalar"}
+DISPUTED = {TENSOR, cpp_type("Scalar")}
 
 
 def resolve(conversions: Conversions, functions: Sequence[Function], arguments: Sequence[Value]) -> Resolution:
@@ -60,7 +61,7 @@ def resolve(conversions: Conversions, functions: Sequence[Function], arguments: 
     count = len(arguments)
     fitting = [f for f in functions if f.required <= count and (count <= len(f.parameters) or f.variadic)]
     if not fitting:
-        return Resolution(Outcome.COUNT, _common_result(functions), considered=tuple(functions))
+        return Resolution(ResolutionOutcome.COUNT, _common_result(functions), considered=tuple(functions))
     viable: list[tuple[Function, list[int]]] = []
     unsure = False
     for function in fitting:
@@ -83,19 +84,19 @@ def resolve(conversions: Conversions, functions: Sequence[Function], arguments: 
         return _refusal(conversions, fitting, arguments, len(functions))
     if len(viable) == 1:
         function = viable[0][0]
-        return Resolution(Outcome.CHOSEN, function.result, function, (function,))
+        return Resolution(ResolutionOutcome.CHOSEN, function.result, function, (function,))
     if unsure:
-        return Resolution(Outcome.UNSURE, _common_result([function for function, _ in viable]))
+        return Resolution(ResolutionOutcome.UNSURE, _common_result([function for function, _ in viable]))
     best = _best(viable)
     if best is None:
         result = _common_result([function for function, _ in viable])
         if _is_disputed(arguments, viable):
-            return Resolution(Outcome.UNSURE, result)
-        return Resolution(Outcome.AMBIGUOUS, result, considered=tuple(function for function, _ in viable))
-    return Resolution(Outcome.CHOSEN, best.result, best, (best,))
+            return Resolution(ResolutionOutcome.UNSURE, result)
+        return Resolution(ResolutionOutcome.AMBIGUOUS, result, considered=tuple(function for function, _ in viable))
+    return Resolution(ResolutionOutcome.CHOSEN, best.result, best, (best,))
 
 
-def _common_result(functions: Sequence[Function]) -> str:
+def _common_result(functions: Sequence[Function]) -> CppType:
     results = {function.result for function in functions}
     return results.pop() if len(results) == 1 else UNKNOWN
 
@@ -122,7 +123,7 @@ def _is_better(ranks: list[int], theirs: list[int]) -> bool:
 def _is_disputed(arguments: Sequence[Value], viable: list[tuple[Function, list[int]]]) -> bool:
     """Whether compilers disagree: a braced list for a tensor or a scalar."""
     return any(
-        argument.type == BRACES
+        argument.type is BRACES
         and {function.parameters[i].type for function, _ in viable if i < len(function.parameters)} == DISPUTED
         for i, argument in enumerate(arguments)
     )
@@ -153,14 +154,14 @@ def _refusal(conversions: Conversions, functions: list[Function], arguments: Seq
         blamed = min(common)
     elif fewest == 1 and len({failed[0] for _, failed in nearest}) == 1:
         blamed = nearest[0][1][0]
-    wanted: tuple[str, ...] = ()
+    wanted: tuple[CppType, ...] = ()
     if blamed is not None:
         wanted = tuple(
             dict.fromkeys(function.parameters[blamed].type for function, failed in nearest if blamed in failed)
         )
     considered = tuple(function for function, _ in nearest)
     return Resolution(
-        Outcome.TYPES,
+        ResolutionOutcome.TYPES,
         _common_result(functions),
         considered=considered,
         blamed=blamed,
@@ -169,7 +170,7 @@ def _refusal(conversions: Conversions, functions: list[Function], arguments: Seq
     )
 
 
-def _takes(conversions: Conversions, argument: Value, wanted: str, function: Function) -> bool:
+def _takes(conversions: Conversions, argument: Value, wanted: CppType, function: Function) -> bool:
     return bool(function.template) or conversions.rank(argument, wanted) != IMPOSSIBLE
 
 
@@ -178,9 +179,9 @@ def _takes(conversions: Conversions, argument: Value, wanted: str, function: Fun
 
 def deduce(function: Function, arguments: Sequence[Value], *, tolerant: bool = False) -> Function | None:
     """The function with its template parameters deduced from the arguments, None where that fails."""
-    bindings: dict[str, str] = {}
+    bindings: dict[str, CppType] = {}
     for parameter, argument in zip(function.parameters, arguments, strict=False):
-        pattern = parameter.type.rstrip("&")
+        pattern = parameter.type.unreferenced
         if argument.type in (UNKNOWN, BRACES) or not mentions(pattern, function.template):
             continue
         if not unify(pattern, argument.type, function.template, bindings) and not tolerant:
@@ -188,26 +189,25 @@ def deduce(function: Function, arguments: Sequence[Value], *, tolerant: bool = F
     return instantiated(function, bindings)
 
 
-def mentions(pattern: str, names: tuple[str, ...]) -> bool:
+def mentions(pattern: CppType, names: tuple[str, ...]) -> bool:
     """Whether a type depends on template parameters."""
-    if pattern in names:
+    if pattern.text in names:
         return True
-    _, arguments = template_of(pattern.rstrip("*&"))
-    return any(mentions(argument, names) for argument in arguments)
+    return any(mentions(argument, names) for argument in pattern.innermost.arguments)
 
 
-def unify(pattern: str, type: str, names: tuple[str, ...], bindings: dict[str, str]) -> bool:
+def unify(pattern: CppType, type: CppType, names: tuple[str, ...], bindings: dict[str, CppType]) -> bool:
     """Match a type with a pattern, and note what the template parameters stand for."""
-    if pattern in names:
-        if type == NULL_OPTION and pattern in bindings:
-            return bindings[pattern] == type
-        return bindings.setdefault(pattern, type) == type
-    head, arguments = template_of(pattern)
-    type_head, type_arguments = template_of(type)
-    if not arguments:
-        return pattern == type
+    if pattern.text in names:
+        if type is NULL_OPTION and pattern.text in bindings:
+            return bindings[pattern.text] is type
+        return bindings.setdefault(pattern.text, type) is type
+    if not pattern.arguments:
+        return pattern is type
     return (
-        head == type_head
-        and len(arguments) == len(type_arguments)
-        and all(unify(mine, theirs, names, bindings) for mine, theirs in zip(arguments, type_arguments, strict=True))
+        pattern.head == type.head
+        and len(pattern.arguments) == len(type.arguments)
+        and all(
+            unify(mine, theirs, names, bindings) for mine, theirs in zip(pattern.arguments, type.arguments, strict=True)
+        )
     )

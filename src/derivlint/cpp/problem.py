@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-if TYPE_CHECKING:
-    from derivlint.cpp.declaration import Function
+from derivlint.cpp.cpp_type import CppType
+from derivlint.cpp.declaration import Function
 
 
 class TypeProblemKind(Enum):
@@ -83,7 +82,8 @@ class TypeProblem(Struct, frozen=True):
         start: the offset in the expression's text where it begins.
         end: the offset behind its end.
         name: the function, member, operator or name concerned.
-        owner: the class or namespace that was asked for it.
+        owner: the namespace that was asked for it.
+        object: the type that was asked for it.
         given: the types that are there: of the arguments, operands or branches.
         wanted: the types that would fit.
         candidates: the functions of that name.
@@ -100,8 +100,9 @@ class TypeProblem(Struct, frozen=True):
     end: int
     name: str = ""
     owner: str = ""
-    given: tuple[str, ...] = ()
-    wanted: tuple[str, ...] = ()
+    object: CppType | None = None
+    given: tuple[CppType, ...] = ()
+    wanted: tuple[CppType, ...] = ()
     candidates: tuple[Function, ...] = ()
     argument: int | None = None
     parameter: str = ""

@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from derivlint.cpp.cpp_type import CppType, cpp_type
 from derivlint.cpp.value import UNKNOWN
 
 FORMAT = 1
@@ -21,23 +22,23 @@ Row = dict[int, int]
 
 
 class Relations:
-    """The relations of the tabulated types; types are given and returned by their canonical names.
+    """The relations of the tabulated types.
 
     Every question but :meth:`knows` is for types that the table has; others raise ``KeyError``.
     """
 
     def __init__(self, content: dict[str, Any]) -> None:
         self._content = content
-        self._types: list[str] = content["types"]
+        self._types: tuple[CppType, ...] = tuple(map(cpp_type, content["types"]))
         self._numbers = {name: number for number, name in enumerate(self._types)}
         self._rows: dict[tuple[str, int], Row] = {}
 
     @property
-    def types(self) -> tuple[str, ...]:
+    def types(self) -> tuple[CppType, ...]:
         """The tabulated types."""
-        return tuple(self._types)
+        return self._types
 
-    def knows(self, type: str) -> bool:
+    def knows(self, type: CppType) -> bool:
         """Whether the table has a type."""
         return type in self._numbers
 
@@ -49,38 +50,38 @@ class Relations:
             row = self._rows[key] = _decoded(written[number] if number >= 0 else written)
         return row
 
-    def _pair(self, table: str, a: str, b: str) -> int | None:
+    def _pair(self, table: str, a: CppType, b: CppType) -> int | None:
         return self._row(table, self._numbers[a]).get(self._numbers[b])
 
-    def _single(self, table: str, a: str) -> int | None:
+    def _single(self, table: str, a: CppType) -> int | None:
         return self._row(table, -1).get(self._numbers[a])
 
-    def _type(self, answer: int | None) -> str | None:
+    def _type(self, answer: int | None) -> CppType | None:
         if answer is None:
             return None
         return UNKNOWN if answer == _OTHER else self._types[answer]
 
-    def implicit(self, a: str, b: str) -> bool:
+    def implicit(self, a: CppType, b: CppType) -> bool:
         """Whether a variable of type ``a`` can be passed for a parameter of type ``b``."""
         return self._pair("implicit", a, b) is not None
 
-    def explicit(self, a: str, b: str) -> bool:
+    def explicit(self, a: CppType, b: CppType) -> bool:
         """Whether ``b(a)`` makes an object."""
         return self._pair("explicit", a, b) is not None
 
-    def braced(self, a: str, b: str) -> bool:
+    def braced(self, a: CppType, b: CppType) -> bool:
         """Whether ``{a}`` can be passed for a parameter of type ``b``."""
         return self._pair("braced", a, b) is not None
 
-    def is_base(self, a: str, b: str) -> bool:
+    def is_base(self, a: CppType, b: CppType) -> bool:
         """Whether ``b`` is ``a`` or a base class of it."""
         return self._pair("base", a, b) is not None
 
-    def condition(self, a: str) -> bool:
+    def condition(self, a: CppType) -> bool:
         """Whether a value can be asked for true or false."""
         return self._single("condition", a) is not None
 
-    def unary(self, op: str, a: str) -> str | None:
+    def unary(self, op: str, a: CppType) -> CppType | None:
         """The type of ``op a``, None where that is not defined, ``UNKNOWN`` where it is no type of the table.
 
         Of an operator that is not tabulated, such as ``.*``, the type is unknown.
@@ -88,24 +89,24 @@ class Relations:
         table = f"unary {op}"
         return self._type(self._single(table, a)) if table in self._content else UNKNOWN
 
-    def binary(self, op: str, a: str, b: str) -> str | None:
+    def binary(self, op: str, a: CppType, b: CppType) -> CppType | None:
         """The type of ``a op b``, as for :meth:`unary`."""
         table = f"binary {op}"
         return self._type(self._pair(table, a, b)) if table in self._content else UNKNOWN
 
-    def ternary(self, a: str, b: str) -> str | None:
+    def ternary(self, a: CppType, b: CppType) -> CppType | None:
         """The common type of two branches of a conditional, as for :meth:`unary`."""
         return self._type(self._pair("ternary", a, b))
 
-    def index(self, a: str, b: str) -> str | None:
+    def index(self, a: CppType, b: CppType) -> CppType | None:
         """The type of ``a[b]``, as for :meth:`unary`."""
         return self._type(self._pair("index", a, b))
 
-    def literal(self, literal: str, b: str) -> bool:
+    def literal(self, literal: str, b: CppType) -> bool:
         """Whether a literal can be passed for a parameter of type ``b``; one of ``LITERALS`` of the generator."""
         return self._single(f"literal {literal}", b) is not None
 
-    def literal_ternary(self, literal: str, a: str, *, literal_first: bool) -> str | None:
+    def literal_ternary(self, literal: str, a: CppType, *, literal_first: bool) -> CppType | None:
         """The common type of a literal and a value as branches, as for :meth:`unary`."""
         return self._type(self._single(f"{'first' if literal_first else 'last'} {literal}", a))
 

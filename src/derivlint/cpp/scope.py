@@ -7,8 +7,8 @@ from functools import cache
 
 from msgspec import Struct
 
-from derivlint.cpp.canonical import canonical_type
-from derivlint.cpp.conversion import template_of
+from derivlint.cpp.canonical import canonical_type, is_constant
+from derivlint.cpp.cpp_type import CppType
 from derivlint.cpp.library import HELPERS
 from derivlint.cpp.value import CONST_LVALUE, LVALUE, UNKNOWN, UNKNOWN_VALUE, Value
 
@@ -55,18 +55,18 @@ def declared_value(type: str) -> Value:
     canonical = canonical_type(type)
     if canonical is None:
         return UNKNOWN_VALUE
-    constant = type.lstrip().startswith("const ") and not canonical.endswith("*")
-    return Value(canonical.rstrip("&"), CONST_LVALUE if constant else LVALUE)
+    constant = is_constant(type) and canonical.pointee is None
+    return Value(canonical.unreferenced, CONST_LVALUE if constant else LVALUE)
 
 
 @cache
-def associated_namespaces(type: str) -> frozenset[str]:
+def associated_namespaces(type: CppType) -> frozenset[str]:
     """The namespaces in which a function is sought for an argument of this type; follows [basic.lookup.argdep]."""
-    if type == UNKNOWN:
+    if type is UNKNOWN:
         return frozenset()
-    head, arguments = template_of(type.rstrip("*&"))
-    found = {namespace} if (namespace := _HOME.get(head)) else set()
-    for argument in arguments:
+    inner = type.innermost
+    found = {namespace} if (namespace := _HOME.get(inner.head)) else set()
+    for argument in inner.arguments:
         found |= associated_namespaces(argument)
     return frozenset(found)
 

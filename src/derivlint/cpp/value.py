@@ -4,21 +4,27 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from derivlint.cpp.cpp_type import CppType, cpp_type
+
 #: The type of which nothing is known; whatever it touches is unknown, and nothing is said of it.
-UNKNOWN = "?"
+UNKNOWN = cpp_type("?")
 #: The type of a braced list, which takes on a type only where one is wanted.
-BRACES = "{}"
-VOID = "void"
-BOOL = "bool"
-INT = "int"
-INT64 = "int64_t"
-DOUBLE = "double"
-CHAR_POINTER = "const char*"
+BRACES = cpp_type("{}")
+VOID = cpp_type("void")
+BOOL = cpp_type("bool")
+INT = cpp_type("int")
+INT64 = cpp_type("int64_t")
+DOUBLE = cpp_type("double")
+FLOAT = cpp_type("float")
+CHAR = cpp_type("char")
+SIZE = cpp_type("size_t")
+SYM_INT = cpp_type("SymInt")
+CHAR_POINTER = cpp_type("const char*")
 #: A function that is not called; where it has no overloads it is a pointer, and true.
-FUNCTION = "function*"
-NULL_POINTER = "nullptr_t"
-NULL_OPTION = "nullopt_t"
-TENSOR = "Tensor"
+FUNCTION = cpp_type("function*")
+NULL_POINTER = cpp_type("nullptr_t")
+NULL_OPTION = cpp_type("nullopt_t")
+TENSOR = cpp_type("Tensor")
 
 #: Value categories: a variable that may be changed, one that may not, and a temporary.
 LVALUE, CONST_LVALUE, TEMPORARY = 0, 1, 2
@@ -35,7 +41,7 @@ class Value(NamedTuple):
             null pointer; the text of a string literal.
     """
 
-    type: str
+    type: CppType
     category: int = TEMPORARY
     items: tuple[Value, ...] | None = None
     constant: float | str | None = None
@@ -43,7 +49,7 @@ class Value(NamedTuple):
     @property
     def is_unknown(self) -> bool:
         """Whether nothing is known of it."""
-        return self.type == UNKNOWN
+        return self.type is UNKNOWN
 
 
 UNKNOWN_VALUE = Value(UNKNOWN)

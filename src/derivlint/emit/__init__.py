@@ -1,1 +1,1 @@
-"""Floor 6: the C++ that a model becomes. Consumes the facts of the model and adds none."""
+"""The C++ that a model becomes. Consumes the facts of the model and adds none."""

@@ -15,6 +15,7 @@ from derivlint.emit.kernels import Kernel, kernels
 from derivlint.emit.kernels.subject import AUTOGRAD
 from derivlint.emit.manifest import MANIFEST, manifest_text
 from derivlint.emit.nodes import node_classes
+from derivlint.emit.own_operators import own_operators, refusal
 from derivlint.emit.release import release_of
 from derivlint.emit.template import yaml_name
 from derivlint.model import Model
@@ -106,7 +107,8 @@ def emission(
     else:
         version = model.natives.version
         bindings_of = yaml_name(model.source.path) if python_bindings else None
-        files = extension_files(classes, chosen, namespace, shards, bindings_of, version)
+        own = [function for function in own_operators(model.natives) if refusal(function) is None]
+        files = extension_files(classes, chosen, namespace, shards, bindings_of, version, own)
         files |= {} if helpers is None else _helper_files(helpers)
         files |= build_files(files, namespace, release_of(version), version)
     names = _nodes_by_operator(chosen)

@@ -7,9 +7,12 @@ from collections.abc import Mapping, Sequence
 from derivlint.emit import python_bindings as python
 from derivlint.emit.kernels import Kernel, kernels_source
 from derivlint.emit.nodes import NodeClass, nodes_header, nodes_source
-from derivlint.emit.release import Release, known_number
+from derivlint.emit.own_operators import HEADER as OPERATORS
+from derivlint.emit.own_operators import operators_header
+from derivlint.emit.release import Release, known_number, release_of
 from derivlint.emit.shards import parts
 from derivlint.emit.template import fill, load
+from derivlint.schema import NativeFunction
 
 #: As many kernels and nodes are compiled as one unit by default: they take about as long as PyTorch's headers.
 KERNELS_PER_SHARD = 120
@@ -25,6 +28,7 @@ def extension_files(
     shards: int | None = None,
     bindings_of: str | None = None,
     version: str | None = None,
+    own: Sequence[NativeFunction] = (),
 ) -> dict[str, str]:
     """Nodes, kernels and, where they are wanted, what Python sees of the nodes.
 
@@ -35,8 +39,14 @@ def extension_files(
         shards: into how many files kernels and nodes are divided each.
         bindings_of: the name of the YAML file, for bindings of Python; None without them.
         version: the version of PyTorch that they are for; they compile with no other. None for any.
+        own: operators of other namespaces than PyTorch's, which formulas may call.
     """
-    files = {HEADER: nodes_header(classes, namespace, guard=_guarded("release_guard.h", version))}
+    guard = _guarded("release_guard.h", version)
+    files: dict[str, str] = {}
+    if own:
+        guard = "\n".join(filter(None, [guard, f'#include "{OPERATORS}"']))
+        files[OPERATORS] = operators_header(own, namespace, release_of(version))
+    files[HEADER] = nodes_header(classes, namespace, guard=guard)
     for index, part in enumerate(parts(classes, shards or -(-len(classes) // NODES_PER_SHARD))):
         name = f"nodes_{index}.cpp"
         files[name] = nodes_source(part, namespace, name=name, header=HEADER)

@@ -1,4 +1,4 @@
-"""Floor 7: diagnostics and the model in the forms that people and programs read."""
+"""Diagnostics and the model in the forms that people and programs read."""
 
 from derivlint.formats.report import NotChecked, Report
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from derivlint.model import DifferentiabilityInfo, ForwardDerivative, FunctionMatch, Model, SavedAttribute
+from derivlint.model import DifferentiabilityInfo, ForwardDerivative, FunctionMatch, How, Model, SavedAttribute
 from derivlint.schema import SchemaKind
 
 VERSION = 1
@@ -21,15 +21,18 @@ def model_document(model: Model, matched: bool = False) -> Json:
     document: Json = {
         "version": VERSION,
         "used_dispatch_keys": model.used_dispatch_keys,
-        "infos": [_info(info) for info in model.infos],
+        "infos": [_info(model, info) for info in model.infos],
     }
     if matched:
         # torchgen walks the functions by their C++ name; the order of equal names is that of native_functions.yaml
         functions = sorted(model.natives.functions, key=lambda function: function.cpp_name)
         matches = [model.match(function) for function in functions]
-        document["functions"] = [_function(match) for match in matches]
+        document["functions"] = [_function(model, match) for match in matches]
         document["foreach_infos"] = [
-            _info(info) for by_key in model.matcher.foreach.values() for info in by_key.values()
+            _info(model, info)
+            for match in matches
+            if match.how is How.FOREACH_GENERATED
+            for info in match.infos.values()
         ]
     return document
 
@@ -62,14 +65,14 @@ def _forward(derivative: ForwardDerivative) -> Json:
     }
 
 
-def _info(info: DifferentiabilityInfo) -> Json:
+def _info(model: Model, info: DifferentiabilityInfo) -> Json:
     values = info.output_differentiability
     conditions = info.output_differentiability_conditions
     return {
         "name": info.name,
         "key": info.key,
         "schema": str(info.func.schema),
-        "op": info.op,
+        "op": model.node_name(info),
         "source": _source(info),
         "derivatives": [
             {
@@ -94,7 +97,7 @@ def _info(info: DifferentiabilityInfo) -> Json:
     }
 
 
-def _function(match: FunctionMatch) -> Json:
+def _function(model: Model, match: FunctionMatch) -> Json:
     function = match.function
     kind: SchemaKind = function.schema.kind
     row: Json = {
@@ -111,7 +114,7 @@ def _function(match: FunctionMatch) -> Json:
         row["info"] = first.name
         row["info_schema"] = str(first.func.schema)
         row["keys"] = list(match.infos)
-        row["ops"] = {key: info.op for key, info in match.infos.items()}
+        row["ops"] = {key: model.node_name(info) for key, info in match.infos.items()}
         row["how"] = match.how.value
         row["fw_derivatives"] = {
             key: [_forward(derivative) for derivative in forwards] for key, forwards in (match.forwards or {}).items()

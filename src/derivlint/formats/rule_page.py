@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from derivlint.formats.links import rule_url
 from derivlint.lint import Rule
+from derivlint.lint.groups import GROUPS
 
 #: Begins the title of a section in a rule's docstring.
 SECTION = "## "
+#: The title of the column with the summaries.
+FINDS = "what it finds"
 
 
 def rule_facts(rule: Rule) -> dict[str, Any]:
@@ -18,6 +21,7 @@ def rule_facts(rule: Rule) -> dict[str, Any]:
     return {
         "name": rule.name,
         "summary": rule.summary,
+        "group": rule.meta.group,
         "severity": rule.meta.severity.value,
         "confidence": rule.meta.confidence.value,
         "status": rule.meta.status,
@@ -60,16 +64,31 @@ def rule_sections(rule: Rule) -> dict[str, str]:
     return {title: "\n".join(body).strip("\n") for title, body in sections.items()}
 
 
+def by_group(rules: Iterable[Rule]) -> Iterator[tuple[str, str, list[Rule]]]:
+    """The groups that have rules: the name of each, what it is about, and its rules."""
+    for group, about in GROUPS.items():
+        members = [rule for rule in rules if rule.meta.group == group]
+        if members:
+            yield group, about, members
+
+
 def rule_lines(rules: tuple[Rule, ...]) -> Iterator[str]:
-    """All rules as a table for a terminal."""
-    rows = [("rule", "severity", "confidence", "status", "fix", "what it finds")]
-    for rule in rules:
-        meta = rule.meta
-        fix = "fix" if rule.fixable else ""
-        rows.append((rule.name, meta.severity.value, meta.confidence.value, meta.status, fix, rule.summary))
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        yield "  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
+    """All rules as tables for a terminal, one for each group."""
+    rows = {rule.name: _row(rule) for rule in rules}
+    widths = [max(map(len, column)) for column in zip(*rows.values(), strict=True)]
+    for index, (group, about, members) in enumerate(by_group(rules)):
+        if index:
+            yield ""
+        yield f"{group}: {about}"
+        for rule in members:
+            cells = zip(rows[rule.name], widths, strict=True)
+            yield "  " + "  ".join(f"{cell:{width}}" for cell, width in cells).rstrip()
+
+
+def _row(rule: Rule) -> tuple[str, ...]:
+    meta = rule.meta
+    fix = "fix" if rule.fixable else ""
+    return rule.name, meta.severity.value, meta.confidence.value, meta.status, fix, rule.summary
 
 
 def _shown(text: str) -> str:
@@ -81,6 +100,7 @@ def rule_page(rule: Rule) -> str:
     """The rule's page in Markdown: its facts, its docstring, and the messages of its cases."""
     body = inspect.cleandoc(rule.doc).splitlines()[1:]
     facts = [
+        f"group: [{rule.meta.group}](README.md#{rule.meta.group})",
         f"severity: {rule.meta.severity.value}",
         f"confidence: {rule.meta.confidence.value}",
         f"status: {rule.meta.status}",
@@ -98,11 +118,19 @@ def rule_page(rule: Rule) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def rule_table(rules: tuple[Rule, ...], folder: str) -> str:
-    """All rules as a Markdown table whose names link to pages in ``folder``."""
-    lines = ["| rule | severity | fix | what it finds |", "| --- | --- | --- | --- |"]
-    for rule in rules:
-        mark = "yes" if rule.fixable else ""
-        summary = rule.summary.replace("|", "\\|")
-        lines.append(f"| [{rule.name}]({folder}{rule.name}.md) | {rule.meta.severity.value} | {mark} | {summary} |")
-    return "\n".join(lines) + "\n"
+def rule_tables(rules: tuple[Rule, ...]) -> str:
+    """All rules as Markdown, a table for each group; their names link to pages in the same folder."""
+    parts = []
+    for group, about, members in by_group(rules):
+        lines = [f"## {group}", "", f"{about[:1].upper()}{about[1:]}.", "", *_table("rule", "severity", "fix", FINDS)]
+        for rule in members:
+            mark = "yes" if rule.fixable else ""
+            lines += _table(f"[{rule.name}]({rule.name}.md)", rule.meta.severity.value, mark, rule.summary, title=False)
+        parts.append("\n".join(lines) + "\n")
+    return "\n".join(parts)
+
+
+def _table(*cells: str, title: bool = True) -> list[str]:
+    """A row of a Markdown table, the first one with the line below it."""
+    row = f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+    return [row, f"| {' | '.join(['---'] * len(cells))} |"] if title else [row]

@@ -20,6 +20,8 @@ MIN_WIDTH = 80
 GUTTER = 5
 ELLIPSIS = "..."
 TAB = "    "
+#: The dispatch key that goes without saying.
+DEFAULT = "Default"
 
 __all__ = ["Line", "Piece", "excerpt", "plain", "printable", "render_concise", "render_text", "summary"]
 
@@ -82,7 +84,7 @@ def summary(report: Report) -> str:
     if report.unchanged:
         text += f"; {report.unchanged:,} in unchanged entries"
     if report.hidden:
-        text += f"; {report.hidden:,} hidden by severity or confidence"
+        text += f"; {report.hidden:,} hidden by --min-severity or --min-confidence"
     return text
 
 
@@ -91,16 +93,26 @@ def _enumerated(items: list[str]) -> str:
 
 
 def head(item: Diagnostic, report: Report) -> Line:
-    """The place, the fact and the rule, which links to its page."""
+    """The place, the fact, what it is about, whether there is a fix, and the rule, which links to its page."""
     line, column = report.sources[item.path].position(item.span.start)
+    fix = " [*]" if item.fix is not None else ""
+    about = printable(subject(item))
     return [
         Piece(f"{printable(item.path)}:{line}:{column}: ", "bold"),
         Piece(f"{item.severity.value}: ", STYLES[item.severity]),
         Piece(printable(item.message)),
-        Piece(" [", "dim"),
+        Piece(f"{f' ({about})' if about else ''}{fix} [", "dim"),
         Piece(item.rule, "dim", rule_url(item.rule)),
         Piece("]", "dim"),
     ]
+
+
+def subject(item: Diagnostic) -> str:
+    """The operator, the dispatch key where it is a special one, and the key that a finding is about."""
+    if item.entry is None:
+        return ""
+    dispatch = [item.dispatch] if item.dispatch not in (None, DEFAULT) else []
+    return ", ".join([item.entry, *dispatch]) + (f": {item.key}" if item.key is not None else "")
 
 
 def _diagnostic(item: Diagnostic, report: Report, width: int) -> Iterator[Line]:

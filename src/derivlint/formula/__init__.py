@@ -1,4 +1,4 @@
-"""Floor 2: the syntax of C++ formulas. Knows nothing of YAML or PyTorch.
+"""The syntax of C++ formulas. Knows nothing of YAML or PyTorch.
 
 :func:`parse_formula` makes a :class:`Formula` of a text: a syntax tree with exact offsets, or what is wrong with it.
 """
@@ -32,7 +32,7 @@ from derivlint.formula.nodes import (
 )
 from derivlint.formula.numbers import whole_number
 from derivlint.formula.parser import parse_formula
-from derivlint.formula.problem import SyntaxProblem
+from derivlint.formula.problem import SyntaxProblem, SyntaxProblemKind
 from derivlint.formula.tokens import tokens
 from derivlint.formula.vocabulary import Token
 from derivlint.formula.words import Word
@@ -60,6 +60,7 @@ __all__ = [
     "Postfix",
     "String",
     "SyntaxProblem",
+    "SyntaxProblemKind",
     "Token",
     "TypeName",
     "Unary",

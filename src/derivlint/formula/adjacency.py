@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from derivlint.formula.problem import SyntaxProblem
+from derivlint.formula.problem import SyntaxProblem, SyntaxProblemKind
 from derivlint.formula.vocabulary import KEYWORD, SEMICOLON, Token
 
 _OPERATORS = frozenset({"BOTH", "BINARY", "PREFIX", "STEP"})
@@ -76,7 +76,7 @@ class _Reader:
             return True
         if kind == "LBRACE":
             message = "a braced list can only be an argument or follow the name of a type"
-            return SyntaxProblem("unexpected", message, token.start, token.end)
+            return SyntaxProblem(SyntaxProblemKind.UNEXPECTED, message, token.start, token.end)
         if kind in _CLOSING:
             return self._close_without_operand(token)
         if kind in (KEYWORD, SEMICOLON):
@@ -85,8 +85,10 @@ class _Reader:
             return self._missing_operand(token)
         if kind == "LSQB":
             help_text = "C++ writes lists as {a, b}"
-            return SyntaxProblem("missing-operand", 'missing operand before "["', token.start, token.end, help_text)
-        return SyntaxProblem("unexpected", f'unexpected "{token.text}"', token.start, token.end)
+            return SyntaxProblem(
+                SyntaxProblemKind.MISSING_OPERAND, 'missing operand before "["', token.start, token.end, help_text
+            )
+        return SyntaxProblem(SyntaxProblemKind.UNEXPECTED, f'unexpected "{token.text}"', token.start, token.end)
 
     def _name(self) -> SyntaxProblem | bool:
         """Read a qualified name up to its end."""
@@ -95,7 +97,9 @@ class _Reader:
             token = tokens[self.index]
             following = tokens[self.index + 1] if self.index + 1 < len(tokens) else None
             if token.type == "SCOPE" and (following is None or following.type != "IDENT"):
-                return SyntaxProblem("missing-operand", 'missing name after "::"', token.start, token.end)
+                return SyntaxProblem(
+                    SyntaxProblemKind.MISSING_OPERAND, 'missing name after "::"', token.start, token.end
+                )
             if following is None:
                 return False
             if following.type == "TEMPLATE_OPEN":
@@ -130,7 +134,7 @@ class _Reader:
                 return False
             what = "subscript" if token.text == "]" else "pair of parentheses"
             message = f'missing operand: empty {what} "{self.text[previous.start : token.end]}"'
-            return SyntaxProblem("missing-operand", message, previous.start, token.end)
+            return SyntaxProblem(SyntaxProblemKind.MISSING_OPERAND, message, previous.start, token.end)
         if previous is not None and previous.type == "COMMA" and token.type == "RBRACE":
             self.open.pop()
             return False
@@ -144,32 +148,36 @@ class _Reader:
         if token is None:
             assert previous is not None
             message = f'missing operand after "{previous.text}"'
-            return SyntaxProblem("missing-operand", message, previous.start, previous.end)
+            return SyntaxProblem(SyntaxProblemKind.MISSING_OPERAND, message, previous.start, previous.end)
         if previous is not None and (previous.type in _OPERATORS or previous.type in ("QUESTION", "COLON")):
             if token.type in _CLOSING:
                 message = f'missing operand after "{previous.text}"'
-                return SyntaxProblem("missing-operand", message, previous.start, previous.end)
+                return SyntaxProblem(SyntaxProblemKind.MISSING_OPERAND, message, previous.start, previous.end)
             message = f'missing operand between "{previous.text}" and "{token.text}"'
-            return SyntaxProblem("missing-operand", message, token.start, token.end)
+            return SyntaxProblem(SyntaxProblemKind.MISSING_OPERAND, message, token.start, token.end)
         if token.text == ",":
-            return SyntaxProblem("stray-comma", 'nothing stands before ","', token.start, token.end, "remove it")
-        return SyntaxProblem("missing-operand", f'missing operand before "{token.text}"', token.start, token.end)
+            return SyntaxProblem(
+                SyntaxProblemKind.STRAY_COMMA, 'nothing stands before ","', token.start, token.end, "remove it"
+            )
+        return SyntaxProblem(
+            SyntaxProblemKind.MISSING_OPERAND, f'missing operand before "{token.text}"', token.start, token.end
+        )
 
     def _stray_comma(self, previous: Token, token: Token | None) -> SyntaxProblem:
         if previous.type in _OPERATORS or previous.type in ("QUESTION", "COLON"):
             message = f'missing operand after "{previous.text}"'
-            return SyntaxProblem("missing-operand", message, previous.start, previous.end)
+            return SyntaxProblem(SyntaxProblemKind.MISSING_OPERAND, message, previous.start, previous.end)
         if previous.type != "COMMA":
             assert token is not None
             message = f'nothing stands between "{previous.text}" and ","'
-            return SyntaxProblem("stray-comma", message, token.start, token.end, "remove it")
+            return SyntaxProblem(SyntaxProblemKind.STRAY_COMMA, message, token.start, token.end, "remove it")
         where = "at the end" if token is None else f'between "," and "{token.text}"'
         if token is not None and token.type not in _CLOSING and token.type != "COMMA":
             message = f'missing operand before "{token.text}"'
-            return SyntaxProblem("missing-operand", message, token.start, token.end)
+            return SyntaxProblem(SyntaxProblemKind.MISSING_OPERAND, message, token.start, token.end)
         offending = token if token is not None and token.type == "COMMA" else previous
         message = 'nothing stands behind ","' if token is None else f"nothing stands {where}"
-        return SyntaxProblem("stray-comma", message, offending.start, offending.end, "remove it")
+        return SyntaxProblem(SyntaxProblemKind.STRAY_COMMA, message, offending.start, offending.end, "remove it")
 
     # ---- where an operand has just ended; the answer is whether one must begin now
 
@@ -204,13 +212,15 @@ class _Reader:
         if kind == SEMICOLON or (kind == KEYWORD and token.text not in ("if", "else", "new", "delete")):
             return _statement(token)
         if kind == "SCOPE":
-            return SyntaxProblem("unexpected", '"::" does not follow a name', token.start, token.end)
+            return SyntaxProblem(SyntaxProblemKind.UNEXPECTED, '"::" does not follow a name', token.start, token.end)
         return self._missing_operator(token)
 
     def _member(self, token: Token) -> SyntaxProblem | bool:
         following = self.tokens[self.index + 1] if self.index + 1 < len(self.tokens) else None
         if following is None or following.type != "IDENT":
-            return SyntaxProblem("missing-operand", f'missing name after "{token.text}"', token.start, token.end)
+            return SyntaxProblem(
+                SyntaxProblemKind.MISSING_OPERAND, f'missing name after "{token.text}"', token.start, token.end
+            )
         self.index += 1
         if self.index + 1 < len(self.tokens) and self.tokens[self.index + 1].type == "TEMPLATE_OPEN":
             self._skip_template()
@@ -223,7 +233,9 @@ class _Reader:
         help_text = None
         if self.open and self.open[-1].kind == "index":
             help_text = "C++ has no slices, call slice(dim, start, end)"
-        return SyntaxProblem("missing-question", '":" without a "?" before it', token.start, token.end, help_text)
+        return SyntaxProblem(
+            SyntaxProblemKind.MISSING_QUESTION, '":" without a "?" before it', token.start, token.end, help_text
+        )
 
     def _comma(self, token: Token) -> SyntaxProblem | bool:
         problem = self._unfinished_conditional()
@@ -234,13 +246,15 @@ class _Reader:
         if self.open and self.open[-1].kind == "parentheses":
             return True
         message = '"," outside of a call: a formula is a single expression'
-        return SyntaxProblem("stray-comma", message, token.start, token.end)
+        return SyntaxProblem(SyntaxProblemKind.STRAY_COMMA, message, token.start, token.end)
 
     def _unfinished_conditional(self) -> SyntaxProblem | None:
         if not self.open or self.open[-1].kind != "conditional":
             return None
         question = self.open[-1].token
-        return SyntaxProblem("missing-colon", '"?" without a ":" behind it', question.start, question.end)
+        return SyntaxProblem(
+            SyntaxProblemKind.MISSING_COLON, '"?" without a ":" behind it', question.start, question.end
+        )
 
     def _missing_operator(self, token: Token) -> SyntaxProblem:
         previous = self.previous
@@ -252,7 +266,7 @@ class _Reader:
         if token.text in ("if", "else"):
             help_text = 'C++ writes "condition ? a : b"'
         message = f'missing {what} between "{left}" and "{self._text(token)}"'
-        return SyntaxProblem("missing-operator", message, token.start, token.end, help_text)
+        return SyntaxProblem(SyntaxProblemKind.MISSING_OPERATOR, message, token.start, token.end, help_text)
 
     def _text(self, token: Token) -> str:
         return self.text[token.start : token.end] if token.type.startswith("LAMBDA") else token.text
@@ -265,4 +279,4 @@ def _statement(token: Token) -> SyntaxProblem:
         message = f'"{token.text}" has no place in a formula'
     else:
         message = f'"{token.text}" begins a statement, a formula is a single expression'
-    return SyntaxProblem("statement", message, token.start, token.end)
+    return SyntaxProblem(SyntaxProblemKind.STATEMENT, message, token.start, token.end)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from derivlint.formula.problem import SyntaxProblem
+from derivlint.formula.problem import SyntaxProblem, SyntaxProblemKind
 from derivlint.formula.vocabulary import Token
 
 _OPENED_BY = {")": "(", "]": "[", "}": "{"}
@@ -19,7 +19,7 @@ def bracket_problem(tokens: list[Token]) -> SyntaxProblem | None:
         elif text in _OPENED_BY:
             if not stack:
                 message = f'"{text}" has no "{_OPENED_BY[text]}" that it closes'
-                return SyntaxProblem("unmatched-bracket", message, token.start, token.end)
+                return SyntaxProblem(SyntaxProblemKind.UNMATCHED_BRACKET, message, token.start, token.end)
             if stack[-1].text != _OPENED_BY[text]:
                 return _wrong_partner(stack, token)
             stack.pop()
@@ -29,7 +29,7 @@ def bracket_problem(tokens: list[Token]) -> SyntaxProblem | None:
     others = tuple((f'"{other.text}" is not closed either', other.start, other.end) for other in reversed(stack[:-1]))
     message = f'"{opening.text}" is never closed'
     help_text = f'add "{_CLOSED_BY[opening.text]}"'
-    return SyntaxProblem("unclosed-bracket", message, opening.start, opening.end, help_text, others[:3])
+    return SyntaxProblem(SyntaxProblemKind.UNCLOSED_BRACKET, message, opening.start, opening.end, help_text, others[:3])
 
 
 def _wrong_partner(stack: list[Token], closing: Token) -> SyntaxProblem:
@@ -39,8 +39,10 @@ def _wrong_partner(stack: list[Token], closing: Token) -> SyntaxProblem:
         message = f'"{opening.text}" is not closed before "{closing.text}"'
         related = ((f'"{closing.text}" closes an outer bracket', closing.start, closing.end),)
         help_text = f'add "{_CLOSED_BY[opening.text]}"'
-        return SyntaxProblem("unclosed-bracket", message, opening.start, opening.end, help_text, related)
+        return SyntaxProblem(
+            SyntaxProblemKind.UNCLOSED_BRACKET, message, opening.start, opening.end, help_text, related
+        )
     message = f'"{opening.text}" is closed by "{closing.text}"'
     related = ((f'"{opening.text}" opened here', opening.start, opening.end),)
     help_text = f'write "{_CLOSED_BY[opening.text]}"'
-    return SyntaxProblem("mismatched-bracket", message, closing.start, closing.end, help_text, related)
+    return SyntaxProblem(SyntaxProblemKind.MISMATCHED_BRACKET, message, closing.start, closing.end, help_text, related)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from derivlint.formula.adjacency import adjacency_problem
 from derivlint.formula.angles import TYPE_WORDS
 from derivlint.formula.brackets import bracket_problem
-from derivlint.formula.problem import SyntaxProblem
+from derivlint.formula.problem import SyntaxProblem, SyntaxProblemKind
 from derivlint.formula.vocabulary import KEYWORD, Token
 
 _STATEMENT_HELP = {"return": 'keep only the expression behind "return"', "if": 'write "condition ? a : b"'}
@@ -29,9 +29,9 @@ def diagnose(text: str, tokens: list[Token], fed: list[Token], culprit: Token) -
         return problem
     if culprit.type == "$END":
         last = tokens[-1] if tokens else culprit
-        return SyntaxProblem("unexpected", "the formula ends too early", last.start, last.end)
+        return SyntaxProblem(SyntaxProblemKind.UNEXPECTED, "the formula ends too early", last.start, last.end)
     written = text[culprit.start : culprit.end]
-    kind = "stray-comma" if written == "," else "unexpected"
+    kind = SyntaxProblemKind.STRAY_COMMA if written == "," else SyntaxProblemKind.UNEXPECTED
     return SyntaxProblem(kind, f'unexpected "{written}"', culprit.start, culprit.end)
 
 
@@ -41,7 +41,9 @@ def _statement_problem(tokens: list[Token]) -> SyntaxProblem | None:
     first = tokens[0]
     if first.type == KEYWORD and first.text not in ("new", "delete"):
         message = f'"{first.text}" begins a statement, a formula is a single expression'
-        return SyntaxProblem("statement", message, first.start, first.end, _STATEMENT_HELP.get(first.text))
+        return SyntaxProblem(
+            SyntaxProblemKind.STATEMENT, message, first.start, first.end, _STATEMENT_HELP.get(first.text)
+        )
     if first.text in TYPE_WORDS or first.text == "auto":
         index = 1
         while index < len(tokens) and (tokens[index].text in ("&", "*", "&&") or tokens[index].text in TYPE_WORDS):
@@ -49,5 +51,5 @@ def _statement_problem(tokens: list[Token]) -> SyntaxProblem | None:
         if index + 1 < len(tokens) and tokens[index].type == "IDENT" and tokens[index + 1].text in ("=", "(", "{"):
             name = tokens[index]
             message = f'declaration of "{name.text}", a formula is a single expression'
-            return SyntaxProblem("statement", message, first.start, name.end)
+            return SyntaxProblem(SyntaxProblemKind.STATEMENT, message, first.start, name.end)
     return None

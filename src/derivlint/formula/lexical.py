@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from derivlint.formula.problem import SyntaxProblem
+from derivlint.formula.problem import SyntaxProblem, SyntaxProblemKind
 from derivlint.formula.vocabulary import BAD, SEMICOLON, UNCLOSED_COMMENT, UNCLOSED_STRING, Token
 
 #: What people mean by characters that word processors and chat programs put in.
@@ -65,15 +65,15 @@ def lexical_problem(text: str, everything: list[Token], significant: list[Token]
             first -= 1
         start, end = significant[first].start, significant[-1].end
         message = 'a formula is an expression, it does not end with ";"'
-        return SyntaxProblem("trailing-semicolon", message, start, end, 'remove the ";"')
+        return SyntaxProblem(SyntaxProblemKind.TRAILING_SEMICOLON, message, start, end, 'remove the ";"')
     return None
 
 
 def _empty(text: str, everything: list[Token]) -> SyntaxProblem:
     comment = next((token for token in everything if token.type in ("COMMENT", "LINE_COMMENT")), None)
     if comment is None:
-        return SyntaxProblem("empty", "the formula is empty", 0, len(text))
-    return SyntaxProblem("empty", "the formula is only a comment", comment.start, comment.end)
+        return SyntaxProblem(SyntaxProblemKind.EMPTY, "the formula is empty", 0, len(text))
+    return SyntaxProblem(SyntaxProblemKind.EMPTY, "the formula is only a comment", comment.start, comment.end)
 
 
 def _suspect(text: str, token: Token) -> SyntaxProblem | None:
@@ -84,15 +84,15 @@ def _suspect(text: str, token: Token) -> SyntaxProblem | None:
         if end < len(text):
             return None  # a line break ends the comment, as in a block scalar of YAML
         message = 'a "//" comment also hides the code that is generated behind the formula'
-        return SyntaxProblem("line-comment", message, start, end, "write /* ... */, or a YAML comment")
+        return SyntaxProblem(SyntaxProblemKind.LINE_COMMENT, message, start, end, "write /* ... */, or a YAML comment")
     if token.type == UNCLOSED_COMMENT:
         return SyntaxProblem(
-            "unclosed-comment", '"/*" is never closed', start, start + 2, 'close the comment with "*/"'
+            SyntaxProblemKind.UNCLOSED_COMMENT, '"/*" is never closed', start, start + 2, 'close the comment with "*/"'
         )
     if token.type == UNCLOSED_STRING:
         quote = token.text[0]
         message = f"{'string' if quote == chr(34) else 'character'} literal is never closed"
-        return SyntaxProblem("unclosed-string", message, start, end, f"close it with {quote}")
+        return SyntaxProblem(SyntaxProblemKind.UNCLOSED_STRING, message, start, end, f"close it with {quote}")
     return _character(text, token)
 
 
@@ -109,22 +109,24 @@ def _number(token: Token) -> SyntaxProblem | None:
         help_text = 'a number has one "."'
     elif text[-1] in "jJ":
         help_text = "C++ has no imaginary numbers"
-    return SyntaxProblem("bad-number", f'"{text}" is not a number in C++', token.start, token.end, help_text)
+    return SyntaxProblem(
+        SyntaxProblemKind.BAD_NUMBER, f'"{text}" is not a number in C++', token.start, token.end, help_text
+    )
 
 
 def _character(text: str, token: Token) -> SyntaxProblem:
     start, end = token.start, token.end
     if len(token.text) > 1:
         message = f'"{token.text}" is not an identifier in C++'
-        return SyntaxProblem("bad-character", message, start, end)
+        return SyntaxProblem(SyntaxProblemKind.BAD_CHARACTER, message, start, end)
     char = token.text
     if char == ".":
         while end < len(text) and text[end] == ".":
             end += 1
-        return SyntaxProblem("unexpected", f'unexpected "{text[start:end]}"', start, end)
+        return SyntaxProblem(SyntaxProblemKind.UNEXPECTED, f'unexpected "{text[start:end]}"', start, end)
     if char.isascii() and char.isprintable():
         message = f'"{char}" means nothing in a C++ expression'
-        return SyntaxProblem("bad-character", message, start, end, _ASCII_HELP.get(char))
+        return SyntaxProblem(SyntaxProblemKind.BAD_CHARACTER, message, start, end, _ASCII_HELP.get(char))
     import unicodedata
 
     label = f"U+{ord(char):04X}"
@@ -134,9 +136,11 @@ def _character(text: str, token: Token) -> SyntaxProblem:
     )
     meant = _LOOKALIKES.get(char)
     if meant is None:
-        return SyntaxProblem("bad-character", f"{written} means nothing in a C++ expression", start, end)
+        return SyntaxProblem(
+            SyntaxProblemKind.BAD_CHARACTER, f"{written} means nothing in a C++ expression", start, end
+        )
     if not meant.strip():
         help_text = "write a blank" if meant else "remove it"
     else:
         help_text = "write ASCII quotes" if meant in "\"'" else f'did you mean "{meant}"?'
-    return SyntaxProblem("bad-character", f"{written} is not an ASCII character", start, end, help_text)
+    return SyntaxProblem(SyntaxProblemKind.BAD_CHARACTER, f"{written} is not an ASCII character", start, end, help_text)

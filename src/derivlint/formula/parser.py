@@ -12,7 +12,7 @@ from derivlint.formula.lambdas import mark_lambdas
 from derivlint.formula.lexical import lexical_problem
 from derivlint.formula.nodes import depth
 from derivlint.formula.parse_table import formula_table
-from derivlint.formula.problem import SyntaxProblem
+from derivlint.formula.problem import SyntaxProblem, SyntaxProblemKind
 from derivlint.formula.suspicious import suspicious_problem
 from derivlint.formula.tokens import tokens
 from derivlint.formula.vocabulary import SEMICOLON, TRIVIA, Token
@@ -42,7 +42,7 @@ def parse_formula(text: str) -> Formula:
     def parse() -> tuple[Expr | None, tuple[SyntaxProblem, ...]]:
         if too_large:
             message = f"the formula has {len(significant):,} tokens, more than {MAX_TOKENS:,}"
-            return None, (SyntaxProblem("too-large", message, 0, len(text)),)
+            return None, (SyntaxProblem(SyntaxProblemKind.TOO_LARGE, message, 0, len(text)),)
         problem = lexical_problem(text, everything, significant)
         if not marked or (problem is not None and problem.kind not in _KEEPS_TREE):
             return None, () if problem is None else (problem,)
@@ -59,15 +59,19 @@ def _tree_and_problem(
     tree, culprit = formula_table().parse(fed)
     if culprit is not None:
         # of two problems the cause is told: a comment that hides the closing bracket, not the missing bracket
-        if problem is None or problem.kind == "trailing-semicolon":
+        if problem is None or problem.kind is SyntaxProblemKind.TRAILING_SEMICOLON:
             problem = diagnose(text, expression, fed, culprit)
         return tree, problem
     if tree is None:
         return None, problem
     if len(marked) > MAX_DEPTH and depth(tree) > MAX_DEPTH:
-        return None, SyntaxProblem("too-deep", f"the formula is nested more than {MAX_DEPTH} levels deep", 0, len(text))
+        return None, SyntaxProblem(
+            SyntaxProblemKind.TOO_DEEP, f"the formula is nested more than {MAX_DEPTH} levels deep", 0, len(text)
+        )
     return tree, problem or suspicious_problem(text, marked, tree)
 
 
 #: Problems of a text that is otherwise an expression.
-_KEEPS_TREE = frozenset({"trailing-semicolon", "line-comment", "bad-number"})
+_KEEPS_TREE = frozenset(
+    {SyntaxProblemKind.TRAILING_SEMICOLON, SyntaxProblemKind.LINE_COMMENT, SyntaxProblemKind.BAD_NUMBER}
+)

@@ -21,7 +21,7 @@ from derivlint.formula.nodes import (
     TypeName,
     Unary,
 )
-from derivlint.formula.problem import SyntaxProblem
+from derivlint.formula.problem import SyntaxProblem, SyntaxProblemKind
 from derivlint.formula.vocabulary import Token, words
 
 _CLASS_TEMPLATES = words("vector tuple array pair optional complex ArrayRef OptionalArrayRef")
@@ -50,7 +50,7 @@ def suspicious_problem(text: str, tokens: list[Token], tree: Expr) -> SyntaxProb
             name = _name_before(tokens, index)
             if "::" in name or name in _CASTS:
                 message = f'the template arguments of "{name}" are never closed'
-                return SyntaxProblem("unclosed-bracket", message, token.start, token.end, 'add ">"')
+                return SyntaxProblem(SyntaxProblemKind.UNCLOSED_BRACKET, message, token.start, token.end, 'add ">"')
         before = kind
         previous = token
     return _in_tree(text, tokens, tree) if look else None
@@ -77,11 +77,11 @@ def _in_tree(text: str, tokens: list[Token], tree: Expr) -> SyntaxProblem | None
         elif isinstance(node, Name) and node.parts[-1].template_args is not None:
             if node.parts[-1].identifier in _CLASS_TEMPLATES:
                 message = f'"{text[node.start : node.end]}" is a type, not a value'
-                return SyntaxProblem("missing-operand", message, node.start, node.end, 'add "()"')
+                return SyntaxProblem(SyntaxProblemKind.MISSING_OPERAND, message, node.start, node.end, 'add "()"')
         elif isinstance(node, Binary) and node.op == ",":
             message = '"," throws away the value before it: these parentheses are not a call'
             first = _first_comma(node)
-            return SyntaxProblem("comma-operator", message, first, first + 1)
+            return SyntaxProblem(SyntaxProblemKind.COMMA_OPERATOR, message, first, first + 1)
         stack.extend(child for child in reversed(children) if not isinstance(child, TypeName))
     return None
 
@@ -96,7 +96,7 @@ def _missing_operator(tokens: list[Token], called: Node) -> SyntaxProblem:
     opening = next(token for token in tokens if token.start >= called.end)
     last = next(token for token in reversed(tokens) if token.end <= called.end)
     message = f'missing operator between "{last.text}" and "{opening.text}"'
-    return SyntaxProblem("missing-operator", message, opening.start, opening.end)
+    return SyntaxProblem(SyntaxProblemKind.MISSING_OPERATOR, message, opening.start, opening.end)
 
 
 def _is_never_called(node: Node, subscript: bool) -> bool:

@@ -5,8 +5,12 @@ PyTorch has them in C++, in FunctionsManual.cpp; names and the order of paramete
 is written in the modules of this package.
 """
 
+import math
+import sys
 from collections.abc import Callable
 from typing import Any
+
+import torch
 
 from derivlint.functional.convolutions import (
     to_sparse_backward,
@@ -15,13 +19,12 @@ from derivlint.functional.elementwise import (
     mvlgamma_backward,
     warn_backwards,
 )
-from derivlint.functional.evaluation import namespace
 from derivlint.functional.householder import (
     householder_product_backward,
     householder_product_jvp,
     ormqr_backward,
 )
-from derivlint.functional.library import define, register
+from derivlint.functional.library import applied, define, register
 from derivlint.functional.linalg import (
     linalg_det_backward,
     linalg_det_jvp,
@@ -75,6 +78,7 @@ __all__ = [
     "Duals",
     "TensorGeometry",
     "TensorInfo",
+    "applied",
     "as_strided_backward",
     "as_strided_scatter_backward",
     "below_autograd",
@@ -122,6 +126,11 @@ __all__ = [
     "warn_backwards",
     "wrap_opt_if",
 ]
+
+
+def namespace() -> dict[str, Any]:
+    """The globals to evaluate a translated formula with: ``torch``, ``math``, ``aten`` and ``F``, this package."""
+    return {"torch": torch, "math": math, "aten": torch.ops.aten, "F": sys.modules[__name__]}
 
 
 def __getattr__(name: str) -> Callable[..., Any]:

@@ -159,19 +159,6 @@ _BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "&": operator.and_,
     "|": operator.or_,
 }
-_CONSTANTS: dict[str, Any] = {
-    "true": True,
-    "false": False,
-    "nullopt": None,
-    "INFINITY": math.inf,
-    "M_PI": math.pi,
-    "M_SQRT2": math.sqrt(2),
-    "M_SQRT1_2": math.sqrt(0.5),
-    "M_2_SQRTPI": 2 / math.sqrt(math.pi),
-    "at::Reduction::None": 0,
-    "at::Reduction::Mean": 1,
-    "at::Reduction::Sum": 2,
-}
 
 
 def _operator(name: str) -> Callable[..., Any] | None:
@@ -203,7 +190,6 @@ class Tensors(Domain):
     """Tensors of PyTorch, and numbers."""
 
     def __init__(self) -> None:
-        self.constants = _CONSTANTS
         self.unary = _UNARY
         self.binary = _BINARY
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from functools import wraps
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import torch
-from torch import Tensor
-from torch.autograd.forward_ad import unpack_dual
+from torch._functorch import autograd_function
+
+#: What PyTorch's own transforms use to apply a Function at one of their levels.
+_SINGLE_LEVEL = "enable_single_level_autograd_function"
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def define(name: str, schema: str) -> None:
@@ -25,40 +29,40 @@ def define(name: str, schema: str) -> None:
         torch.library.define(name, schema)
 
 
-def register(name: str, backward: Callable[..., Any], setup_context: Callable[..., None]) -> None:
-    """Give an operator its gradient, and have it refuse tangents, which torch.library would drop without a word.
+def register(name: str) -> Callable[[Function], Function]:
+    """Make a function the autograd kernel of an operator; what is called by its name then is the operator.
 
     Args:
-        name: its name with the namespace.
-        backward: the gradients, as ``torch.library.register_autograd`` takes them.
-        setup_context: what is kept for them.
+        name: the operator's name with the namespace.
     """
-    make: Callable[..., torch.library.Library] = _RefusingTangents
-    library = make(name.partition("::")[0], "FRAGMENT")
-    _libraries.append(library)
-    torch.library.register_autograd(name, backward, setup_context=setup_context, lib=library)
+    namespace, _, operator = name.partition("::")
+    base, _, overload = operator.partition(".")
+
+    def decorate(kernel: Function) -> Function:
+        make: Callable[..., Any] = torch.library.Library
+        library = make(namespace, "FRAGMENT")
+        library.impl(operator, kernel, "Autograd")
+        _libraries.append(library)
+        called = getattr(getattr(getattr(torch.ops, namespace), base), overload or "default")
+
+        @wraps(kernel)
+        def call(*args: Any, **keywords: Any) -> Any:
+            return called(*args, **keywords)
+
+        return cast("Function", call)
+
+    return decorate
 
 
-#: A tensor that may have a tangent, in its parts.
-_parts_of: Callable[..., Any] = unpack_dual
-
-
-class _RefusingTangents(torch.library.Library):
-    """A library whose kernels raise where an argument has a tangent."""
-
-    def impl(self, op_name: Any, fn: Any, dispatch_key: str = "", **options: Any) -> Any:
-        """Register a kernel."""
-
-        @wraps(fn)
-        def kernel(*args: Any, **keywords: Any) -> Any:
-            tensors = [item for item in (*args, *keywords.values()) if isinstance(item, Tensor)]
-            if any(_parts_of(item).tangent is not None for item in tensors):
-                raise NotImplementedError(f"{self.ns}::{op_name} has no tangent: torch.library has no forward mode")
-            return fn(*args, **keywords)
-
-        inherited: Callable[..., Any] = super().impl
-        return inherited(op_name, kernel, dispatch_key, **options)
+def applied(function: type[torch.autograd.Function], *args: Any) -> Any:
+    """Apply a Function in the autograd kernel of an operator, where PyTorch has dealt with all transforms but one."""
+    apply: Callable[..., Any] = getattr(super(torch.autograd.Function, function), "apply")  # noqa: B009
+    if not torch._C._are_functorch_transforms_active():
+        return apply(*args)
+    single_level: Callable[[], AbstractContextManager[None]] = getattr(autograd_function, _SINGLE_LEVEL)
+    with single_level():
+        return apply(*args)
 
 
 #: Kernels are there as long as their library is.
-_libraries: list[torch.library.Library] = []
+_libraries: list[Any] = []

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from derivlint.graph.errors import GraphError
+from derivlint.graph.errors import GraphError, UnknownOperatorError
 from derivlint.graph.ir import (
     CONSTANT,
     IF,
@@ -140,7 +140,7 @@ class Builder:
         bound = self.operators.bind(name, types, {key: value.type for key, value in named.items()})
         if bound is None:
             if not self.operators.exists(name):
-                raise GraphError(f'no operator "{name}"')
+                raise UnknownOperatorError(f'no operator "{name}"', name)
             raise GraphError(f'no overload of "{name}" takes ({", ".join(map(str, types))})')
         inputs = []
         for argument, place in bound.places:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from derivlint.graph.builder import Builder, Item, default_of, item_of
-from derivlint.graph.errors import GraphError
+from derivlint.graph.errors import GraphError, UnknownOperatorError
 from derivlint.graph.ir import Node, Origin, Value
 from derivlint.graph.lowering import Lowering
 from derivlint.graph.operators import Operators
@@ -59,7 +59,7 @@ class Entries:
         )
         if bound is None:
             if not self.operators.exists(name):
-                raise GraphError(f'there is no operator "{name}"')
+                raise UnknownOperatorError(f'there is no operator "{name}"', name)
             types = ", ".join(str(value.type) for value in node.inputs)
             raise GraphError(f'no overload of "{name}" takes ({types})')
         node.function = bound.function

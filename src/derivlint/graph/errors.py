@@ -21,6 +21,18 @@ class GraphSyntaxError(GraphError):
         self.column = column
 
 
+class UnknownOperatorError(GraphError):
+    """A call of something that is not there.
+
+    Attributes:
+        name: what is called.
+    """
+
+    def __init__(self, message: str, name: str) -> None:
+        super().__init__(message)
+        self.name = name
+
+
 class UndifferentiableError(GraphError):
     """A graph with operators that cannot be differentiated.
 

@@ -5,53 +5,34 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 
+from derivlint.cpp.operator_names import functional, without_symint
 from derivlint.formula import (
     Binary,
     BraceList,
     Call,
     Cast,
     Conditional,
-    Construct,
     Expr,
     Formula,
     Index,
     Member,
     Name,
     Number,
-    Parenthesized,
     String,
     Unary,
 )
+from derivlint.formula.analysis import Analysis
+from derivlint.formula.tuples import position_of, tuple_access
 from derivlint.formula.vocabulary import words
 from derivlint.graph.builder import Builder, Item, Options
 from derivlint.graph.built_in_helpers import BUILT_IN
-from derivlint.graph.errors import GraphError
+from derivlint.graph.errors import GraphError, UnknownOperatorError
 from derivlint.graph.ir import Value
 from derivlint.graph.types import FLOAT, INT, complex_tensor
+from derivlint.operators.constants import constant_named, scalar_type_named
 from derivlint.operators.definitions import Definition, helper_named, tree_of
 from derivlint.operators.special import RAISING
 
-NAMES: dict[str, Item] = {
-    "true": True,
-    "false": False,
-    "nullptr": None,
-    "nullopt": None,
-    "INFINITY": math.inf,
-    "M_PI": math.pi,
-    "M_SQRT2": math.sqrt(2),
-    "M_2_SQRTPI": 2 / math.sqrt(math.pi),
-    "M_1_PI": 1 / math.pi,
-    "M_SQRT1_2": math.sqrt(0.5),
-    "M_LN2": math.log(2),
-    "M_LN10": math.log(10),
-    "kBool": 11,
-    "kLong": 4,
-    "kFloat": 6,
-    "kDouble": 7,
-    "Mean": 1,
-    "Sum": 2,
-    "None": 0,
-}
 #: Calls that stand for their first argument.
 TRANSPARENT = words(
     "double Scalar Tensor c10::SymInt c10::Scalar at::Scalar int64_t std::optional<Tensor> IntArrayRef SymInt bool "
@@ -93,96 +74,7 @@ class Lowering:
 
     def expression(self, node: Expr, names: Mapping[str, Item]) -> Item:
         """What an expression gives."""
-        if isinstance(node, Parenthesized):
-            return self.expression(node.inner, names)
-        if isinstance(node, Name):
-            return self._name(node, names)
-        if isinstance(node, Number):
-            return _number(node.text)
-        if isinstance(node, String):
-            return node.text.strip('"')
-        if isinstance(node, Unary):
-            operand = self.expression(node.operand, names)
-            if node.op == "-":
-                return self.builder.negative(operand)
-            if node.op == "!":
-                return self.builder.negation(operand)
-            if node.op in "+*":
-                return operand
-            raise GraphError(f'the operator "{node.op}" is not known')
-        if isinstance(node, Binary):
-            return self._binary(node, names)
-        if isinstance(node, Conditional):
-            return self.builder.conditional(
-                self.expression(node.condition, names),
-                lambda: self.expression(node.then, names),
-                lambda: self.expression(node.otherwise, names),
-            )
-        if isinstance(node, Call):
-            return self._call(node, names)
-        if isinstance(node, Index):
-            return self._index(node, names)
-        if isinstance(node, BraceList):
-            return [self.expression(item, names) for item in node.items]
-        if isinstance(node, Construct):
-            return [self.expression(item, names) for item in node.braces.items]
-        if isinstance(node, Cast):
-            return self.expression(node.operand, names)
-        raise GraphError(f"a {type(node).__name__.lower()} has no meaning in graphs")
-
-    def _name(self, node: Name, names: Mapping[str, Item]) -> Item:
-        if node.simple is not None and node.simple in names:
-            return names[node.simple]
-        last = node.parts[-1].identifier
-        if last in NAMES:
-            return NAMES[last]
-        raise GraphError(f'"{node.spelling}" has no meaning in graphs')
-
-    def _binary(self, node: Binary, names: Mapping[str, Item]) -> Item:
-        left = self.expression(node.left, names)
-        if node.op in ("&&", "||") and not isinstance(left, Value) and bool(left) == (node.op == "||"):
-            # the right side is not evaluated
-            return bool(left)
-        return self.builder.binary(node.op, left, self.expression(node.right, names))
-
-    def _index(self, node: Index, names: Mapping[str, Item]) -> Item:
-        held = self.expression(node.object, names)
-        index = self.expression(node.args[0], names)
-        if isinstance(held, list) and isinstance(index, int):
-            if not -len(held) <= index < len(held):
-                raise GraphError(f"there is no item {index}")
-            return held[index]
-        if isinstance(held, Value) and held.type.is_list:
-            return self.builder.size(held, index)
-        raise GraphError("a subscript has no meaning here")
-
-    def _call(self, node: Call, names: Mapping[str, Item]) -> Item:
-        callee = node.callee
-        if isinstance(callee, Member):
-            held = self.expression(callee.object, names)
-            return self._method(held, callee.name, [self.expression(item, names) for item in node.args])
-        if not isinstance(callee, Name):
-            raise GraphError("a call of an expression has no meaning in graphs")
-        spelling = callee.spelling
-        if spelling in ("GradMode::is_enabled", "at::GradMode::is_enabled", "any_grad_defined"):
-            # the result is to be differentiable itself
-            return True
-        if spelling in ("areAnyTensorSubclassLike", "isTensorSubclassLike", "at::isTensorSubclassLike"):
-            return False
-        arguments = [self.expression(item, names) for item in node.args]
-        if spelling.startswith("std::get<"):
-            held = arguments[0]
-            if isinstance(held, list):
-                return held[int(spelling[len("std::get<") : -1])]
-        if spelling.startswith("std::tuple<") or spelling == "std::make_tuple":
-            return arguments
-        if spelling in TRANSPARENT or spelling.startswith(("std::optional<", "std::vector<")):
-            return arguments[0] if arguments else None
-        if spelling in ("task_should_compute_output", "should_compute_output"):
-            return True
-        if spelling in ("isComplexType", "at::isComplexType"):
-            return is_complex(arguments[0])
-        return self.function(callee.parts[-1].identifier, arguments)
+        return _Evaluation(self, names).of(node)
 
     def function(self, name: str, arguments: Sequence[Item]) -> Item:
         """Call a helper or an operator by its C++ name."""
@@ -191,21 +83,17 @@ class Lowering:
         built_in = BUILT_IN.get(name)
         if built_in is not None:
             return built_in(self.builder, *arguments)
-        name = name.removesuffix("_symint")
+        name = without_symint(name)
         if name in _NUMERIC and not any(isinstance(item, Value) for item in arguments):
             return _NUMERIC[name](*arguments)
         definition = helper_named(name)
         if definition is not None:
             return self.helper(definition, arguments)
-        if not self.builder.operators.exists(name):
-            # an in-place call on a fresh tensor
-            bare = name.removesuffix("_")
-            if bare == name or not self.builder.operators.exists(bare):
-                raise GraphError(f'the helper "{name}" is opaque')
-            name = bare
-        elif name.endswith("_") and not name.endswith("__"):
-            name = name.removesuffix("_")
-        return self.builder.call(name, arguments)
+        # an in-place call is one on a fresh tensor
+        bare = functional(name)
+        if not self.builder.operators.exists(bare):
+            raise UnknownOperatorError(f'the helper "{name}" is opaque', bare)
+        return self.builder.call(bare, arguments)
 
     def helper(self, definition: Definition, arguments: Sequence[Item]) -> Item:
         """What a helper gives, by its definition."""
@@ -225,12 +113,13 @@ class Lowering:
         names: dict[str, Item] = dict.fromkeys(definition.parameters)
         names.update((name, self.expression(tree_of(text), {})) for name, text in definition.defaults.items())
         names.update(zip(definition.parameters, arguments, strict=False))
-        *parts, (_, value) = definition.trees
-        for part, tree in parts:
-            names[part] = self.expression(tree, names)
-        return self.expression(value, names)
+        evaluation = _Evaluation(self, names)
+        for part, tree in definition.trees:
+            names[part] = evaluation.of(tree)
+        return names[""]
 
-    def _method(self, held: Item, name: str, arguments: list[Item]) -> Item:
+    def method(self, held: Item, name: str, arguments: list[Item]) -> Item:
+        """Call a method by its C++ name."""
         builder = self.builder
         if name in ("defined", "has_value"):
             return held is not None
@@ -320,6 +209,101 @@ class Lowering:
         if isinstance(target, Options):
             target = builder.dtype(target.of)
         return builder.call("to.dtype", [held, target])
+
+
+class _Evaluation(Analysis[Item]):
+    """Evaluates expressions with values for names."""
+
+    def __init__(self, lowering: Lowering, names: Mapping[str, Item]) -> None:
+        super().__init__()
+        self._lowering = lowering
+        self._builder = lowering.builder
+        self._names = names
+
+    def otherwise(self, node: Expr) -> Item:
+        raise GraphError(f"a {type(node).__name__.lower()} has no meaning in graphs")
+
+    def name(self, node: Name) -> Item:
+        if node.simple is not None and node.simple in self._names:
+            return self._names[node.simple]
+        constant = constant_named(node) or scalar_type_named(node)
+        if constant is not None:
+            return constant.value
+        raise GraphError(f'"{node.spelling}" has no meaning in graphs')
+
+    def number(self, node: Number) -> Item:
+        return _number(node.text)
+
+    def string(self, node: String) -> Item:
+        return node.text.strip('"')
+
+    def cast(self, node: Cast) -> Item:
+        return self.of(node.operand)
+
+    def unary(self, node: Unary) -> Item:
+        operand = self.of(node.operand)
+        if node.op == "-":
+            return self._builder.negative(operand)
+        if node.op == "!":
+            return self._builder.negation(operand)
+        if node.op in "+*":
+            return operand
+        raise GraphError(f'the operator "{node.op}" is not known')
+
+    def binary(self, node: Binary) -> Item:
+        left = self.of(node.left)
+        if node.op in ("&&", "||") and not isinstance(left, Value) and bool(left) == (node.op == "||"):
+            # the right side is not evaluated
+            return bool(left)
+        return self._builder.binary(node.op, left, self.of(node.right))
+
+    def conditional(self, node: Conditional) -> Item:
+        return self._builder.conditional(
+            self.of(node.condition), lambda: self.of(node.then), lambda: self.of(node.otherwise)
+        )
+
+    def braces(self, node: BraceList) -> Item:
+        return list(map(self.of, node.items))
+
+    def index(self, node: Index) -> Item:
+        held = self.of(node.object)
+        index = self.of(node.args[0])
+        if isinstance(held, list) and isinstance(index, int):
+            if not -len(held) <= index < len(held):
+                raise GraphError(f"there is no item {index}")
+            return held[index]
+        if isinstance(held, Value) and held.type.is_list:
+            return self._builder.size(held, index)
+        raise GraphError("a subscript has no meaning here")
+
+    def call(self, node: Call) -> Item:
+        callee = node.callee
+        if isinstance(callee, Member):
+            held = self.of(callee.object)
+            return self._lowering.method(held, callee.name, list(map(self.of, node.args)))
+        if not isinstance(callee, Name):
+            raise GraphError("a call of an expression has no meaning in graphs")
+        spelling = callee.spelling
+        if spelling in ("GradMode::is_enabled", "at::GradMode::is_enabled", "any_grad_defined"):
+            # the result is to be differentiable itself
+            return True
+        if spelling in ("areAnyTensorSubclassLike", "isTensorSubclassLike", "at::isTensorSubclassLike"):
+            return False
+        arguments = list(map(self.of, node.args))
+        access = tuple_access(node)
+        if access is not None:
+            held, position = self.of(access[0]), position_of(access[1])
+            if isinstance(held, list) and position is not None:
+                return held[position]
+        if spelling.startswith("std::tuple<") or spelling == "std::make_tuple":
+            return arguments
+        if spelling in TRANSPARENT or spelling.startswith(("std::optional<", "std::vector<")):
+            return arguments[0] if arguments else None
+        if spelling in ("task_should_compute_output", "should_compute_output"):
+            return True
+        if spelling in ("isComplexType", "at::isComplexType"):
+            return is_complex(arguments[0])
+        return self._lowering.function(callee.parts[-1].identifier, arguments)
 
 
 _FALSE = words("is_sparse is_sparse_csr is_mkldnn is_cuda is_meta is_nested is_quantized _is_zerotensor")

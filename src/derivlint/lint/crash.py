@@ -13,8 +13,6 @@ from derivlint.lint.wording import quoted_list
 from derivlint.source import Span
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from derivlint.model import Entry
 
 INTERNAL_ERROR = "internal-error"
@@ -93,23 +91,15 @@ def entry_of(found: object, depth: int = _DEPTH) -> Entry | None:
 def place_of(target: object) -> Span:
     """The place of an entry, or of the key of formulas or of one formula."""
     from derivlint.model import DispatchBody, Entry, KeyedFormula
+    from derivlint.model.typing import FormulaProblem
 
+    if isinstance(target, FormulaProblem):
+        return target.where
     if isinstance(target, KeyedFormula):
         return target.key.span
     if isinstance(target, DispatchBody):
         return target.key_node.span if target.key_node is not None else target.entry.span
     return target.span if isinstance(target, Entry) else Span(0, 0)
-
-
-def entry_in(traceback: TracebackType | None) -> Entry | None:
-    """The entry that an exception is about by the variables of the functions it left, the outermost first."""
-    while traceback is not None:
-        for value in traceback.tb_frame.f_locals.values():
-            entry = entry_of(value)
-            if entry is not None:
-                return entry
-        traceback = traceback.tb_next
-    return None
 
 
 def diagnostics_of(crashes: Iterable[Crash], path: str) -> Iterator[Diagnostic]:

@@ -12,7 +12,7 @@ from derivlint.meaning.callee import callee_name
 from derivlint.meaning.facts import Cause, Culprit
 from derivlint.meaning.linearity import NotLinear, not_linear
 from derivlint.meaning.typed import TypedFormula
-from derivlint.model import Model
+from derivlint.model import Entry, Model
 from derivlint.operators.terms import polynomials
 
 #: The functions that only multiply their arguments.
@@ -30,9 +30,9 @@ def shown(formula: TypedFormula, node: Expr) -> str:
     return quoted(text) if len(text) <= LONG else "this"
 
 
-def not_linear_findings(model: Model, causes: Collection[Cause], *, backward: bool) -> Iterator[Finding]:
-    """The backward formulas, or the forward formulas, that are not linear for one of these causes."""
-    for problem in not_linear(meaning_of(model), backward=backward):
+def not_linear_findings(entry: Entry, model: Model, causes: Collection[Cause], *, backward: bool) -> Iterator[Finding]:
+    """The backward formulas, or the forward formulas, of an entry that are not linear for one of these causes."""
+    for problem in not_linear(meaning_of(model), entry, backward=backward):
         if problem.culprit.cause in causes:
             yield _finding(problem)
 
@@ -47,7 +47,10 @@ def _finding(problem: NotLinear) -> Finding:
     if line.auto is not None:
         message = f"{quoted(line.auto)} stands for {shown(formula, formula.tree)}, in which {message}"
     help = VJP_IS_LINEAR if formula.is_backward else JVP_IS_LINEAR
-    return Finding(formula.span_of(place), message, help=help, at=line)
+    # an automatic formula is made of the backward formula
+    premise = (line.entry.operator or "",) if line.auto is not None else ()
+    about = formula.span_of(culprit.node)
+    return Finding(formula.span_of(place), message, help=help, at=line, about=about, rests_on=premise)
 
 
 def _what(formula: TypedFormula) -> str:

@@ -55,6 +55,8 @@ class Finding(Struct, frozen=True):
         fix: how to mend it.
         at: the entry, formulas or line that it is about; by default what the rule was asked about.
         confidence: how sure the rule is, where that is not the rule's own confidence.
+        about: the range of the formula that it follows from, where that is not its place.
+        rests_on: the operators whose entries are its premise, by their names: it is dropped where those are wrong.
     """
 
     where: Span
@@ -64,6 +66,8 @@ class Finding(Struct, frozen=True):
     fix: Fix | None = None
     at: Entry | DispatchBody | KeyedFormula | None = None
     confidence: Confidence | None = None
+    about: Span | None = None
+    rests_on: tuple[str, ...] = ()
 
 
 class Diagnostic(Compared, Struct, frozen=True):

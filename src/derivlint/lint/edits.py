@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from derivlint.lint.diagnostic import Fix, TextEdit
 from derivlint.model import Entry, KeyedFormula
@@ -28,8 +28,15 @@ def quote_scalar(node: Scalar, title: str, *, safe: bool = True) -> Fix | None:
     return Fix(title, (TextEdit(node.span, quote_text(node.value)),), safe=safe)
 
 
-def schema_fix(entry: Entry, expected: str, *, safe: bool = False) -> Fix | None:
-    """The fix that makes an entry's schema the expected one; None where the YAML would need more than that."""
+def schema_fix(entry: Entry, expected: str, *, safe: bool = False, renamed: dict[str, str] | None = None) -> Fix | None:
+    """The fix that makes an entry's schema the expected one; None where the YAML would need more than that.
+
+    Args:
+        entry: the entry.
+        expected: the schema.
+        safe: whether it is certain that the schema is meant.
+        renamed: the arguments and returns that get other names; their uses get them as well.
+    """
     name = entry.name
     if name is None or not name.exact or (entry.mapping is not None and entry.mapping.flow):
         return None
@@ -37,7 +44,28 @@ def schema_fix(entry: Entry, expected: str, *, safe: bool = False) -> Fix | None
     if name.style not in ("plain", "single", "double") or (name.style != "plain" and set(text) & set("\"'\\")):
         return None
     edit = TextEdit(name.span_of(span.start, span.end), text)
-    return Fix("write the schema as PyTorch declares it", (edit,), safe=safe)
+    uses = [each for old, new in (renamed or {}).items() for each in _renamed(entry, old, new)]
+    return Fix("write the schema as PyTorch declares it", (edit, *uses), safe=safe)
+
+
+#: What forward formulas and gradients make of the name of an argument or output.
+_DERIVED_NAMES = ("{}", "{}_p", "{}_t", "original_{}", "original_{}_p", "original_{}_t", "grad_{}")
+
+
+def _renamed(entry: Entry, old: str, new: str) -> Iterator[TextEdit]:
+    """The edits of keys and formulas that use a name."""
+    names = {form.format(old): form.format(new) for form in _DERIVED_NAMES}
+    for line in entry.lines:
+        for name in line.names:
+            if name.text == old:
+                yield TextEdit(name.span, new)
+        if line.text is None or not line.is_expression:
+            continue
+        for word in line.formula.words:
+            if word.role == "variable" and word.text in names:
+                edit = formula_edit(line, word.start, word.end, names[word.text])
+                if edit is not None:
+                    yield edit
 
 
 def formula_edit(line: KeyedFormula, start: int, end: int, text: str) -> TextEdit | None:

@@ -18,8 +18,8 @@ from derivlint.model import Entry, Model
 
 if TYPE_CHECKING:
     from derivlint.lint.diagnostic import Diagnostic
+    from derivlint.lint.result import Unjudged
     from derivlint.lint.rule import Rule
-    from derivlint.lint.run import Unjudged
     from derivlint.lint.suppression import Scope
 
 #: The rules which say that something was not analysed, whatever their severity.

@@ -10,23 +10,28 @@ from derivlint.lint.wording import quoted
 from derivlint.meaning import meaning_of
 from derivlint.meaning.passed_outputs import outputs_passed_wrongly
 from derivlint.meaning.passing import Passed, PassedWrongly, passed_wrongly
-from derivlint.model import Model
+from derivlint.model import Entry, Model
 
 
-def passing_findings(model: Model, kinds: Collection[Passed]) -> Iterator[Finding]:
-    """The suspicious arguments of these kinds, inputs and outputs of operators alike."""
+def passing_findings(entry: Entry, model: Model, kinds: Collection[Passed]) -> Iterator[Finding]:
+    """The suspicious arguments of these kinds in an entry, inputs and outputs of operators alike."""
     meaning = meaning_of(model)
-    for problem in (*meaning.all(passed_wrongly), *meaning.all(outputs_passed_wrongly)):
+    for problem in (*meaning.found(entry, passed_wrongly), *meaning.found(entry, outputs_passed_wrongly)):
         if problem.kind in kinds:
             yield _finding(problem)
 
 
 def _finding(problem: PassedWrongly) -> Finding:
     formula = problem.formula
-    blamed = problem.arguments[0]
-    message = _message(problem)
     return Finding(
-        formula.span_of(blamed.node), message, help=_HELP[problem.kind], fix=passing_fix(problem), at=formula.line
+        formula.span_of(problem.arguments[0].node),
+        _message(problem),
+        help=_HELP[problem.kind],
+        fix=passing_fix(problem),
+        at=formula.line,
+        about=formula.span_of(problem.call.node),
+        # an automatic formula is made of the backward formula
+        rests_on=(formula.line.entry.operator or "",) if formula.line.auto is not None else (),
     )
 
 

@@ -67,9 +67,13 @@ def read_of(model: Model, entry: Entry) -> Reading:
         model: the file, whose YAML is sound.
         entry: one of its entries.
     """
+    return Reading(model.entry_fact(_read_of, entry))
+
+
+def _read_of(model: Model, entry: Entry) -> int:
     from derivlint.model.entry import Role
 
-    if entry.function is None or entry.problems or entry.index in model.schema_problems:
+    if entry.function is None or entry.problems:
         return Reading.NOTHING
     for line in entry.lines:
         if line.role is Role.UNRESOLVED or line.text is None:

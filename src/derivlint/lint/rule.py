@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from types import ModuleType
-from typing import Any
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from derivlint.lint.diagnostic import Finding
+from derivlint.lint.groups import Group
 from derivlint.lint.option import Option, Options, OptionValue
+from derivlint.lint.precedence import Yields
 from derivlint.lint.reading import Reading, reading_of
 from derivlint.lint.severity import Confidence, Severity
 
-#: What a rule's ``check`` may look at: the name of its parameter.
-TARGETS = ("model", "entry", "body", "line", "suppressions")
+#: What a rule's ``check`` may look at: the name of its first parameter; ``model`` and ``options`` may follow.
+TARGETS = ("model", "entry", "body", "line", "problem", "suppressions")
 
 
 class RuleMeta(Struct, frozen=True):
@@ -23,21 +24,25 @@ class RuleMeta(Struct, frozen=True):
 
     Attributes:
         severity: how bad its findings are.
+        group: what it is about, one of ``GROUPS``.
         confidence: how sure it is.
         since: the first version of derivlint that has it.
         checks: the ids of torchgen's checks, or of its gaps, that it covers.
         status: ``stable``, or ``preview`` for a rule that is off unless asked for.
         options: what a configuration may say to it; its ``check`` takes their values as a second argument.
         compares: whether what it finds in an entry may depend on what other entries say.
+        yields_to: the rules whose findings explain its own, see :mod:`derivlint.lint.precedence`.
     """
 
     severity: Severity
+    group: Group
     confidence: Confidence = Confidence.HIGH
     since: str = "0.1.0"
     checks: tuple[str, ...] = ()
     status: str = "stable"
     options: tuple[Option, ...] = ()
     compares: bool = False
+    yields_to: tuple[Yields, ...] = ()
 
 
 class Invalid(Struct, frozen=True):
@@ -97,11 +102,11 @@ class Rule(Struct, frozen=True):
         """How deep it looks into formulas."""
         return reading_of(self.check.__globals__)
 
-    @property
-    def find(self) -> Callable[[Any], Iterable[Finding]]:
-        """Says what the rule finds in one object of its target."""
-        check, options = self.check, self.options
-        return (lambda target: check(target, options)) if self.meta.options else check
+    def bound(self, model: object) -> tuple[Callable[..., Iterable[Finding]], tuple[object, ...]]:
+        """The function that finds things, and what it takes next to its target: the model, the values of options."""
+        code = self.check.__code__
+        known = {"model": model, "options": self.options}
+        return self.check, tuple(known[name] for name in code.co_varnames[1 : code.co_argcount] if name in known)
 
     def configured(self, values: Mapping[str, OptionValue]) -> Rule:
         """The rule with other values for some of its options."""

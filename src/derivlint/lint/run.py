@@ -1,67 +1,105 @@
-"""Runs rules over a model.
+"""Runs rules over a model, entry by entry.
 
-A check that crashes is a finding at the entry on which it crashed, and everything else is still found: rules for one
-entry, body or line go on with the next; a rule that looks at the file as a whole is asked again about a file without
-the entry on which it crashed.
+An entry is checked on its own: what is found in it depends on its text and on what is looked up in the file as a whole
+meanwhile. A check that crashes is a finding at the entry on which it crashed, and everything else is still found.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from derivlint.lint.crash import INTERNAL_ERROR, Crash, Crashed, diagnostics_of, entry_in, entry_of, place_of
+from derivlint.lint.crash import INTERNAL_ERROR, Crash, Crashed, diagnostics_of, entry_of, place_of
 from derivlint.lint.diagnostic import Diagnostic, Finding
+from derivlint.lint.precedence import Claim, unexplained
+from derivlint.lint.result import Result, Unjudged
 from derivlint.lint.rule import Rule
 from derivlint.lint.watched import Watched
 from derivlint.source import Span
 
 if TYPE_CHECKING:
-    from derivlint.lint.suppression import PlacedSuppression, RuleNames, SuppressionsInUse
+    from derivlint.lint.suppression import PlacedSuppression, RuleNames
+    from derivlint.lint.suppressions_in_use import SuppressionsInUse
     from derivlint.model import Entry, Model
 
-__all__ = ["INTERNAL_ERROR", "SUPPRESSIONS", "Result", "Unjudged", "judge_suppressions", "run_rules", "targets"]
+__all__ = ["INTERNAL_ERROR", "SUPPRESSIONS", "Checker", "Result", "Unjudged", "judge_suppressions", "run_rules"]
 
-#: Names of operators, and of rules that did not judge their entries.
-Unjudged: TypeAlias = tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]
 #: The target of rules that judge what comments silence, and so need to know what the other rules found.
 SUPPRESSIONS = "suppressions"
-#: After so many crashes on single entries a rule for the whole file is given up.
+#: After so many crashes on single suppressions a rule about them is given up.
 MAX_CRASHES = 100
 
 
-class Result(Struct, frozen=True):
-    """What rules found in one file.
+#: A rule, its check, and what the check takes next to its target.
+_Bound = tuple[Rule, Callable[..., Iterable[Finding]], tuple[object, ...]]
+
+
+class Raw(Struct, frozen=True):
+    """What rules say of an entry, or of the file as a whole, before findings yield to others.
 
     Attributes:
-        diagnostics: the diagnostics, sorted, each once.
-        internal_errors: how many of them say that checks crashed: one for each entry and cause.
+        claims: what they say.
+        crashes: the diagnostics that say that checks crashed.
         crashed: the checks that did.
-        unjudged: what was not judged, where that was asked for; see :meth:`Judged.unjudged`.
     """
 
-    diagnostics: tuple[Diagnostic, ...]
-    internal_errors: int
+    claims: tuple[Claim, ...] = ()
+    crashes: tuple[Diagnostic, ...] = ()
     crashed: frozenset[Crashed] = frozenset()
-    unjudged: Unjudged | None = None
 
 
-def targets(model: Model, kind: str) -> Iterator[Any]:
-    """The objects that a rule with this target is asked about."""
-    if kind == "model":
-        yield model
-        return
-    for entry in model.entries:
-        if kind == "entry":
-            yield entry
-            continue
+class Checker:
+    """Asks rules about a file and its entries."""
+
+    def __init__(self, model: Model, rules: Iterable[Rule]) -> None:
+        rules = tuple(rules)
+        self._model = model
+        self._yields_to = {rule.name: rule.meta.yields_to for rule in rules}
+        by_target: dict[str, list[_Bound]] = {}
+        for rule in rules:
+            by_target.setdefault(rule.target, []).append((rule, *rule.bound(model)))
+        self._of_file = by_target.get("model", [])
+        self._of_entries = by_target.get("entry", [])
+        self._of_bodies = by_target.get("body", [])
+        self._of_formulas = by_target.get("line", [])
+        self._of_problems = by_target.get("problem", [])
+
+    def file(self) -> Raw:
+        """What rules find that look at the file as a whole."""
+        run = _Run(self._model)
+        run.ask(self._of_file, self._model)
+        return run.result()
+
+    def entry(self, entry: Entry) -> Raw:
+        """What rules find in one entry."""
+        run = _Run(self._model)
+        run.ask(self._of_entries, entry)
         for body in entry.bodies:
-            if kind == "body":
-                yield body
-            else:
-                yield from body.lines
+            run.ask(self._of_bodies, body)
+            for line in body.lines:
+                run.ask(self._of_formulas, line)
+        if self._of_problems:
+            run.ask_of_problems(self._of_problems, entry)
+        return run.result()
+
+    def everything(self) -> Iterator[Raw]:
+        """What rules find in the file and in each of its entries, one after the other."""
+        yield self.file()
+        yield from map(self.entry, self._model.entries)
+
+    def settled(self, raw: Iterable[Raw]) -> Result:
+        """What is left of what was said of all entries and of the file: one diagnostic for one slip."""
+        from derivlint.model.index import UNRESOLVED
+
+        raw = tuple(raw)
+        unresolved = filter(None, self._model.values_in(UNRESOLVED, ""))
+        claims = [claim for each in raw for claim in each.claims]
+        kept = unexplained(claims, self._yields_to, unresolved) if claims else set()
+        crashes = {item for each in raw for item in each.crashes}
+        crashed = frozenset[Crashed]().union(*(each.crashed for each in raw))
+        return Result(tuple(sorted(kept | crashes, key=Diagnostic.identity)), len(crashes), crashed)
 
 
 def run_rules(model: Model, rules: Iterable[Rule], *, names: RuleNames | None = None) -> Result:
@@ -73,21 +111,19 @@ def run_rules(model: Model, rules: Iterable[Rule], *, names: RuleNames | None = 
         names: the names of all rules that there are, by default of those that run.
     """
     rules = tuple(rules)
-    run = _Run(model)
-    by_target: dict[str, Sequence[Any]] = {}
-    for rule in rules:
-        if rule.target == "model":
-            run.ask_of_file(rule)
-        elif rule.target != SUPPRESSIONS:
-            if rule.target not in by_target:
-                by_target[rule.target] = tuple(targets(model, rule.target))
-            run.ask(rule, by_target[rule.target])
-    result = run.result()
+    checker = Checker(model, rules)
+    result = checker.settled(checker.everything())
     judged = judge_suppressions(model, rules, result.diagnostics, names=names, crashed=result.crashed)
+    return together([result, judged])
+
+
+def together(results: Iterable[Result]) -> Result:
+    """Several results as one."""
+    results = tuple(results)
     return Result(
-        tuple(sorted({*result.diagnostics, *judged.diagnostics})),
-        result.internal_errors + judged.internal_errors,
-        judged.crashed,
+        tuple(sorted({item for result in results for item in result.diagnostics}, key=Diagnostic.identity)),
+        sum(result.internal_errors for result in results),
+        frozenset().union(*(result.crashed for result in results)),
     )
 
 
@@ -116,10 +152,12 @@ def judge_suppressions(
     judging = [rule for rule in rules if rule.target == SUPPRESSIONS]
     run = _Run(model)
     unjudged: Unjudged | None = None
-    if judging or says_unjudged:
-        # what is read from the cache needs no models
+    # what is read from the cache needs no models
+    from derivlint.lint.suppression import RuleNames, suppressions_of
+    from derivlint.lint.suppressions_in_use import SuppressionsInUse
+
+    if (judging and suppressions_of(model).placed) or says_unjudged:
         from derivlint.lint.judged import Judged
-        from derivlint.lint.suppression import RuleNames, SuppressionsInUse
 
         found = tuple(found)
         judged = Judged(models or (model,), rules, crashed, found)
@@ -128,8 +166,9 @@ def judge_suppressions(
         in_use = SuppressionsInUse(model, found, known, judged)
         for rule in judging:
             run.ask_of_suppressions(rule, in_use)
-    result = run.result()
-    return Result(result.diagnostics, result.internal_errors, crashed | result.crashed, unjudged)
+    raw = run.result()
+    found = tuple(sorted({*(claim.diagnostic for claim in raw.claims), *raw.crashes}, key=Diagnostic.identity))
+    return Result(found, len(raw.crashes), crashed | raw.crashed, unjudged)
 
 
 class _Run:
@@ -137,52 +176,49 @@ class _Run:
 
     def __init__(self, model: Model) -> None:
         self._model = model
-        self._found: set[Diagnostic] = set()
+        self._claims: dict[Diagnostic, Claim] = {}
         self._crashes: list[Crash] = []
 
-    def result(self) -> Result:
+    def result(self) -> Raw:
         """What was found, with the crashes."""
+        if not self._crashes:
+            return Raw(tuple(self._claims.values())) if self._claims else _NOTHING
         crashes = tuple(diagnostics_of(self._crashes, self._model.source.path))
-        crashed = frozenset(crash.crashed for crash in self._crashes)
-        return Result(tuple(sorted({*self._found, *crashes})), len(crashes), crashed)
+        return Raw(tuple(self._claims.values()), crashes, frozenset(crash.crashed for crash in self._crashes))
 
-    def ask(self, rule: Rule, about: Iterable[Any]) -> None:
-        """Add what a rule finds in entries, bodies or lines."""
-        find = rule.find
-        for target in about:
+    def _add(self, rule: Rule, target: object, finding: Finding) -> None:
+        diagnostic = _diagnostic(self._model, rule, target, finding)
+        self._claims[diagnostic] = Claim(diagnostic, finding.about, finding.rests_on)
+
+    def ask(self, rules: Iterable[_Bound], target: object) -> None:
+        """Add what rules find in the file, an entry, a body or a formula."""
+        for rule, check, more in rules:
             try:
-                for finding in find(target):
+                for finding in check(target, *more):
                     self._add(rule, target, finding)
             except Exception as error:
                 self._crashes.append(Crash(rule.name, target, entry_of(target), error, place_of(target)))
 
-    def ask_of_file(self, rule: Rule) -> None:
-        """Add what a rule finds in the file: after a crash, in the file without the entry on which it crashed."""
-        left_out: list[Entry] = []
-        while len(left_out) <= MAX_CRASHES:
-            with self._model.narrowed(Watched(self._model.entries), left_out) as watched:
-                try:
-                    self._find(rule, self._model)
-                    return
-                except Exception as error:
-                    entry = watched.current or entry_in(_left(error))
-                    if any(entry is other for other in left_out):
-                        # other entries ask for it: leaving it out does not help
-                        entry = None
-                    self._crashed_on(rule, entry, error)
-            if entry is None:
-                return
-            left_out.append(entry)
-        self._crashed_on(rule, None, RuntimeError(f"given up after {len(left_out)} crashes"))
+    def ask_of_problems(self, rules: Iterable[_Bound], entry: Entry) -> None:
+        """Add what rules find that judge what C++ refuses in an entry; most entries have nothing of that kind."""
+        try:
+            problems = self._model.type_problems(entry)
+        except Exception as error:
+            self._crashes += [Crash(rule.name, entry, entry, error, place_of(entry)) for rule, *_ in rules]
+            return
+        for problem in problems:
+            self.ask(rules, problem)
 
     def ask_of_suppressions(self, rule: Rule, in_use: SuppressionsInUse) -> None:
         """Add what a rule finds in the suppressions: after a crash, in those without the one on which it crashed."""
         every = in_use.placed
         left_out: list[PlacedSuppression] = []
+        check, more = rule.bound(self._model)
         while True:
             watched = in_use.placed = Watched(item for item in every if not any(item is other for other in left_out))
             try:
-                self._find(rule, in_use)
+                for finding in check(in_use, *more):
+                    self._add(rule, in_use, finding)
             except Exception as error:
                 placed = watched.current
                 where = placed.suppression.span if placed is not None else Span(0, 0)
@@ -195,21 +231,8 @@ class _Run:
                 break
         in_use.placed = every
 
-    def _find(self, rule: Rule, target: Any) -> None:
-        for finding in rule.find(target):
-            self._add(rule, target, finding)
 
-    def _add(self, rule: Rule, target: Any, finding: Finding) -> None:
-        self._found.add(_diagnostic(self._model, rule, target, finding))
-
-    def _crashed_on(self, rule: Rule, entry: Entry | None, error: Exception) -> None:
-        where = entry.span if entry is not None else Span(0, 0)
-        self._crashes.append(Crash(rule.name, entry, entry, error, where))
-
-
-def _left(error: Exception) -> Any:
-    """The functions that an exception left, without the one here that called the rule."""
-    return error.__traceback__.tb_next if error.__traceback__ is not None else None
+_NOTHING = Raw()
 
 
 def _diagnostic(model: Model, rule: Rule, target: object, finding: Finding) -> Diagnostic:

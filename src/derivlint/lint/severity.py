@@ -3,11 +3,28 @@
 from __future__ import annotations
 
 from enum import Enum
-from functools import total_ordering
 
 
-@total_ordering
-class Severity(Enum):
+class _Ranked(Enum):
+    """Words in ascending order, of which many are compared."""
+
+    def __init__(self, _: str) -> None:
+        self.rank = len(type(self).__members__)
+
+    def __lt__(self, other: object) -> bool:
+        return self.rank < other.rank if isinstance(other, type(self)) else NotImplemented
+
+    def __le__(self, other: object) -> bool:
+        return self.rank <= other.rank if isinstance(other, type(self)) else NotImplemented
+
+    def __gt__(self, other: object) -> bool:
+        return self.rank > other.rank if isinstance(other, type(self)) else NotImplemented
+
+    def __ge__(self, other: object) -> bool:
+        return self.rank >= other.rank if isinstance(other, type(self)) else NotImplemented
+
+
+class Severity(_Ranked):
     """How bad a finding is; ``ERROR`` is the greatest.
 
     ``ERROR`` cannot be right: PyTorch's generator or compiler refuses it, or a gradient is certainly wrong.
@@ -18,21 +35,10 @@ class Severity(Enum):
     WARNING = "warning"
     ERROR = "error"
 
-    def __lt__(self, other: Severity) -> bool:
-        return _SEVERITIES.index(self) < _SEVERITIES.index(other)
 
-
-@total_ordering
-class Confidence(Enum):
+class Confidence(_Ranked):
     """How sure derivlint is of a finding; ``HIGH`` is the greatest."""
 
     LOW = "low"
     MEDIUM = "medium"
     HIGH = "high"
-
-    def __lt__(self, other: Confidence) -> bool:
-        return _CONFIDENCES.index(self) < _CONFIDENCES.index(other)
-
-
-_SEVERITIES = list(Severity)
-_CONFIDENCES = list(Confidence)

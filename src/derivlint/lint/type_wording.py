@@ -5,40 +5,43 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 
+from derivlint.cpp.cpp_type import CppType
 from derivlint.cpp.declaration import Function
 from derivlint.cpp.problem import TypeProblem, TypeProblemKind
-from derivlint.cpp.value import BRACES, UNKNOWN
+from derivlint.cpp.value import BRACES, CHAR_POINTER, FUNCTION, TENSOR, UNKNOWN, VOID
 from derivlint.lint.diagnostic import Finding, Fix
 from derivlint.lint.edits import formula_fix
 from derivlint.lint.wording import closest, counted, quoted, quoted_list
-from derivlint.model import Model
 from derivlint.model.typing import FormulaProblem
 
 #: A help text that is longer is no help.
 LONG = 100
 #: Types that no author would name like that.
-NAMELESS = {"const char*": "a string literal", "function*": "a function"}
+NAMELESS = {
+    BRACES: "a braced list",
+    CHAR_POINTER: "a string literal",
+    FUNCTION: "a function",
+    UNKNOWN: "an unknown type",
+}
+#: What takes the place of an operator of truth values between tensors.
+_OF_ELEMENTS = {"&&": "&", "||": "|"}
 #: More overloads than this are no help.
 MANY = 3
 
 
-def shown(type: str) -> str:
+def shown(type: CppType) -> str:
     """A type as messages name it."""
-    if type == BRACES:
-        return "a braced list"
-    if type in NAMELESS:
-        return NAMELESS[type]
-    return "an unknown type" if type == UNKNOWN else quoted(type)
+    return NAMELESS.get(type) or quoted(type.text)
 
 
-def _all(types: Sequence[str], word: str = "or") -> str:
+def _all(types: Sequence[CppType], word: str = "or") -> str:
     names = list(dict.fromkeys(map(shown, types)))
     if len(names) < 2:
         return "".join(names)
     return f"{', '.join(names[:-1])} {word} {names[-1]}"
 
 
-def _is(type: str) -> str:
+def _is(type: CppType) -> str:
     """``is a "Tensor"``, ``is a braced list``, ``has an unknown type``."""
     text = shown(type)
     return f"is {text}" if text.startswith("a ") else f"is of type {text}"
@@ -87,14 +90,14 @@ def _argument(problem: TypeProblem) -> str:
     index = problem.argument or 0
     parameter = f" ({quoted(problem.parameter)})" if problem.parameter else ""
     which = f"argument {index + 1}{parameter} of {quoted(problem.name)}"
-    mutable = len(problem.wanted) == 1 and problem.wanted[0] == f"{problem.given[index]}&"
+    mutable = len(problem.wanted) == 1 and problem.wanted[0].referred is problem.given[index]
     if mutable:
         return f"{which} is changed by the call and must be a variable"
     return f"{which} must be {_all(problem.wanted)}, {_this(problem)} {_is(problem.given[index])}"
 
 
 def _members_of(problem: TypeProblem) -> str:
-    return f"{shown(problem.owner)} has no member {quoted(problem.name)}"
+    return f"{shown(problem.object or UNKNOWN)} has no member {quoted(problem.name)}"
 
 
 def _not_in(problem: TypeProblem) -> str:
@@ -122,15 +125,15 @@ def _tuple_index(problem: TypeProblem) -> str:
     type = problem.given[0]
     if not problem.name:
         return f'"std::get" takes a tuple, this {_is(type)}'
-    count = type.count(",") + 1
+    count = type.size or len(type.arguments)
     return f"{shown(type)} has no element {problem.name}: its {count} elements are counted from 0"
 
 
 def _result(problem: TypeProblem) -> str:
     given = problem.given[0]
-    value = "gives nothing" if given == "void" else f"{_is(given)}"
+    value = "gives nothing" if given is VOID else f"{_is(given)}"
     # a forward formula may leave out the tangent, which is no advice
-    wanted = [type.removeprefix("optional<")[: -1 if type.startswith("optional<") else None] for type in problem.wanted]
+    wanted = [type.arguments[0] if type.head == "optional" else type for type in problem.wanted]
     return f"the formula {value}, but must give {_all(wanted)}"
 
 
@@ -150,13 +153,15 @@ _FACTS: dict[TypeProblemKind, Callable[[TypeProblem], str]] = {
     TypeProblemKind.NOT_IN_NAMESPACE: _not_in,
     TypeProblemKind.NOT_A_TYPE: lambda p: f"{quoted(p.name)} is no type",
     TypeProblemKind.NO_SUCH_MEMBER: _members_of,
-    TypeProblemKind.MEMBER_OF_OPTIONAL: lambda p: f"{quoted(p.name)} is asked of {shown(p.owner)}, which may be empty",
-    TypeProblemKind.WRONG_ACCESS: lambda p: f"{quoted(p.name)} cannot be used on {shown(p.owner)}",
+    TypeProblemKind.MEMBER_OF_OPTIONAL: lambda p: (
+        f"{quoted(p.name)} is asked of {shown(p.object or UNKNOWN)}, which may be empty"
+    ),
+    TypeProblemKind.WRONG_ACCESS: lambda p: f"{quoted(p.name)} cannot be used on {shown(p.object or UNKNOWN)}",
     TypeProblemKind.NOT_CALLED: _not_called,
     TypeProblemKind.NOT_CALLABLE: lambda p: f"{_this(p)} {_is(p.given[0])} and cannot be called",
     TypeProblemKind.ARGUMENT_COUNT: _count,
     TypeProblemKind.ARGUMENT_TYPE: _argument,
-    TypeProblemKind.NO_OVERLOAD: lambda p: f"no overload of {quoted(p.name)} takes ({', '.join(p.given)})",
+    TypeProblemKind.NO_OVERLOAD: lambda p: f"no overload of {quoted(p.name)} takes ({', '.join(map(str, p.given))})",
     TypeProblemKind.MISSING_SYMINT: lambda p: f"{quoted(p.name)} takes no symbolic sizes",
     TypeProblemKind.SUPERFLUOUS_SYMINT: lambda p: (
         f"{quoted(p.name)} takes symbolic sizes, and these are plain integers"
@@ -170,7 +175,7 @@ _FACTS: dict[TypeProblemKind, Callable[[TypeProblem], str]] = {
     TypeProblemKind.OPERANDS: _operands,
     TypeProblemKind.CONDITION: lambda p: f"{shown(p.given[0])} is neither true nor false",
     TypeProblemKind.BRANCHES: lambda p: f"the branches have no common type: {_all(p.given, 'and')}",
-    TypeProblemKind.NOT_INDEXABLE: lambda p: f"{shown(p.owner)} takes no index of type {shown(p.given[0])}",
+    TypeProblemKind.NOT_INDEXABLE: lambda p: f"{shown(p.object or UNKNOWN)} takes no index of type {shown(p.given[0])}",
     TypeProblemKind.TUPLE_INDEX: _tuple_index,
     TypeProblemKind.CONSTRUCTION: _construction,
     TypeProblemKind.MISPLACED_BRACES: lambda p: "a braced list cannot stand here: its type is not known",
@@ -190,7 +195,10 @@ def _near(problem: TypeProblem) -> str | None:
 def _function_cure(problem: TypeProblem) -> str | None:
     other = problem.other
     if other is None:
-        return _near(problem)
+        return _near(problem) or (
+            f"declare {quoted(problem.name)} in FunctionsManual.h or in a header named with --headers, or the operator "
+            "in native_functions.yaml"
+        )
     if other.startswith("."):
         return f'it is a method: write "x{other}()"'
     return f"write {quoted(other)}: bare names are sought there only for arguments that are tensors"
@@ -224,9 +232,23 @@ def _access_cure(problem: TypeProblem) -> str:
 
 def _argument_cure(problem: TypeProblem) -> str | None:
     given = problem.given[problem.argument or 0]
-    if given.startswith("optional<") and given[len("optional<") : -1] in problem.wanted:
+    if given.head == "optional" and given.arguments[0] in problem.wanted:
         return 'write ".value()" behind it, and make sure that it has one'
+    if given is TENSOR and all(each.signature.startswith("double ") for each in problem.candidates):
+        return f'this function is for numbers; of tensors it is "at::{problem.name}" or the method "{problem.name}"'
     return signatures(problem.candidates)
+
+
+def _operands_cure(problem: TypeProblem) -> str | None:
+    if problem.name in _OF_ELEMENTS and any("Tensor" in type.text for type in problem.given):
+        return f'write "{_OF_ELEMENTS[problem.name]}", which works on the elements of tensors'
+    return None
+
+
+def _condition_cure(problem: TypeProblem) -> str | None:
+    if "Tensor" not in problem.given[0].text:
+        return None
+    return 'ask ".defined()" of a tensor that may be undefined, or write "at::where" to choose by its elements'
 
 
 def _advice(text: str) -> str | None:
@@ -250,6 +272,8 @@ _CURES: dict[TypeProblemKind, Callable[[TypeProblem], str | None]] = {
     TypeProblemKind.NOT_CALLED: lambda p: None if p.wanted else f'write "{p.name}()"',
     TypeProblemKind.ARGUMENT_COUNT: lambda p: signatures(p.candidates),
     TypeProblemKind.ARGUMENT_TYPE: _argument_cure,
+    TypeProblemKind.OPERANDS: _operands_cure,
+    TypeProblemKind.CONDITION: _condition_cure,
     TypeProblemKind.NO_OVERLOAD: lambda p: signatures(p.candidates),
     TypeProblemKind.AMBIGUOUS_CALL: lambda p: signatures(p.candidates),
     TypeProblemKind.MISSING_SYMINT: lambda p: f"call {quoted(p.other or '')}",
@@ -263,24 +287,26 @@ _CURES: dict[TypeProblemKind, Callable[[TypeProblem], str | None]] = {
 
 
 def type_findings(
-    model: Model, kinds: Collection[TypeProblemKind], is_allowed: Callable[[str], bool] = lambda name: False
+    problem: FormulaProblem, kinds: Collection[TypeProblemKind], is_allowed: Callable[[str], bool] = lambda name: False
 ) -> Iterator[Finding]:
-    """A finding for each problem of these kinds in the formulas as they are written.
+    """A finding for a problem of one of these kinds in a formula as it is written.
 
     Args:
-        model: the model.
+        problem: the problem.
         kinds: the kinds.
         is_allowed: whether the user says that a name is right, qualified or not as the formula has it.
     """
-    for problem in model.all_type_problems():
-        if problem.is_written and problem.problem.kind in kinds and not is_allowed(problem.problem.name):
-            yield Finding(
-                problem.where,
-                fact(problem.problem),
-                help=cure(problem.problem),
-                fix=repair(problem),
-                at=problem.line,
-            )
+    if problem.is_written and problem.problem.kind in kinds and not is_allowed(problem.problem.name):
+        # an automatic formula is made of the backward formula
+        premise = (problem.line.entry.operator or "",) if problem.line.auto is not None else ()
+        yield Finding(
+            problem.where,
+            fact(problem.problem),
+            help=cure(problem.problem),
+            fix=repair(problem),
+            at=problem.line,
+            rests_on=premise,
+        )
 
 
 #: Kinds of problems of a name that something near it could stand for.

@@ -1,10 +1,12 @@
-"""Numbers of the one-element world in words."""
+"""Values of formulas in words."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from derivlint.lint.shape_wording import given
 from derivlint.lint.wording import quoted
+from derivlint.meaning.small_tensors.compare import WrongValues
 
 #: Names with their values.
 Shown = tuple[tuple[str, Any], ...]
@@ -33,3 +35,12 @@ def values(items: Shown) -> str:
 def differs(what: str, name: str, at: Shown, expected: complex, found: complex) -> str:
     """A gradient or a tangent, where it is taken and what a formula gives."""
     return f"the {what} of {quoted(name)} is {number(expected)} at {values(at)}; the formula gives {number(found)}"
+
+
+def differs_at(what: str, wrong: WrongValues) -> str:
+    """An element of a gradient or a tangent, for which arguments it is wrong, and what a formula gives."""
+    element = "".join(f"[{at}]" for at in wrong.where)
+    return (
+        f"the {what} of {quoted(wrong.name + element)} is {number(wrong.expected)}"
+        f"{given(wrong.formula, wrong.name, wrong.at)}; the formula gives {number(wrong.found)}"
+    )

@@ -1,1 +1,1 @@
-"""Floor 7: the language server. What it tells an editor is what the command line tells, by the same checks."""
+"""The language server. What it tells an editor is what the command line tells, by the same checks."""

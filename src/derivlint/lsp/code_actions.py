@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from derivlint.lint import Diagnostic, TextEdit
+from derivlint.lint.kept import Kept
 from derivlint.lint.suppression import NEVER_SILENCED
 from derivlint.lint.suppression_edits import ignore_edits
-from derivlint.lsp.checker import Checked, check_whole
+from derivlint.lsp.checker import Checked, check
 from derivlint.lsp.entry_actions import EntryAction, entry_actions
-from derivlint.lsp.incremental import check_edit
 from derivlint.project.check import CheckedFile
 from derivlint.project.fixing import fix_source
 from derivlint.source import SourceFile, Span
@@ -87,7 +87,7 @@ def _ignores(checked: Checked, here: Sequence[Diagnostic]) -> Iterator[Action]:
 def _is_harmless(checked: Checked, change: EntryAction) -> bool:
     """Whether the rules find nothing new after a change."""
     source = SourceFile(checked.source.path, edited(checked.source.text, change.edits))
-    after = check_edit(source, checked.project, checked) or check_whole(source, checked.project)
+    after = check(source, checked.project, checked, checked.kept)
     before = [(item.rule, item.entry, item.message) for item in checked.shown]
     return all((item.rule, item.entry, item.message) in before for item in after.shown)
 
@@ -95,12 +95,12 @@ def _is_harmless(checked: Checked, change: EntryAction) -> bool:
 def fixed(checked: Checked) -> tuple[TextEdit, ...]:
     """The edit that fixes everything that can be fixed safely; as ``--fix`` of the command line does."""
 
-    def check(source: SourceFile) -> CheckedFile:
-        found = check_whole(source, checked.project).analysis.checked
+    def check_again(source: SourceFile, kept: Kept | None) -> CheckedFile:
+        found = check(source, checked.project, None, kept).analysis.checked
         assert found is not None
         return found
 
-    outcome = fix_source(checked.source, check)
+    outcome = fix_source(checked.source, check_again, kept=checked.kept)
     return smallest_edit(checked.source.text, outcome.text)
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import gc
 
-#: So many checks of parts leave their models behind before these are freed.
-PARTS = 40
+#: So many checks leave their models before these are freed.
+CHECKS = 40
 
 
 class Memory:
@@ -18,26 +18,23 @@ class Memory:
     def __init__(self) -> None:
         """Take over from the collector."""
         gc.disable()
-        self._parts = 0
-        self._wholes = 0
+        self._checks = 0
 
-    def checked_part(self) -> None:
-        """A part of a file was checked: free what is young, which is quick, now and then."""
-        self._parts += 1
-        if self._parts >= PARTS:
-            self._parts = 0
+    def checked(self) -> None:
+        """A text was checked: free what is gone, now and then.
+
+        What the first check made, operators most of all, will live for a while and is not looked through again.
+        """
+        self._checks += 1
+        if self._checks == 1:
+            gc.freeze()
+        elif self._checks % CHECKS == 0:
             gc.collect()
 
-    def checked_whole(self) -> None:
-        """A whole file was checked: what there is now will live for a while, and is not looked through."""
-        self._wholes += 1
-        gc.freeze()
-
     def rest(self) -> None:
-        """Nobody has typed for a while: free everything that is not used any more."""
-        if self._wholes > 1:
-            self._wholes = 1
-            self._parts = 0
+        """Nobody has typed for a while: free everything that is unused."""
+        if self._checks > 1:
+            self._checks = 1
             gc.unfreeze()
             gc.collect()
             gc.freeze()

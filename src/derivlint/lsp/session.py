@@ -5,27 +5,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from threading import Event
 from typing import TypeVar
 
-from msgspec.structs import replace
-
-from derivlint.lsp.analysis import Analysis
-from derivlint.lsp.checker import Cancelled, Checked, analysis_of, check_whole
+from derivlint.lint.kept import Kept, Stopped
+from derivlint.lsp.checker import Checked, check
 from derivlint.lsp.documents import OpenDocument
-from derivlint.lsp.incremental import check_edit
 from derivlint.lsp.memory import Memory
 from derivlint.lsp.workspace import Project, Projects
-from derivlint.project.check import model_of
 from derivlint.project.errors import InputError
 from derivlint.source import SourceFile
 
-#: Seconds between two checks of a file while somebody types; the first edit after a pause is checked at once.
-DEBOUNCE = 0.15
-#: Seconds without an edit before the whole file is checked again.
-QUIET = 0.4
-#: Seconds after that before memory is freed, which takes a moment in which no request is answered.
+#: Seconds without an edit before memory is freed, which takes a moment in which no request is answered.
 REST = 4.0
 
 #: How often a request is tried whose text changes while it is answered.
@@ -54,13 +45,12 @@ class OpenFile:
         self.checked: Checked | None = None
         #: the text that ``outcome`` is of, and how often configurations had been read
         self.outcome_of: tuple[SourceFile, int] | None = None
-        #: what is known of a text that was checked in part only, without a check, and that text
-        self.modelled: tuple[SourceFile, Analysis] | None = None
+        #: what was found last, perhaps by a check that was stopped, and what it was checked with
+        self.kept: tuple[Project, Kept | None] | None = None
         self.lock = asyncio.Lock()
         self.publishing: asyncio.Task[None] | None = None
-        self.confirming: asyncio.Task[None] | None = None
+        self.resting: asyncio.Task[None] | None = None
         self.stop = Event()
-        self.last_check = 0.0
 
 
 class Session:
@@ -113,7 +103,7 @@ class Session:
             file.is_open = False
             self.projects.closed(file.document.path)
             self._interrupt(file)
-            for task in (file.publishing, file.confirming):
+            for task in (file.publishing, file.resting):
                 if task is not None:
                     task.cancel()
         return file
@@ -150,27 +140,30 @@ class Session:
         )
 
     async def _check(self, file: OpenFile) -> None:
-        source, generation, before = file.document.source, self._generation, file.checked
+        """Check the present text; an edit meanwhile stops that, and what was found until then is kept."""
+        source, generation, stop = file.document.source, self._generation, file.stop
         loop = asyncio.get_running_loop()
-        outcome = await loop.run_in_executor(self._engine, self._outcome_of, source, file.document.path, before)
-        file.last_check = loop.time()
+        outcome = await loop.run_in_executor(self._engine, self._outcome_of, source, file, stop)
+        if outcome is None:
+            return
         file.outcome, file.outcome_of = outcome, (source, generation)
         if isinstance(outcome, Checked):
             file.checked = outcome
-            if not outcome.is_final:
-                self._confirm_later(file)
+            self._rest_later(file)
 
-    def _outcome_of(self, source: SourceFile, path: Path, before: Checked | None) -> Outcome:
-        """Check a text, on the thread for it; only what an edit can have changed, where that is possible."""
+    def _outcome_of(self, source: SourceFile, file: OpenFile, stop: Event) -> Outcome | None:
+        """Check a text, on the thread for it; None where that was stopped."""
         try:
-            project: Project = self.projects.of(path, source)
-            found = check_edit(source, project, before) if before is not None else None
-            if found is not None:
-                self._memory.checked_part()
-                return found
-            whole = check_whole(source, project, before)
-            self._memory.checked_whole()
-            return whole
+            project: Project = self.projects.of(file.document.path, source)
+            kept = file.kept[1] if file.kept is not None and file.kept[0] is project else None
+            try:
+                found = check(source, project, file.checked, kept, stop)
+            except Stopped as stopped:
+                file.kept = (project, stopped.kept or kept)
+                return None
+            file.kept = (project, found.kept or kept)
+            self._memory.checked()
+            return found
         except InputError as error:
             return "\n".join(error.messages)
         except Exception as error:
@@ -178,37 +171,14 @@ class Session:
             self._log(message, error)
             return message
 
-    def _confirm_later(self, file: OpenFile) -> None:
-        if file.confirming is not None:
-            file.confirming.cancel()
-        file.confirming = asyncio.get_running_loop().create_task(self._confirm(file))
+    def _rest_later(self, file: OpenFile) -> None:
+        if file.resting is not None:
+            file.resting.cancel()
+        file.resting = asyncio.get_running_loop().create_task(self._rest())
 
-    async def _confirm(self, file: OpenFile) -> None:
-        """Check the whole text when it has been left alone for a while; what is known of it is right from then on."""
-        await asyncio.sleep(QUIET)
-        partial = file.checked
-        if partial is None or not self._is_current(file) or partial.source is not file.document.source:
-            return
-        loop = asyncio.get_running_loop()
-        whole = await loop.run_in_executor(self._engine, self._whole, partial, file.stop)
-        if whole is None or not file.is_open or file.checked is not partial or not self._is_current(file):
-            return
-        file.outcome = file.checked = whole
-        if whole.result_id != partial.result_id:
-            await self._tell(file, whole)
+    async def _rest(self) -> None:
         await asyncio.sleep(REST)
-        await loop.run_in_executor(self._engine, self._memory.rest)
-
-    def _whole(self, partial: Checked, stop: Event) -> Checked | None:
-        try:
-            whole = check_whole(partial.source, partial.project, partial, stop)
-        except (Cancelled, InputError):
-            return None
-        except Exception as error:
-            self._log(f"internal error: {type(error).__name__}: {error}", error)
-            return None
-        self._memory.checked_whole()
-        return whole
+        await asyncio.get_running_loop().run_in_executor(self._engine, self._memory.rest)
 
     async def run(self, file: OpenFile, find: Callable[[Checked], T]) -> T | None:
         """What a function finds in the present text, on the thread for checks; None where there is no check.
@@ -221,34 +191,18 @@ class Session:
             checked = await self.outcome(file)
             if not isinstance(checked, Checked):
                 return None
-            if file.confirming is not None and not checked.is_final:
-                # somebody waits: the whole file can wait
-                self._interrupt(file)
-                self._confirm_later(file)
-            modelled = file.modelled
-            if not checked.is_final and (modelled is None or modelled[0] is not checked.source):
-                analysis = await loop.run_in_executor(self._engine, _modelled, checked)
-                file.modelled = modelled = (checked.source, analysis)
-            if not self._is_current(file):
-                continue
-            if not checked.is_final and modelled is not None:
-                checked = replace(checked, analysis=modelled[1])
             found = await loop.run_in_executor(self._engine, find, checked)
             if self._is_current(file):
                 return found
         return None
 
     def publish_later(self, file: OpenFile) -> None:
-        """Tell the editor of the present text soon: at once after a pause, else as often as is useful."""
+        """Tell the editor of the present text as soon as it is checked; the check of a text that is gone stops."""
         if file.publishing is None or file.publishing.done():
             file.publishing = asyncio.get_running_loop().create_task(self._publish(file))
 
     async def _publish(self, file: OpenFile) -> None:
-        loop = asyncio.get_running_loop()
         while file.is_open:
-            wait = file.last_check + DEBOUNCE - loop.time()
-            if wait > 0 and file.outcome is not None:
-                await asyncio.sleep(wait)
             outcome = await self.outcome(file)
             await self._tell(file, outcome)
             if self._is_current(file):
@@ -259,9 +213,3 @@ class Session:
         for uri in list(self.files):
             self.close(uri)
         self._engine.shutdown(wait=False, cancel_futures=True)
-
-
-def _modelled(checked: Checked) -> Analysis:
-    """The model of a text that was checked in part only, without a check."""
-    model = model_of(checked.source, checked.project.loaded.natives, checked.project.settings)
-    return analysis_of(checked.source, checked.project, model, None, checked.base)

@@ -9,21 +9,24 @@ that have an argument of that name give it a formula.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from msgspec import Struct
 
-from derivlint.formula import Call, Conditional, Expr, Name, Node, Parenthesized, TypeName, walk, whole_number
+from derivlint.cpp.cpp_type import CppType, template_type
+from derivlint.cpp.value import BOOL, TENSOR
+from derivlint.formula import Call, Conditional, Expr, Name, Node, Parenthesized, TypeName, walk
 from derivlint.formula.vocabulary import words
-from derivlint.meaning.callee import call_facts
 from derivlint.meaning.meaning import Meaning
 from derivlint.meaning.typed import TypedFormula
 from derivlint.model import DispatchBody, Entry, KeyedFormula, Model, Role
 from derivlint.model.forward import PRIMAL, TANGENT
+from derivlint.model.index import EntryIndex
 from derivlint.operators import Book
 from derivlint.operators.special import NOT_IMPLEMENTED
 
+#: What a formula for several arguments may return of each.
+TENSORS = frozenset({TENSOR, template_type("vector", [TENSOR])})
 #: Names of arguments that hold indices, truth values, counts or sizes, or are the state of a random number generator.
 DISCRETE = words("""
     index indices mask condition offsets offset2bag bag_size maximum_indices pivots LU_pivots lengths input_lengths
@@ -73,40 +76,24 @@ class MissingDerivative(Struct, frozen=True):
     is_optional: bool
 
 
-class ArgumentUses(Struct, frozen=True):
-    """What the entries of a file do with arguments, by name.
-
-    Attributes:
-        given: how many entries give an argument of the name a formula.
-        lacking: how many entries with formulas give it none.
-    """
-
-    given: Counter[str]
-    lacking: Counter[str]
-
-    def others(self, argument: str) -> tuple[int, int]:
-        """How many entries beside one that lacks it give it a formula, and how many there are."""
-        given = self.given[argument]
-        return given, given + self.lacking[argument] - 1
+def _uses(entry: Entry) -> Iterator[tuple[str, bool]]:
+    """The tensor arguments of an entry with formulas, with whether there is one for each."""
+    bodies = [body for body in entry.bodies if body.info is not None and body.info.has_derivatives]
+    if entry.function is None or not bodies:
+        return
+    named = {name for body in bodies for name in _with_formula(body)}
+    for name in sorted(named | set(entry.function.tensor_arguments)):
+        yield name, name in named
 
 
-def argument_uses(model: Model) -> ArgumentUses:
-    """The uses of arguments in a file, counted once."""
-    return model.once(ArgumentUses, lambda: count_uses(model.entries))
+#: Entries by the names of their tensor arguments, with whether they give it a formula.
+BY_ARGUMENT: EntryIndex[bool] = EntryIndex(f"{__name__}:BY_ARGUMENT", _uses)
 
 
-def count_uses(entries: Iterable[Entry]) -> ArgumentUses:
-    """The uses of arguments in some entries."""
-    given: Counter[str] = Counter()
-    lacking: Counter[str] = Counter()
-    for entry in entries:
-        bodies = [body for body in entry.bodies if body.info is not None and body.info.has_derivatives]
-        if entry.function is None or not bodies:
-            continue
-        named = {name for body in bodies for name in _with_formula(body)}
-        given.update(named)
-        lacking.update(set(entry.function.tensor_arguments) - named)
-    return ArgumentUses(given, lacking)
+def _others(model: Model, argument: str) -> tuple[int, int]:
+    """How many entries apart from one that lacks it give an argument a formula, and how many there are."""
+    given = model.values_in(BY_ARGUMENT, argument)
+    return sum(given), len(given) - 1
 
 
 def _with_formula(body: DispatchBody) -> set[str]:
@@ -131,7 +118,7 @@ def missing_derivatives(meaning: Meaning, entry: Entry) -> Iterator[MissingDeriv
             if f"{function.canonical.name.base}({name})" in Book.by_hand("without-gradient"):
                 continue
             reader, passer = _readers(meaning, body, name)
-            given, others = argument_uses(meaning.model).others(name)
+            given, others = _others(meaning.model, name)
             if given < (ENOUGH_FOR_STUBS if _is_stub(body) else ENOUGH) or given < MANY * others:
                 others = 0
             line = _declaration(body, name)
@@ -194,13 +181,8 @@ def _has_too_few_names(meaning: Meaning, body: DispatchBody) -> bool:
 def dropped_values(model: Model, formula: TypedFormula) -> int | None:
     """How many values a formula returns, where they are more than its key has names; None elsewhere."""
     type = formula.type_of(formula.tree)
-    prefix = "tuple<"
-    if len(formula.line.names) < 2 or not type.startswith(prefix) or not type.endswith(">"):
-        return None
-    values = type[len(prefix) : -1].split(",")
-    if not all(value in ("Tensor", "vector<Tensor>") for value in values):
-        return None
-    if len(values) <= len(formula.line.names):
+    values = type.arguments if type.head == "tuple" else ()
+    if len(formula.line.names) < 2 or len(values) <= len(formula.line.names) or not TENSORS.issuperset(values):
         return None
     # a mask of another length is the same slip
     if any(problem.line is formula.line for problem in model.type_problems(formula.line.entry)):
@@ -233,7 +215,7 @@ def constant_masks(formula: TypedFormula) -> Iterator[ConstantMask]:
     if not formula.is_backward or len(formula.line.names) < 2:
         return
     for call in _results(formula.tree):
-        facts = call_facts(call, formula)
+        facts = formula.call(call)
         function = facts.function if facts is not None else None
         if facts is None or function is None:
             continue
@@ -257,11 +239,9 @@ def _results(node: Expr) -> Iterator[Call]:
         yield node
 
 
-def _mask_size(type: str) -> int | None:
-    prefix = "array<bool,"
-    bare = type.replace(" ", "").removeprefix("const").removeprefix("std::").removesuffix("&")
-    size = bare.removeprefix(prefix).removesuffix(">")
-    return whole_number(size) if bare.startswith(prefix) else None
+def _mask_size(type: CppType) -> int | None:
+    array = type.unreferenced
+    return array.size if array.arguments[:1] == (BOOL,) else None
 
 
 def _has_variable(node: Node) -> bool:

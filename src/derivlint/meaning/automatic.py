@@ -84,7 +84,7 @@ def _not_linear(meaning: Meaning, line: KeyedFormula, backward: list[Interpretat
     for item in backward:
         if item.root.degree is not Degree.LINEAR:
             continue
-        # only the entry of "reflection_pad1d_backward" tells that it asks for the sizes of "self" alone
+        # what other entries of the file say of an operator does not convict this one
         explained = not any(meaning.operators.is_unexplained(call.name) for call in item.calls)
         for name, dependence in item.root.dependence.items():
             if name in outputs and dependence > Dependence.METADATA:

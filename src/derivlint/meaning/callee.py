@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from derivlint.cpp.declaration import Function, Parameter
+from derivlint.cpp.operator_names import base_name, without_symint
+from derivlint.cpp.value import TENSOR
 from derivlint.formula import Call, Expr, Member, Name
-from derivlint.meaning.typed import TypedFormula
 
-SELF = Parameter("Tensor", "self")
-SYMINT = "_symint"
+SELF = Parameter(TENSOR, "self")
 #: The namespaces whose functions are known by their names alone.
 NAMESPACES = frozenset({"at", "torch", "c10", "std"})
 #: Names that tell that a function takes what it is linear in: its parameters differ from release to release.
@@ -52,11 +52,28 @@ class CallFacts(Struct, frozen=True):
     @property
     def is_inplace(self) -> bool:
         """Whether it is a method that changes its object, by its name."""
-        return self.is_method and self.name != self.spelling.removesuffix(SYMINT)
+        return self.is_method and self.name != without_symint(self.spelling)
 
     def argument(self, parameter: str) -> Argument | None:
         """The argument for a parameter."""
         return next((item for item in self.arguments if item.parameter and item.parameter.name == parameter), None)
+
+    def is_of(self, parameters: Sequence[str], required: int) -> bool:
+        """Whether a helper is called that is defined with these parameters, so many of which have no default.
+
+        Other releases have helpers of the same name with more or fewer parameters, or with the same in another order.
+        """
+        if self.function is None or self.function.variadic:
+            return not is_conventional(self.name)
+        return required <= len(self.function.parameters) <= len(parameters) and self.has_order_of(parameters)
+
+    def has_order_of(self, parameters: Sequence[str]) -> bool:
+        """Whether the parameters of the called function have no other order than these."""
+        declared = [parameter.name for parameter in self.function.parameters] if self.function is not None else []
+        return not any(
+            own != other and own in declared and other in parameters
+            for own, other in zip(parameters, declared, strict=False)
+        )
 
 
 def callee_name(call: Call) -> str | None:
@@ -67,30 +84,27 @@ def callee_name(call: Call) -> str | None:
     return callee.parts[-1].identifier if isinstance(callee, Name) else None
 
 
+def only_operand(call: Call) -> Expr | None:
+    """What a call without further arguments is made of: ``x`` of ``x.conj()`` and of ``at::conj(x)``."""
+    if isinstance(call.callee, Member):
+        return call.callee.object if not call.args else None
+    return call.args[0] if len(call.args) == 1 else None
+
+
 def is_conventional(name: str) -> bool:
     """Whether a function takes what it is linear in, by its name."""
     return any(part in name for part in CONVENTIONAL)
 
 
-def base_name(spelling: str) -> str:
-    """A function's name without ``_symint`` and without the underscore of in-place functions."""
-    name = spelling.removesuffix(SYMINT)
-    if name.endswith("_") and not name.endswith("__"):
-        name = name[:-1]
-    return name
-
-
-def call_facts(node: Call, formula: TypedFormula) -> CallFacts | None:
-    """What a call calls; None where the callee is no name and no member."""
+def call_facts(node: Call, function: Function | None) -> CallFacts | None:
+    """What a call is of, given the function that it calls; None where the callee is neither a name nor a member."""
     callee = node.callee
-    function = formula.callees.get(node)
+    parameters: Sequence[Parameter] = () if function is None else function.parameters
     if isinstance(callee, Member):
-        parameters: Sequence[Parameter] = () if function is None else function.parameters
         arguments = (Argument(callee.object, SELF), *_bound(node.args, parameters))
         return CallFacts(node, base_name(callee.name), callee.name, True, arguments, function)
     if isinstance(callee, Name):
         spelling = callee.parts[-1].identifier
-        parameters = () if function is None else function.parameters
         name = base_name(spelling)
         owner = callee.parts[0].identifier
         if len(callee.parts) > 1 and owner[0].islower() and owner not in NAMESPACES:

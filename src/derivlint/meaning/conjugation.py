@@ -9,12 +9,12 @@ said.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from enum import Enum
-from typing import Any
 
 from msgspec import Struct
 
+from derivlint.cpp.conversion import FLOATS
 from derivlint.formula import (
     Binary,
     BraceList,
@@ -22,19 +22,18 @@ from derivlint.formula import (
     Conditional,
     Expr,
     Index,
-    Member,
     Name,
     Node,
-    Number,
-    Parenthesized,
     Unary,
+    unparenthesized,
     walk,
 )
-from derivlint.meaning.callee import CallFacts, call_facts, is_conventional
+from derivlint.formula.analysis import Analysis
+from derivlint.meaning.callee import CallFacts, callee_name, is_conventional
 from derivlint.meaning.degree import Degree
 from derivlint.meaning.derived_calls import bound, has_parameters
 from derivlint.meaning.facts import Fact
-from derivlint.meaning.interpret import METADATA_MEMBERS, METADATA_TYPES, TRANSPARENT, Interpretation
+from derivlint.meaning.interpret import METADATA_TYPES, TRANSPARENT, Interpretation, asks_metadata
 from derivlint.meaning.operators import SHAPE_HELPERS
 from derivlint.meaning.passing import variable_of
 from derivlint.meaning.roles import ParameterRole, role_of
@@ -51,6 +50,10 @@ NON_HOLOMORPHIC = not_holomorphic()
 #: Functions whose value is real, and the same around almost every argument, whatever they are called on.
 REAL = Book.by_hand("real") | Book.by_hand("integral") | SHAPE_HELPERS
 REAL_OPERATORS = frozenset({"==", "!=", "<", ">", "<=", ">=", "&&", "||", "&", "|", "^", "%"})
+
+
+#: What is true of complex numbers only.
+ASKS_FOR_COMPLEX = ("is_complex", "isComplex")
 
 
 class Mistake(Enum):
@@ -105,7 +108,7 @@ def unknown_callee(interpretation: Interpretation) -> str | None:
         arguments = [run.either_parity(argument.node) for argument in call.arguments]
         if run.either_parity(call.node) is Parity.UNKNOWN and Parity.UNKNOWN not in arguments:
             return call.spelling
-    return "" if run.direction_parity(interpretation.formula.tree) is Parity.UNKNOWN else None
+    return "" if run.directions.of(interpretation.formula.tree) is Parity.UNKNOWN else None
 
 
 def mistakes(interpretation: Interpretation) -> Iterator[ConjugationMistake]:
@@ -134,9 +137,9 @@ def _products(run: _Run, kind: Mistake) -> Iterator[ConjugationMistake]:
         if not isinstance(node, Expr) or node in real:
             continue
         for direction, factors in run.products(node):
-            parity = run.direction_parity(direction)
+            parity = run.directions.of(direction)
             for factor in factors:
-                own = run.parity(factor)
+                own = run.values.of(factor)
                 wrong = own is parity if kind is Mistake.MISSING else own is parity.conjugate
                 if parity is Parity.HOLOMORPHIC and own.is_pure and wrong:
                     yield ConjugationMistake(kind, run.interpretation, factor)
@@ -178,7 +181,7 @@ def _reused(interpretation: Interpretation, run: _Run) -> Iterator[ConjugationMi
         for argument in call.arguments:
             if argument.parameter is None or role_of(argument.parameter) is not ParameterRole.GRADIENT:
                 continue
-            if reads_value and run.direction_parity(argument.node) is Parity.HOLOMORPHIC:
+            if reads_value and run.directions.of(argument.node) is Parity.HOLOMORPHIC:
                 yield ConjugationMistake(Mistake.REUSED_BACKWARD, interpretation, argument.node, call.name)
 
 
@@ -191,58 +194,35 @@ def _real_branches(nodes: tuple[Node, ...]) -> Iterator[Expr]:
     """The branches that are taken for real numbers only: ``b`` of ``x.is_complex() ? a : b``."""
     for node in nodes:
         if isinstance(node, Conditional):
-            condition = node.condition
-            callee = condition.callee if isinstance(condition, Call) else None
-            if isinstance(callee, Member) and callee.name in ("is_complex", "isComplex"):
-                yield node.otherwise
+            condition, is_negated = unparenthesized(node.condition), False
+            while isinstance(condition, Unary) and condition.op == "!":
+                condition, is_negated = unparenthesized(condition.operand), not is_negated
+            if isinstance(condition, Call) and callee_name(condition) in ASKS_FOR_COMPLEX:
+                yield node.then if is_negated else node.otherwise
 
 
-class _Run:
-    """Parities of the parts of one formula."""
+class _Calls(Analysis[Parity]):
+    """Parities of the parts of one formula, with what is known of calls."""
 
     def __init__(self, interpretation: Interpretation) -> None:
-        self.interpretation = interpretation
+        super().__init__()
         self._facts = interpretation.facts
         self._formula = interpretation.formula
-        info = self._formula.line.body.info
-        function = self._formula.line.entry.function
-        names = {binding.name for binding in info.args_with_derivatives} if info is not None else set()
-        outputs = {output.name for output in function.outputs} if function is not None else set()
-        scalars = {
-            binding.name
-            for binding in (function.arguments if function is not None else ())
-            if binding.argument is not None and str(binding.argument.type) == "Scalar"
-        }
-        self._parities: dict[Expr, Parity] = {}
-        self._direction_parities: dict[Expr, Parity] = {}
-        self._complex = names | {name + PRIMAL for name in names} | outputs | scalars
+
+    def otherwise(self, node: Expr) -> Parity:
+        return Parity.UNKNOWN
 
     def has_direction(self, node: Expr) -> bool:
         """Whether a direction has a part in an expression."""
         return bool(self._facts.get(node, _NOTHING).directions)
 
-    def products(self, node: Expr) -> Iterator[tuple[Expr, tuple[Expr, ...]]]:
-        """The products that an expression forms: the operand with a direction, and the others."""
-        if isinstance(node, Binary) and node.op in ("*", "/"):
-            yield from self._split((node.left, node.right))
-        elif isinstance(node, Call):
-            call = call_facts(node, self._formula)
-            if call is None or call.name in NON_HOLOMORPHIC or _conjugates(call):
-                return
-            known = self._polynomials(call)
-            if known is None:
-                return
-            by_name, outputs = known
-            if is_conventional(call.name):
-                # a helper for one operator, which need not be holomorphic
-                return
-            for polynomial in outputs:
-                for term in polynomial.terms:
-                    names = (*term.factors, *term.divisors)
-                    if all(polynomial.parity(name) is Parity.HOLOMORPHIC for name in names):
-                        yield from self._split(tuple(by_name[name] for name in names if name in by_name))
+    def conditional(self, node: Conditional) -> Parity:
+        return joint((self.of(node.then), self.of(node.otherwise)))
 
-    def _polynomials(self, call: CallFacts) -> tuple[dict[str, Expr], tuple[Polynomial, ...]] | None:
+    def braces(self, node: BraceList) -> Parity:
+        return joint(map(self.of, node.items))
+
+    def polynomials(self, call: CallFacts) -> tuple[dict[str, Expr], tuple[Polynomial, ...]] | None:
         """The arguments of a call by parameters, and what it gives as sums of products of these."""
         polynomial = polynomials().get(call.name)
         by_name: dict[str, Expr] = {}
@@ -258,11 +238,11 @@ class _Run:
             return None
         return {name: call.arguments[at].node for name, at in positions.items()}, found.outputs
 
-    def _called(self, call: CallFacts, parity_of: Callable[[Expr], Parity]) -> Parity | None:
+    def called(self, call: CallFacts) -> Parity | None:
         """How the value of a call depends on what its arguments depend on; None where nothing is known of it."""
         if call.name in TRANSPARENT and not call.is_method:
-            return joint(parity_of(argument.node) for argument in call.arguments)
-        known = self._polynomials(call)
+            return joint(self.of(argument.node) for argument in call.arguments)
+        known = self.polynomials(call)
         if known is None:
             return None
         by_name, outputs = known
@@ -271,105 +251,131 @@ class _Run:
         found = []
         for polynomial in outputs:
             for name, node in by_name.items():
-                found.append(polynomial.parities.get(name, default).of(parity_of(node)))
+                found.append(polynomial.parities.get(name, default).of(self.of(node)))
         taken = set(by_name.values())
-        return joint((*found, *(parity_of(node) for node in nodes if node not in taken)))
+        return joint((*found, *(self.of(node) for node in nodes if node not in taken)))
 
-    def _split(self, operands: tuple[Expr, ...]) -> Iterator[tuple[Expr, tuple[Expr, ...]]]:
-        directed = [node for node in operands if self.has_direction(node)]
-        if len(directed) == 1:
-            yield directed[0], tuple(node for node in operands if node is not directed[0])
 
-    def direction_parity(self, node: Expr) -> Parity:
-        """How the direction in an expression is conjugated."""
-        found = self._direction_parities.get(node)
-        if found is None:
-            found = self._direction_parities[node] = self._direction_parity(node)
-        return found
+class _Directions(_Calls):
+    """How the direction in an expression is conjugated."""
 
-    def _direction_parity(self, node: Expr) -> Parity:
-        if not self.has_direction(node):
-            return Parity.REAL
-        if isinstance(node, (Name, Index)):
-            return Parity.HOLOMORPHIC
-        if isinstance(node, Parenthesized):
-            return self.direction_parity(node.inner)
-        if isinstance(node, Unary):
-            return self.direction_parity(node.operand)
-        if isinstance(node, Binary) and node.op in ("+", "-", "*", "/"):
-            return joint((self.direction_parity(node.left), self.direction_parity(node.right)))
-        if isinstance(node, Conditional):
-            return joint((self.direction_parity(node.then), self.direction_parity(node.otherwise)))
-        if isinstance(node, BraceList):
-            return joint(map(self.direction_parity, node.items))
-        if isinstance(node, Call):
-            call = call_facts(node, self._formula)
-            if call is None:
-                return Parity.UNKNOWN
-            if call.name in NON_HOLOMORPHIC:
-                return Parity.NON_HOLOMORPHIC
-            found = self._called(call, self.direction_parity)
-            return Parity.UNKNOWN if found is None else found
-        return Parity.UNKNOWN
+    def of(self, node: Expr) -> Parity:
+        return super().of(node) if self.has_direction(node) else Parity.REAL
 
-    def either_parity(self, node: Expr) -> Parity:
-        """How what matters of an expression is conjugated: its direction, or the variables that it depends on."""
-        return self.direction_parity(node) if self.has_direction(node) else self.parity(node)
+    def name(self, node: Expr) -> Parity:
+        return Parity.HOLOMORPHIC
 
-    def parity(self, node: Expr) -> Parity:
-        """How an expression without direction depends on complex variables."""
-        found = self._parities.get(node)
-        if found is None:
-            found = self._parities[node] = self._parity(node)
-        return found
+    index = name
 
-    def _parity(self, node: Expr) -> Parity:
-        if self._formula.type_of(node) in METADATA_TYPES or self._formula.type_of(node) in ("double", "float"):
-            return Parity.REAL
-        handler = _HANDLERS.get(type(node))
-        return handler(self, node) if handler is not None else Parity.UNKNOWN
+    def unary(self, node: Unary) -> Parity:
+        return self.of(node.operand)
+
+    def binary(self, node: Binary) -> Parity:
+        if node.op not in ("+", "-", "*", "/"):
+            return Parity.UNKNOWN
+        return joint((self.of(node.left), self.of(node.right)))
+
+    def call(self, node: Call) -> Parity:
+        call = self._formula.call(node)
+        if call is None:
+            return Parity.UNKNOWN
+        if call.name in NON_HOLOMORPHIC:
+            return Parity.NON_HOLOMORPHIC
+        found = self.called(call)
+        return Parity.UNKNOWN if found is None else found
+
+
+class _Values(_Calls):
+    """How an expression without direction depends on complex variables."""
+
+    def __init__(self, interpretation: Interpretation) -> None:
+        super().__init__(interpretation)
+        info = self._formula.line.body.info
+        function = self._formula.line.entry.function
+        names = {binding.name for binding in info.args_with_derivatives} if info is not None else set()
+        outputs = {output.name for output in function.outputs} if function is not None else set()
+        scalars = {
+            binding.name
+            for binding in (function.arguments if function is not None else ())
+            if binding.argument is not None and str(binding.argument.type) == "Scalar"
+        }
+        self._complex = names | {name + PRIMAL for name in names} | outputs | scalars
+
+    def of(self, node: Expr) -> Parity:
+        type = self._formula.type_of(node)
+        return Parity.REAL if type in METADATA_TYPES or type in FLOATS else super().of(node)
 
     def name(self, node: Name) -> Parity:
         return Parity.HOLOMORPHIC if node.simple in self._complex else Parity.REAL
 
+    def number(self, node: Expr) -> Parity:
+        return Parity.REAL
+
+    def unary(self, node: Unary) -> Parity:
+        return Parity.REAL if node.op == "!" else self.of(node.operand)
+
     def binary(self, node: Binary) -> Parity:
         if node.op in REAL_OPERATORS:
             return Parity.REAL
-        return joint((self.parity(node.left), self.parity(node.right)))
+        return joint((self.of(node.left), self.of(node.right)))
 
-    def conditional(self, node: Conditional) -> Parity:
-        return joint((self.parity(node.then), self.parity(node.otherwise)))
+    def index(self, node: Index) -> Parity:
+        return self.of(node.object)
 
     def call(self, node: Call) -> Parity:
-        call = call_facts(node, self._formula)
+        call = self._formula.call(node)
         if call is None:
             return Parity.UNKNOWN
-        if (call.is_method and call.name in METADATA_MEMBERS) or call.name in REAL or call.spelling in REAL:
+        if asks_metadata(call) or call.name in REAL or call.spelling in REAL:
             return Parity.REAL
-        arguments = self._value_arguments(call)
+        arguments = [self.of(argument.node) for argument in call.arguments]
         if call.name in NON_HOLOMORPHIC:
             return Parity.NON_HOLOMORPHIC if set(arguments) - {Parity.REAL} else Parity.REAL
         if call.name in HOLOMORPHIC:
             return joint(arguments)
-        found = self._called(call, self.parity)
+        found = self.called(call)
         if found is not None:
             return found
         return Parity.REAL if not set(arguments) - {Parity.REAL} else Parity.UNKNOWN
 
-    def _value_arguments(self, call: CallFacts) -> list[Parity]:
-        return [self.parity(argument.node) for argument in call.arguments]
+
+class _Run:
+    """Parities of one formula, and its products."""
+
+    def __init__(self, interpretation: Interpretation) -> None:
+        self.interpretation = interpretation
+        self.directions = _Directions(interpretation)
+        self.values = _Values(interpretation)
+
+    def either_parity(self, node: Expr) -> Parity:
+        """How what matters of an expression is conjugated: its direction, or the variables that it depends on."""
+        return (self.directions if self.directions.has_direction(node) else self.values).of(node)
+
+    def products(self, node: Expr) -> Iterator[tuple[Expr, tuple[Expr, ...]]]:
+        """The products that an expression forms: the operand with a direction, and the others."""
+        if isinstance(node, Binary) and node.op in ("*", "/"):
+            yield from self._split((node.left, node.right))
+        elif isinstance(node, Call):
+            call = self.interpretation.formula.call(node)
+            if call is None or call.name in NON_HOLOMORPHIC or _conjugates(call):
+                return
+            known = self.directions.polynomials(call)
+            if known is None:
+                return
+            by_name, outputs = known
+            if is_conventional(call.name):
+                # a helper for one operator, which need not be holomorphic
+                return
+            for polynomial in outputs:
+                for term in polynomial.terms:
+                    names = (*term.factors, *term.divisors)
+                    if all(polynomial.parity(name) is Parity.HOLOMORPHIC for name in names):
+                        yield from self._split(tuple(by_name[name] for name in names if name in by_name))
+
+    def _split(self, operands: tuple[Expr, ...]) -> Iterator[tuple[Expr, tuple[Expr, ...]]]:
+        directed = [node for node in operands if self.directions.has_direction(node)]
+        if len(directed) == 1:
+            yield directed[0], tuple(node for node in operands if node is not directed[0])
 
 
 _NOTHING = Fact()
-
-_HANDLERS: dict[type, Callable[[_Run, Any], Parity]] = {
-    Name: _Run.name,
-    Number: lambda run, node: Parity.REAL,
-    Parenthesized: lambda run, node: run.parity(node.inner),
-    Unary: lambda run, node: Parity.REAL if node.op == "!" else run.parity(node.operand),
-    Binary: _Run.binary,
-    Conditional: _Run.conditional,
-    Index: lambda run, node: run.parity(node.object),
-    BraceList: lambda run, node: joint(map(run.parity, node.items)),
-    Call: _Run.call,
-}

@@ -12,13 +12,15 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from derivlint.cpp.consumer import Use
+from derivlint.cpp.value import TENSOR
 from derivlint.formula import Binary, Call, Conditional, Expr, Index, Member, Name, Node, Unary, walk
-from derivlint.meaning.callee import call_facts
 from derivlint.meaning.directions import direction_names, direction_of
-from derivlint.meaning.interpret import METADATA_MEMBERS, Interpretation
+from derivlint.meaning.interpret import Interpretation, asks_metadata
 from derivlint.meaning.typed import TypedFormula
-from derivlint.model import Model, Role
+from derivlint.model import Entry, Model, Role
 from derivlint.model.gradients import GRAD, gradients_of
+from derivlint.model.index import EntryIndex
+from derivlint.model.model import file_fact
 from derivlint.operators import Book
 
 DEFINED = "defined"
@@ -75,21 +77,23 @@ def keeps_contract(model: Model) -> bool:
 
     PyTorch does so since 1.6; before, next to no formula asked for it.
     """
-    return model.once(_Contract, lambda: _contract(model)).is_kept
+    return model.fact(_keeps_contract)
 
 
-class _Contract(Struct, frozen=True):
-    is_kept: bool
+def _asking(entry: Entry) -> Iterator[tuple[str, int]]:
+    """How many formulas of an entry ask whether a gradient is defined."""
+    trees = (line.formula.tree for line in entry.lines if line.role is Role.BACKWARD and DEFINED in (line.text or ""))
+    yield "", sum(tree is not None and _asks(tree) for tree in trees)
 
 
-def _contract(model: Model) -> _Contract:
-    asking = sum(
-        line.formula.tree is not None and _asks(line.formula.tree)
-        for entry in model.entries
-        for line in entry.lines
-        if line.role is Role.BACKWARD and DEFINED in (line.text or "")
-    )
-    return _Contract(len(model.entries) < WHOLE_FILE or asking >= FEW)
+#: All entries, with how many of their formulas ask whether a gradient is defined, under one key.
+ASKING: EntryIndex[int] = EntryIndex(f"{__name__}:ASKING", _asking)
+
+
+@file_fact
+def _keeps_contract(model: Model, _: str) -> bool:
+    asking = model.values_in(ASKING, "")
+    return len(asking) < WHOLE_FILE or sum(asking) >= FEW
 
 
 class _Reader:
@@ -125,8 +129,8 @@ class _Reader:
             yield from self.reads(child, guarded)
 
     def _called(self, node: Call, guarded: frozenset[str]) -> Iterator[UnguardedRead]:
-        call = call_facts(node, self.formula)
-        if call is None or (call.is_method and call.name in METADATA_MEMBERS):
+        call = self.formula.call(node)
+        if call is None or asks_metadata(call):
             return
         if not call.is_method and (call.function is None or not self.model.natives.with_base(call.name)):
             # a helper copes with undefined gradients itself
@@ -135,7 +139,7 @@ class _Reader:
             return
         for argument in call.arguments:
             parameter = argument.parameter
-            if parameter is not None and parameter.type == "Tensor":
+            if parameter is not None and parameter.type is TENSOR:
                 yield from self._read(argument.node, node, call.spelling, guarded)
 
     def _read(self, node: Expr, reader: Expr, operator: str, guarded: frozenset[str]) -> Iterator[UnguardedRead]:

@@ -26,7 +26,9 @@ def bound(call: CallFacts, derived: Derived, *, is_same: bool = False) -> dict[s
     """
     names = derived.parameters
     if derived.is_by_position:
-        if not derived.required <= len(call.arguments) <= len(names) or (not is_same and _is_other(call, names)):
+        if not derived.required <= len(call.arguments) <= len(names) or (
+            not is_same and not call.is_of(names, derived.required)
+        ):
             return None
         return {name: position for position, name in enumerate(names[: len(call.arguments)])}
     positions: dict[str, int] = {}
@@ -42,14 +44,6 @@ def bound(call: CallFacts, derived: Derived, *, is_same: bool = False) -> dict[s
         if name is not None:
             positions.setdefault(name, position)
     return positions
-
-
-def _is_other(call: CallFacts, names: tuple[str, ...]) -> bool:
-    """Whether the function that is called may have other parameters than a definition, or has them in another order."""
-    if call.function is None:
-        return is_conventional(call.name)
-    declared = [parameter.name for parameter in call.function.parameters]
-    return any(own != other and own in declared and other in names for own, other in zip(names, declared, strict=False))
 
 
 def has_parameters(call: CallFacts, polynomial: Polynomial) -> bool:

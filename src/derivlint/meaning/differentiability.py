@@ -16,6 +16,7 @@ from derivlint.formula import Call, Expr, Name
 from derivlint.formula.vocabulary import words
 from derivlint.meaning.typed import TypedFormula
 from derivlint.model import Differentiability, DifferentiabilityInfo, Model
+from derivlint.model.index import BY_OPERATOR
 from derivlint.model.read import DEFAULT
 from derivlint.operators.book import Book
 from derivlint.operators.special import RAISING
@@ -129,8 +130,6 @@ class Derivatives:
 
     def __init__(self, model: Model) -> None:
         self._model = model
-        self._known: dict[tuple[str, str | None], OperatorDerivatives] = {}
-        self._unresolved = {entry.operator for entry in model.entries if entry.function is None}
 
     def of(self, function: NativeFunction, key: str | None = None) -> OperatorDerivatives:
         """How a function is differentiated.
@@ -139,11 +138,7 @@ class Derivatives:
             function: the function.
             key: the dispatch key; ``Default`` or else the first where it is None.
         """
-        known = (str(function.schema), key)
-        found = self._known.get(known)
-        if found is None:
-            found = self._known[known] = self._find(function, key)
-        return found
+        return self._model.ask(self._find, function, key)
 
     def _find(self, function: NativeFunction, key: str | None) -> OperatorDerivatives:
         match = self._model.match(function)
@@ -197,7 +192,8 @@ class Derivatives:
         if BACKWARD in function.name.base and not self._model.book.has_entry(function):
             return Way.MISSING
         model = self._model
-        known = model.is_pytorchs_own and not model.is_of_another_release and str(function.name) not in self._unresolved
+        written = model.values_in(BY_OPERATOR, str(function.name))
+        known = model.is_pytorchs_own and not model.is_of_another_release and all(written)
         return Way.MISSING if known else Way.UNKNOWN
 
     def _wraps_missing(self, function: NativeFunction) -> bool:
@@ -289,4 +285,4 @@ def is_refusal(tree: Expr | None) -> bool:
 
 def derivatives_of(model: Model) -> Derivatives:
     """How the operators are differentiated that a model's file speaks of, the same object each time."""
-    return model.once(Derivatives, lambda: Derivatives(model))
+    return model.ask(Derivatives, model)

@@ -80,8 +80,6 @@ class CoverageOfModel:
         self._meaning: Meaning = meaning_of(model)
         self._derivatives = derivatives_of(model)
         self.flow = FormulaFlow(model, self._derivatives)
-        # after a crash, rules are asked about a file without some entries
-        self._entries = {entry.index: entry for entry in model.entries}
 
     def of(self, function: NativeFunction) -> tuple[Coverage, ...]:
         """What a function has, one row for each dispatch key of the formulas that apply to it."""
@@ -151,9 +149,9 @@ class CoverageOfModel:
 
     def _body(self, found: OperatorDerivatives) -> DispatchBody | None:
         index = found.info.source.index if found.info is not None else None
-        entry = self._entries.get(index) if index is not None else None
-        if entry is None or found.key is None:
+        if index is None or found.key is None:
             return None
+        entry = self._model.entries[index]
         return next((body for body in entry.bodies if body.key == found.key), None)
 
     def _over(self, found: OperatorDerivatives, formulas: list[TypedFormula], again: Again) -> Verdict:
@@ -217,4 +215,4 @@ def _complex(found: OperatorDerivatives, book: Book) -> Verdict:
 
 def coverage_of(model: Model) -> CoverageOfModel:
     """The coverage of a model's operators, the same object each time it is asked for."""
-    return model.once(CoverageOfModel, lambda: CoverageOfModel(model))
+    return model.ask(CoverageOfModel, model)

@@ -13,6 +13,8 @@ from enum import Enum
 from msgspec.structs import replace
 
 from derivlint.cpp import cpp_arguments
+from derivlint.cpp.cpp_type import types
+from derivlint.cpp.operator_names import is_symint, without_symint
 from derivlint.formula import (
     Binary,
     BraceList,
@@ -29,8 +31,7 @@ from derivlint.formula import (
     Postfix,
     Unary,
 )
-from derivlint.formula.vocabulary import words
-from derivlint.meaning.callee import SYMINT, CallFacts, call_facts, callee_name
+from derivlint.meaning.callee import CallFacts, callee_name
 from derivlint.meaning.differentiability import (
     RAISING_PREFIX,
     Answer,
@@ -64,7 +65,7 @@ ENDING = "scales-computed-gradient"
 #: Methods that no gradient flows through.
 STOPPING = Book.by_hand("detaches") | {"item"}
 #: Types of expressions in which no gradient flows.
-WITHOUT_GRADIENT = words("""
+WITHOUT_GRADIENT = types("""
     bool int int64_t double float size_t SymInt SymBool SymFloat ScalarType TypeMeta Layout Device MemoryFormat
     TensorOptions TensorGeometry Scalar string string_view complex<double> vector<int64_t> vector<SymInt>
     ArrayRef<int64_t> ArrayRef<SymInt> vector<Scalar> ArrayRef<Scalar> optional<Scalar> optional<int64_t>
@@ -114,7 +115,7 @@ class FormulaFlow:
     def _name_may_lack(self, name: str, again: Again) -> bool:
         if name in RAISING or name.startswith(RAISING_PREFIX) or name in Book.by_hand(ENDING):
             return True
-        for native in (*self._natives.named(name), *self._natives.named(name.removesuffix(SYMINT))):
+        for native in (*self._natives.named(name), *self._natives.named(without_symint(name))):
             if native.schema.is_out:
                 continue
             known = self._derivatives.of(native)
@@ -132,12 +133,12 @@ class FormulaFlow:
 
     def _operators(self, call: CallFacts) -> list[NativeFunction]:
         candidates = [native for native in self._natives.named(call.spelling) if not native.schema.is_out]
-        if not candidates and call.spelling.endswith(SYMINT):
-            name = call.spelling.removesuffix(SYMINT)
+        if not candidates and is_symint(call.spelling):
+            name = without_symint(call.spelling)
             candidates = [native for native in self._natives.named(name) if not native.schema.is_out]
         if call.function is None or call.function.variadic:
             return candidates
-        wanted = [(parameter.name, "Tensor" in parameter.type) for parameter in call.function.parameters]
+        wanted = [(parameter.name, parameter.type.has_tensors) for parameter in call.function.parameters]
         return [native for native in candidates if _signature(native, call.is_method) == wanted]
 
 
@@ -216,7 +217,7 @@ class _Run:
         return any(carried)
 
     def _call(self, node: Call) -> bool:
-        call = call_facts(node, self.formula)
+        call = self.formula.call(node)
         if call is None:
             return self._any_carries((node.callee, *node.args))
         carrying = [argument for argument in call.arguments if self.carries(argument.node)]

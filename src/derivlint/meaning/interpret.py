@@ -6,32 +6,29 @@ of non-linearity is noted once, where it arises.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Iterable
 
 from msgspec import Struct
 
+from derivlint.cpp.cpp_type import types
 from derivlint.formula import (
     Binary,
     BraceList,
     Call,
     Cast,
-    Char,
     Conditional,
-    Construct,
     Expr,
     Index,
     Lambda,
     Member,
     Name,
     Number,
-    Parenthesized,
     Postfix,
-    String,
     Unary,
 )
+from derivlint.formula.analysis import Analysis
 from derivlint.formula.vocabulary import words
-from derivlint.meaning.callee import Argument, CallFacts, call_facts, is_conventional
+from derivlint.meaning.callee import Argument, CallFacts, is_conventional
 from derivlint.meaning.degree import Degree, function_of, product_of, sum_of
 from derivlint.meaning.derived_calls import bound, degree_of, has_parameters
 from derivlint.meaning.directions import direction_names, direction_of, dual_lists
@@ -44,14 +41,12 @@ from derivlint.operators.special import RAISING, REAL_FROM_COMPLEX
 from derivlint.operators.terms import Polynomial
 
 #: Types that hold no value of a tensor, only facts about it.
-METADATA_TYPES = frozenset(
-    words("""
+METADATA_TYPES = types("""
     bool int int64_t size_t SymInt SymBool ScalarType TypeMeta Layout Device DeviceType MemoryFormat TensorOptions
     TensorGeometry QScheme DispatchKeySet vector<int64_t> vector<SymInt> ArrayRef<int64_t> ArrayRef<SymInt>
     OptionalArrayRef<int64_t> OptionalArrayRef<SymInt> vector<ScalarType> vector<vector<SymInt>> optional<int64_t>
     optional<SymInt> optional<bool> optional<ScalarType> array<bool,1> array<bool,2> array<bool,3> array<bool,4>
 """)
-)
 
 #: Methods that tell something about a tensor and nothing of its value, wherever types are not known.
 METADATA_MEMBERS = words("""
@@ -70,6 +65,11 @@ JVP = "_jvp"
 ASSIGNMENTS = frozenset({"=", "+=", "-=", "*=", "/="})
 CONSTANT = Fact(Degree.CONSTANT)
 ZERO = Fact(Degree.ZERO)
+
+
+def asks_metadata(call: CallFacts) -> bool:
+    """Whether a call tells something about a tensor: ``x.size(0)``, or ``at::size(x, 0)``."""
+    return call.name in METADATA_MEMBERS
 
 
 class Write(Struct, frozen=True):
@@ -116,18 +116,18 @@ class Interpreter:
         """What a formula means."""
         run = _Run(formula, self._operators)
         try:
-            root = run.fact_of(formula.tree)
+            root = run.of(formula.tree)
         except RecursionError:
             # hundreds of levels of brackets: nobody wrote that, and nothing is known of it
             return Interpretation(formula, {}, Fact(), (), (), ())
-        return Interpretation(formula, run.facts, root, tuple(run.culprits), tuple(run.writes), tuple(run.calls))
+        return Interpretation(formula, run.found, root, tuple(run.culprits), tuple(run.writes), tuple(run.calls))
 
 
-class _Run:
+class _Run(Analysis[Fact]):
     def __init__(self, formula: TypedFormula, operators: Operators) -> None:
+        super().__init__()
         self.formula = formula
         self.operators = operators
-        self.facts: dict[Expr, Fact] = {}
         self.culprits: list[Culprit] = []
         self.writes: list[Write] = []
         self.calls: list[CallFacts] = []
@@ -136,12 +136,15 @@ class _Run:
         self._owners = _owners(formula)
         self._positions: dict[Expr, dict[str, int] | None] = {}
 
-    def fact_of(self, node: Expr) -> Fact:
-        fact = _HANDLERS[type(node)](self, node)
+    def of(self, node: Expr) -> Fact:
+        fact = super().of(node)
         if fact.degree not in (Degree.CONSTANT, Degree.ZERO) and self.formula.type_of(node) in METADATA_TYPES:
-            fact = _metadata(fact)
-        self.facts[node] = fact
+            fact = self.found[node] = _metadata(fact)
         return fact
+
+    def otherwise(self, node: Expr) -> Fact:
+        """Literals are constant."""
+        return CONSTANT
 
     # ---- leaves
 
@@ -162,27 +165,26 @@ class _Run:
         if name in ("nullptr", "false", "nullopt"):
             return CONSTANT
         return Fact(
-            Degree.CONSTANT, frozenset(), {name: Dependence.VALUE}, frozenset({name} if "Tensor" in type else ())
+            Degree.CONSTANT, frozenset(), {name: Dependence.VALUE}, frozenset({name} if type.has_tensors else ())
         )
 
     def number(self, node: Number) -> Fact:
         digits = node.text.lower().rstrip("flu")
         return ZERO if digits and not digits.strip("0.") else CONSTANT
 
-    def literal(self, node: String | Char) -> Fact:
-        return CONSTANT
-
     # ---- operators
 
     def unary(self, node: Unary | Postfix) -> Fact:
-        fact = self.fact_of(node.operand)
+        fact = self.of(node.operand)
         if node.op in ("-", "+"):
             return Fact(fact.degree, fact.directions, fact.dependence)
         degree = Degree.CONSTANT if fact.degree in (Degree.CONSTANT, Degree.ZERO) else Degree.UNKNOWN
         return Fact(degree, fact.directions, fact.dependence, fact.aliases if node.op == "*" else frozenset())
 
+    postfix = unary
+
     def binary(self, node: Binary) -> Fact:
-        left, right = self.fact_of(node.left), self.fact_of(node.right)
+        left, right = self.of(node.left), self.of(node.right)
         if node.op in ("+", "-"):
             return self._sum(node, ((node.left, left), (node.right, right)))
         if node.op == "*":
@@ -226,45 +228,39 @@ class _Run:
         return Fact(degree, joined.directions, joined.dependence)
 
     def conditional(self, node: Conditional) -> Fact:
-        condition = self.fact_of(node.condition)
-        then, otherwise = self.fact_of(node.then), self.fact_of(node.otherwise)
+        condition = self.of(node.condition)
+        then, otherwise = self.of(node.then), self.of(node.otherwise)
         fact = self._sum(node, ((node.then, then), (node.otherwise, otherwise)), Cause.CONSTANT_BRANCH)
         dependence = merged((fact.dependence, condition.dependence))
         return Fact(fact.degree, fact.directions, dependence, then.aliases | otherwise.aliases)
 
     # ---- brackets
 
-    def parenthesized(self, node: Parenthesized) -> Fact:
-        return self.fact_of(node.inner)
-
     def braces(self, node: BraceList) -> Fact:
-        return _collected(map(self.fact_of, node.items))
-
-    def construct(self, node: Construct) -> Fact:
-        return self.fact_of(node.braces)
+        return _collected(map(self.of, node.items))
 
     def cast(self, node: Cast) -> Fact:
-        return self.fact_of(node.operand)
+        return self.of(node.operand)
 
     def index(self, node: Index) -> Fact:
         direction = direction_of(node, self._directions)
         for item in node.args:
-            self.fact_of(item)
+            self.of(item)
         if direction is not None:
             # of "grads[i]" the list itself is no direction
-            self.facts[node.object] = CONSTANT
+            self.found[node.object] = CONSTANT
             value = frozenset({direction})
             return Fact(Degree.LINEAR, value, {direction: Dependence.VALUE}, value)
-        return self.fact_of(node.object)
+        return self.of(node.object)
 
     def lambda_(self, node: Lambda) -> Fact:
-        uses = _joined(map(self.fact_of, node.uses))
+        uses = _joined(map(self.of, node.uses))
         if uses.degree is Degree.CONSTANT:
             return Fact(Degree.CONSTANT, frozenset(), uses.dependence)
         return Fact(Degree.UNKNOWN, uses.directions, uses.dependence)
 
     def member(self, node: Member) -> Fact:
-        fact = self.fact_of(node.object)
+        fact = self.of(node.object)
         if fact.degree in (Degree.CONSTANT, Degree.ZERO):
             return Fact(Degree.CONSTANT, frozenset(), fact.dependence)
         return Fact(Degree.UNKNOWN, fact.directions, fact.dependence)
@@ -272,12 +268,12 @@ class _Run:
     # ---- calls
 
     def call(self, node: Call) -> Fact:
-        call = call_facts(node, self.formula)
+        call = self.formula.call(node)
         if call is None:
-            self.fact_of(node.callee)
-            facts = [self.fact_of(argument) for argument in node.args]
+            self.of(node.callee)
+            facts = [self.of(argument) for argument in node.args]
             return _opaque(facts)
-        facts = [self.fact_of(argument.node) for argument in call.arguments]
+        facts = [self.of(argument.node) for argument in call.arguments]
         if self._duals and call.name.endswith(JVP):
             facts = [self._tangents(argument.node, fact) for argument, fact in zip(call.arguments, facts, strict=True)]
         self.calls.append(call)
@@ -294,7 +290,7 @@ class _Run:
 
     def _called(self, call: CallFacts, facts: list[Fact]) -> Fact:
         name = call.name
-        if call.is_method and name in METADATA_MEMBERS:
+        if asks_metadata(call):
             return Fact(Degree.CONSTANT, frozenset(), {})
         if not call.is_method and name in TRANSPARENT:
             return _collected(facts) if self._holds_tensors(call) else ZERO
@@ -451,7 +447,7 @@ class _Run:
 
     def _dependence(self, call: CallFacts, facts: list[Fact]) -> dict[str, Dependence]:
         name = call.name
-        if call.is_method and name in METADATA_MEMBERS:
+        if asks_metadata(call):
             return dict(weakened(merged(fact.dependence for fact in facts), Dependence.METADATA))
         known = (
             (self.operators.is_known(name) and not is_conventional(name))
@@ -542,23 +538,3 @@ def _aliases(call: CallFacts, facts: list[Fact]) -> frozenset[str]:
     if call.name in TRANSPARENT:
         return frozenset().union(*(fact.aliases for fact in facts))
     return frozenset()
-
-
-_HANDLERS: dict[type, Callable[[_Run, Any], Fact]] = {
-    Name: _Run.name,
-    Number: _Run.number,
-    String: _Run.literal,
-    Char: _Run.literal,
-    Unary: _Run.unary,
-    Postfix: _Run.unary,
-    Binary: _Run.binary,
-    Conditional: _Run.conditional,
-    Parenthesized: _Run.parenthesized,
-    BraceList: _Run.braces,
-    Construct: _Run.construct,
-    Cast: _Run.cast,
-    Index: _Run.index,
-    Lambda: _Run.lambda_,
-    Member: _Run.member,
-    Call: _Run.call,
-}

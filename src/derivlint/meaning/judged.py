@@ -1,7 +1,7 @@
 """What the checks can judge of each formula, and what they lack to judge the rest.
 
-Three things are asked of a formula: whether its value is compared with what the operator computes, whether it is known
-to be linear in the gradients or tangents, and whether its conjugation is followed.
+Four things are asked of a formula: whether its value is compared with what the operator computes, whether it is known
+to be linear in the gradients or tangents, whether its conjugation is followed, and whether its sizes are known.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from enum import Enum
 
 from msgspec import Struct
 
+from derivlint.cpp.operator_names import without_symint
 from derivlint.formula import Call
 from derivlint.meaning import conjugation
-from derivlint.meaning.callee import call_facts
 from derivlint.meaning.degree import Degree
 from derivlint.meaning.differentiability import RAISING_PREFIX
 from derivlint.meaning.interpret import Interpretation
@@ -23,6 +23,7 @@ from derivlint.meaning.one_element.domain import implementation_named
 from derivlint.meaning.one_element.evaluate import is_understood
 from derivlint.meaning.one_element.points import Kind
 from derivlint.meaning.one_element.truth import truth_of
+from derivlint.meaning.shapes.judgement import why_unsized
 from derivlint.meaning.typed import TypedFormula
 from derivlint.model import DispatchBody, Entry, KeyedFormula, Model
 from derivlint.operators.definitions import reasons
@@ -35,6 +36,7 @@ class Question(Enum):
     VALUE = "value"
     LINEAR = "linear"
     COMPLEX = "complex"
+    SHAPES = "shapes"
 
 
 class JudgedFormula(Struct, frozen=True):
@@ -107,6 +109,9 @@ def _of_body(meaning: Meaning, body: DispatchBody) -> Iterator[JudgedFormula]:
         lacking = _unknown_degree(interpretation)
         if lacking:
             missing[Question.LINEAR] = lacking
+        lacking = why_unsized(meaning, body, formula)
+        if lacking:
+            missing[Question.SHAPES] = lacking
         not_asked: frozenset[Question] = frozenset()
         if not conjugation.is_judged(interpretation):
             not_asked = frozenset({Question.COMPLEX})
@@ -117,7 +122,7 @@ def _of_body(meaning: Meaning, body: DispatchBody) -> Iterator[JudgedFormula]:
 
 def _is_refused(formula: TypedFormula) -> bool:
     """Whether a formula only says that there is no derivative."""
-    call = call_facts(formula.tree, formula) if isinstance(formula.tree, Call) else None
+    call = formula.call(formula.tree) if isinstance(formula.tree, Call) else None
     return call is not None and (call.name in RAISING or call.name.startswith(RAISING_PREFIX))
 
 
@@ -140,7 +145,7 @@ def _why_not_compared(meaning: Meaning, body: DispatchBody, formula: TypedFormul
     if truth_of(differentiability.function) is None:
         return f'"{base}" has no reference definition'
     for node in formula.nodes:
-        call = call_facts(node, formula) if isinstance(node, Call) else None
+        call = formula.call(node) if isinstance(node, Call) else None
         if call is not None and not is_understood(call.node, formula):
             if implementation_named(call.name) is None:
                 return f'"{call.spelling}" has no reference definition'
@@ -154,7 +159,7 @@ def _unknown_degree(interpretation: Interpretation) -> str:
         return ""
     unknown = {node for node, fact in interpretation.facts.items() if fact.degree is Degree.UNKNOWN}
     for call in interpretation.calls:
-        if call.node in unknown and (name := call.spelling.removesuffix("_symint")) in reasons():
+        if call.node in unknown and (name := without_symint(call.spelling)) in reasons():
             return f'"{name}" {reasons()[name]}'
         if call.node in unknown and not any(argument.node in unknown for argument in call.arguments):
             return f'nothing is known of "{call.spelling}"'

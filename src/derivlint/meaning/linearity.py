@@ -36,18 +36,15 @@ def is_for_tests(entry: Entry) -> bool:
     return entry.function is not None and entry.function.canonical.name.base.startswith(TEST_PREFIX)
 
 
-def not_linear(meaning: Meaning, *, backward: bool) -> Iterator[NotLinear]:
-    """The backward formulas, or the forward formulas, that are not linear; each once, with the first cause."""
-    for entry in meaning.model.entries:
-        if is_for_tests(entry):
+def not_linear(meaning: Meaning, entry: Entry, *, backward: bool) -> Iterator[NotLinear]:
+    """The backward formulas, or the forward formulas, of an entry that are not linear, with the first cause each."""
+    if is_for_tests(entry):
+        return
+    for interpretation in meaning.interpretations(entry):
+        formula = interpretation.formula
+        if formula.is_backward is not backward or not interpretation.culprits:
             continue
-        for interpretation in meaning.interpretations(entry):
-            formula = interpretation.formula
-            if formula.is_backward is not backward or not interpretation.culprits:
-                continue
-            culprit = _worst(interpretation.culprits)
-            if not meaning.is_told(formula, culprit.node):
-                yield NotLinear(interpretation, culprit)
+        yield NotLinear(interpretation, _worst(interpretation.culprits))
 
 
 def _worst(culprits: tuple[Culprit, ...]) -> Culprit:
@@ -56,20 +53,19 @@ def _worst(culprits: tuple[Culprit, ...]) -> Culprit:
     return next((culprit for culprit in culprits if culprit.cause not in affine), culprits[0])
 
 
-def without_direction(meaning: Meaning, *, backward: bool) -> Iterator[tuple[Interpretation, Expr]]:
-    """The formulas that surely depend on no gradient or tangent and are not zero, with the value that does not.
+def without_direction(meaning: Meaning, entry: Entry, *, backward: bool) -> Iterator[tuple[Interpretation, Expr]]:
+    """The formulas of an entry that surely depend on no gradient or tangent and are not zero, with that value.
 
     Of a formula for several arguments that lists their gradients, single ones are judged.
     """
-    for entry in meaning.model.entries:
-        if entry.function is None or not entry.function.canonical.schema.returns:
-            continue
-        for interpretation in meaning.interpretations(entry):
-            formula = interpretation.formula
-            if formula.is_backward is backward and not meaning.is_told(formula, formula.tree):
-                for node in _results(interpretation.formula.tree):
-                    if interpretation.facts.get(node, Fact()).degree is Degree.CONSTANT:
-                        yield interpretation, node
+    if entry.function is None or not entry.function.canonical.schema.returns:
+        return
+    for interpretation in meaning.interpretations(entry):
+        formula = interpretation.formula
+        if formula.is_backward is backward:
+            for node in _results(interpretation.formula.tree):
+                if interpretation.facts.get(node, Fact()).degree is Degree.CONSTANT:
+                    yield interpretation, node
 
 
 def _results(tree: Expr) -> tuple[Expr, ...]:

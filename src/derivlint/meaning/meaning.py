@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import TypeVar, cast
+from collections.abc import Callable, Iterable
+from typing import TypeVar
 
-from derivlint.cpp.problem import ACCEPTED
 from derivlint.meaning.interpret import Interpretation, Interpreter
 from derivlint.meaning.operators import Operators
+from derivlint.meaning.premises import Premises
 from derivlint.meaning.typed import TypedFormula, typed_formulas
 from derivlint.model import DispatchBody, Entry, Model
-from derivlint.model.entry import InFormula
-from derivlint.model.gradients import gradients_of
-from derivlint.model.scope import undeclared_names
+from derivlint.source.lazy import asked_once
 
 T = TypeVar("T")
 
@@ -22,69 +20,50 @@ class Meaning:
 
     def __init__(self, model: Model) -> None:
         self.model = model
-        self.operators = Operators(model)
+        self.operators = Operators(model, Premises(model).declared_linear)
         self._interpreter = Interpreter(self.operators)
-        self._formulas: dict[int, tuple[TypedFormula, ...]] = {}
-        self._interpretations: dict[TypedFormula, Interpretation] = {}
-        self._of_entries: dict[int, tuple[Interpretation, ...]] = {}
-        self._of_bodies: dict[int, dict[int, list[TypedFormula]]] = {}
-        self._findings: dict[tuple[object, int], tuple[object, ...]] = {}
 
     def formulas(self, entry: Entry) -> tuple[TypedFormula, ...]:
         """The backward and forward formulas of an entry, typed."""
-        found = self._formulas.get(entry.index)
-        if found is None:
-            found = self._formulas[entry.index] = tuple(typed_formulas(self.model, entry))
-        return found
+        return self.model.ask(_formulas, self.model, entry)
 
     def interpretation(self, formula: TypedFormula) -> Interpretation:
         """What a formula means."""
-        found = self._interpretations.get(formula)
-        if found is None:
-            found = self._interpretations[formula] = self._interpreter.interpret(formula)
-        return found
+        return self.model.ask(self._interpreter.interpret, formula)
 
     def interpretations(self, entry: Entry) -> tuple[Interpretation, ...]:
         """What the backward and forward formulas of an entry mean."""
-        found = self._of_entries.get(entry.index)
-        if found is None:
-            found = self._of_entries[entry.index] = tuple(map(self.interpretation, self.formulas(entry)))
-        return found
+        return self.model.ask(_interpretations, self, entry)
 
-    def all(self, find: Callable[[Interpretation], Iterable[T]]) -> Iterator[T]:
-        """What a function finds in the formulas of all entries, in file order; of each entry it is asked once."""
-        for entry in self.model.entries:
-            found = self._findings.get((find, entry.index))
-            if found is None:
-                found = self._findings[find, entry.index] = tuple(
-                    item for interpretation in self.interpretations(entry) for item in find(interpretation)
-                )
-            yield from cast("tuple[T, ...]", found)
-
-    def is_told(self, formula: TypedFormula, node: InFormula) -> bool:
-        """Whether other rules already say that a part of a formula is wrong, so that its meaning is not judged."""
-        line = formula.line
-        if gradients_of(line.body).conflict is not None:
-            return True
-        written = formula.evaluation.written_range(node.start, node.end) or (0, len(line.formula.text))
-        told = [(name.word.start, name.word.end) for name in undeclared_names(line)]
-        told += [
-            (item.start, item.end)
-            for item in self.model.type_problems(line.entry)
-            if item.line is line and item.is_written and item.problem.kind not in ACCEPTED
-        ]
-        return any(start < written[1] and written[0] < end for start, end in told)
+    def found(self, entry: Entry, find: Callable[[Interpretation], Iterable[T]]) -> tuple[T, ...]:
+        """What a function finds in the formulas of an entry."""
+        return self.model.ask(_found, self, entry, find)
 
     def formulas_of(self, body: DispatchBody) -> tuple[TypedFormula, ...]:
         """The formulas of one dispatch key."""
-        found = self._of_bodies.get(body.entry.index)
-        if found is None:
-            found = self._of_bodies[body.entry.index] = {}
-            for formula in self.formulas(body.entry):
-                found.setdefault(id(formula.line.body), []).append(formula)
-        return tuple(found.get(id(body), ()))
+        return self.model.ask(_by_body, self, body.entry).get(body, ())
 
 
+def _formulas(model: Model, entry: Entry) -> tuple[TypedFormula, ...]:
+    return tuple(typed_formulas(model, entry))
+
+
+def _by_body(meaning: Meaning, entry: Entry) -> dict[DispatchBody, tuple[TypedFormula, ...]]:
+    found: dict[DispatchBody, list[TypedFormula]] = {}
+    for formula in meaning.formulas(entry):
+        found.setdefault(formula.line.body, []).append(formula)
+    return {body: tuple(formulas) for body, formulas in found.items()}
+
+
+def _interpretations(meaning: Meaning, entry: Entry) -> tuple[Interpretation, ...]:
+    return tuple(map(meaning.interpretation, meaning.formulas(entry)))
+
+
+def _found(meaning: Meaning, entry: Entry, find: Callable[[Interpretation], Iterable[T]]) -> tuple[T, ...]:
+    return tuple(item for interpretation in meaning.interpretations(entry) for item in find(interpretation))
+
+
+@asked_once
 def meaning_of(model: Model) -> Meaning:
     """The meaning of a model's formulas, the same object each time it is asked for."""
-    return model.once(Meaning, lambda: Meaning(model))
+    return Meaning(model)

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from derivlint.cpp.declaration import Parameter
+from derivlint.cpp.value import TENSOR
 from derivlint.meaning.callee import CallFacts
 from derivlint.meaning.degree import Degree
 from derivlint.meaning.interpret import Interpretation
 from derivlint.meaning.meaning import Meaning
-from derivlint.meaning.outputs import discrete_kind
 from derivlint.meaning.passing import BACKWARD
 from derivlint.meaning.roles import ParameterRole, role_of
 from derivlint.model import DispatchBody, KeyedFormula
@@ -120,33 +120,10 @@ def missing_factors(interpretation: Interpretation) -> Iterator[MissingFactor]:
     gradients = [
         binding.name
         for binding in function.arguments
-        if binding.is_tensor_like and role_of(Parameter("Tensor", binding.name)) is ParameterRole.GRADIENT
+        if binding.is_tensor_like and role_of(Parameter(TENSOR, binding.name)) is ParameterRole.GRADIENT
     ]
     if len(gradients) == 1 and gradients[0] not in formula.names and gradients[0] not in interpretation.root.dependence:
         yield MissingFactor(interpretation, gradients[0])
-
-
-def statistics_in_tangents(meaning: Meaning, body: DispatchBody) -> Iterator[tuple[Interpretation, str]]:
-    """The outputs without gradient whose values forward formulas read, each with the first formula that reads it.
-
-    What depends on an input only through such an output is constant for a second derivative. Indices and masks are
-    constant anyway.
-    """
-    differentiability = meaning.model.canonical_differentiability(body)
-    function = body.entry.function
-    if differentiability is None or differentiability.outputs is None or function is None:
-        return
-    differentiable = {output.name for output in differentiability.outputs}
-    seen: set[str] = set()
-    for index, output in enumerate(function.outputs):
-        if output.name in differentiable or discrete_kind(function.canonical, index) is not None:
-            continue
-        for formula in meaning.formulas_of(body):
-            interpretation = meaning.interpretation(formula)
-            reads = interpretation.root.may_read(output.name)
-            if not formula.is_backward and reads and output.name not in seen:
-                seen.add(output.name)
-                yield interpretation, output.name
 
 
 def casts(interpretation: Interpretation) -> Iterator[CallFacts]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from derivlint.formula import Call
-from derivlint.meaning.callee import callee_name
-from derivlint.model import AUTO_LINEAR, Derivative, Model
+from derivlint.meaning.callee import callee_name, is_conventional
+from derivlint.model import Derivative, Model
+from derivlint.model.index import BY_BASE
 from derivlint.operators import Book
 from derivlint.operators.derived import Derived, derived
-from derivlint.operators.terms import Polynomial, Term, polynomials
+from derivlint.operators.terms import Polynomial, polynomials
 
 #: Methods and functions that return a view of their first argument, or that very tensor.
 VIEWS = Book.by_hand("returns-view")
@@ -29,18 +32,32 @@ NONLINEAR = Book.by_hand("nonlinear")
 SHAPE_HELPERS = Book.by_hand("reads-metadata")
 
 
+def _nothing(name: str) -> None:
+    """Nothing is declared."""
+
+
 class Operators:
     """Answers for the operators of one file."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, declared_linear: Callable[[str], Polynomial | None] = _nothing) -> None:
+        """Answer questions.
+
+        Args:
+            model: the file.
+            declared_linear: what the file says of an operator that neither a table nor a definition knows.
+        """
         self._model = model
+        self._declared_linear = declared_linear
         self._known: dict[str, Polynomial | None] = {}
         self._derived: dict[str, Derived | None] = {}
 
     def polynomial(self, name: str) -> Polynomial | None:
         """An operator as a polynomial, by its base name; None where nothing is known of it."""
         if name not in self._known:
-            self._known[name] = polynomials().get(name) or self._declared_linear(name)
+            known = polynomials().get(name)
+            if known is None and name not in NONLINEAR and self.derived(name) is None:
+                known = self._declared_linear(name)
+            self._known[name] = known
         return self._known[name]
 
     def derived(self, name: str) -> Derived | None:
@@ -61,33 +78,21 @@ class Operators:
         """Whether a function looks at the metadata of an argument only: its entry gives it the gradient 0."""
         if name in SHAPE_HELPERS:
             return True
-        for entry in self._model.entries_by_base.get(name, ()):
+        for entry in self._model.entries_in(BY_BASE, name):
             for body in entry.bodies:
                 for derivative in body.info.derivatives if body.info is not None else ():
-                    if parameter in derivative.var_names and _is_zero(derivative):
+                    if parameter in derivative.var_names and is_zero(derivative):
                         return True
         return False
 
     def is_unexplained(self, name: str) -> bool:
-        """Whether it is an operator without an entry in the file, which could say more of it."""
-        return name not in self._model.entries_by_base and bool(self._model.natives.with_base(name))
-
-    def _declared_linear(self, name: str) -> Polynomial | None:
-        """What ``auto_linear`` says: an operator is linear in its differentiable arguments, jointly."""
-        for entry in self._model.entries_by_base.get(name, ()):
-            if entry.function is None:
-                continue
-            for body in entry.bodies:
-                if body.info is not None and any(line.auto == AUTO_LINEAR for line in body.lines):
-                    parameters = tuple(binding.name for binding in entry.function.arguments)
-                    zero = {name for each in body.info.derivatives if _is_zero(each) for name in each.var_names}
-                    names = (binding.name for binding in body.info.args_with_derivatives)
-                    terms = tuple(Term((name,)) for name in names if name not in zero)
-                    return Polynomial(parameters, terms)
-        return None
+        """Whether it is an operator of which nothing says whose values it reads: some ask for sizes alone."""
+        if not is_conventional(name) or name in polynomials() or self.derived(name) is not None:
+            return False
+        return bool(self._model.natives.with_base(name))
 
 
-def _is_zero(derivative: Derivative) -> bool:
+def is_zero(derivative: Derivative) -> bool:
     """Whether a backward formula says that the operator does not depend on an argument's value."""
     tree = derivative.line.formula.tree if derivative.line is not None else None
     return isinstance(tree, Call) and callee_name(tree) in Book.by_hand("zero")

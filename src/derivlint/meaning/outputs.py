@@ -56,6 +56,9 @@ INTEGRAL_OUTPUTS = _table("""
     _batch_norm_with_update:3 _cudnn_rnn:3 cudnn_batch_norm:3
 """)
 
+#: Outputs that are the same around almost every input: permutations as matrices.
+PIECEWISE_CONSTANT_OUTPUTS = _table("linalg_lu:0")
+
 #: The names of returns that are integers in every operator that has them.
 INTEGRAL_NAMES = words("""
     indices rank info pivots rng_state philox_seed philox_offset cum_seq_q cum_seq_k
@@ -87,6 +90,11 @@ def discrete_kind(function: NativeFunction, index: int) -> str | None:
         return INTEGRAL
     returns = function.schema.returns
     return INTEGRAL if index < len(returns) and returns[index].name in INTEGRAL_NAMES else None
+
+
+def is_piecewise_constant(function: NativeFunction, index: int) -> bool:
+    """Whether an output is the same around almost every input, although it holds floating-point numbers."""
+    return function.namespace == "aten" and index in PIECEWISE_CONSTANT_OUTPUTS.get(function.name.base, ())
 
 
 def differentiable_discrete_outputs(model: Model, body: DispatchBody) -> Iterator[DiscreteOutput]:

@@ -13,8 +13,9 @@ from itertools import pairwise
 from msgspec import Struct
 
 from derivlint.cpp.declaration import Parameter
+from derivlint.cpp.value import TENSOR
 from derivlint.formula import Call, Expr, Member, Name, unparenthesized
-from derivlint.meaning.callee import Argument, CallFacts
+from derivlint.meaning.callee import Argument, CallFacts, callee_name, only_operand
 from derivlint.meaning.degree import Degree
 from derivlint.meaning.directions import direction_names, direction_of
 from derivlint.meaning.interpret import Interpretation
@@ -78,15 +79,10 @@ def variable_of(node: Expr) -> str | None:
     """The variable whose value an expression is, whatever its form: ``self`` of ``(self.conj())``."""
     while True:
         node = unparenthesized(node)
-        if (
-            isinstance(node, Call)
-            and isinstance(node.callee, Member)
-            and node.callee.name in SAME_VALUE
-            and not node.args
-        ):
-            node = node.callee.object
-        else:
+        inner = only_operand(node) if isinstance(node, Call) and callee_name(node) in SAME_VALUE else None
+        if inner is None:
             return node.simple if isinstance(node, Name) else None
+        node = inner
 
 
 def passed_wrongly(interpretation: Interpretation) -> Iterator[PassedWrongly]:
@@ -96,7 +92,12 @@ def passed_wrongly(interpretation: Interpretation) -> Iterator[PassedWrongly]:
     for call in interpretation.calls:
         if call.function is None or call.is_method:
             continue
-        found = _directions(interpretation, call, names) or _arguments(formula, call) or _repeated(formula, call)
+        found = (
+            _directions(interpretation, call, names)
+            or _arguments(formula, call)
+            or _repeated(formula, call)
+            or _plain_values(formula, call)
+        )
         if found is not None:
             yield found
 
@@ -106,7 +107,7 @@ def _directions(interpretation: Interpretation, call: CallFacts, names: frozense
     bare = [(argument, _bare_direction(argument.node, names)) for argument in call.arguments]
     for argument, direction in bare:
         parameter = argument.parameter
-        if parameter is None or "Tensor" not in parameter.type:
+        if parameter is None or not parameter.type.has_tensors:
             continue
         if formula.is_backward:
             continue
@@ -120,8 +121,9 @@ def _directions(interpretation: Interpretation, call: CallFacts, names: frozense
 
 def _bare_direction(node: Expr, names: frozenset[str]) -> str | None:
     node = unparenthesized(node)
-    if isinstance(node, Call) and isinstance(node.callee, Member) and node.callee.name in SAME_VALUE:
-        node = node.callee.object
+    if isinstance(node, Call) and callee_name(node) in SAME_VALUE and (isinstance(node.callee, Member) or node.args):
+        # "grad.contiguous(format)" has the value of "grad", too
+        node = node.callee.object if isinstance(node.callee, Member) else node.args[0]
     return direction_of(node, names)
 
 
@@ -168,7 +170,7 @@ def _is_no_gradient(node: Expr) -> bool:
     if variable is None:
         return False
     name = variable.removesuffix(PRIMAL)
-    return role_of(Parameter("Tensor", name)) is not ParameterRole.GRADIENT
+    return role_of(Parameter(TENSOR, name)) is not ParameterRole.GRADIENT
 
 
 def _repeated(formula: TypedFormula, call: CallFacts) -> PassedWrongly | None:
@@ -183,7 +185,7 @@ def _repeated(formula: TypedFormula, call: CallFacts) -> PassedWrongly | None:
     others: list[tuple[str, Argument]] = []
     for argument in call.arguments:
         variable, parameter = variable_of(argument.node), argument.parameter
-        if variable is None or parameter is None or "Tensor" not in parameter.type:
+        if variable is None or parameter is None or not parameter.type.has_tensors:
             continue
         name = _plain(variable, suffix)
         if name not in known:
@@ -200,7 +202,7 @@ def _repeated(formula: TypedFormula, call: CallFacts) -> PassedWrongly | None:
 
 def _is_plain_tensor(argument: Argument, roles: dict[Argument, ParameterRole]) -> bool:
     parameter = argument.parameter
-    return roles.get(argument) is _OTHER and parameter is not None and parameter.type.endswith("Tensor")
+    return roles.get(argument) is _OTHER and parameter is not None and parameter.type is TENSOR
 
 
 def _arguments(formula: TypedFormula, call: CallFacts) -> PassedWrongly | None:
@@ -235,6 +237,32 @@ def _arguments(formula: TypedFormula, call: CallFacts) -> PassedWrongly | None:
             return PassedWrongly(Passed.OTHER_ARGUMENT, formula, call, (argument,), (name, wanted))
         elif name in outputs and wanted not in optional and call.name == function.canonical.name.base + BACKWARD:
             return PassedWrongly(Passed.RESULT_FOR_ARGUMENT, formula, call, (argument,), (name, wanted))
+    return None
+
+
+def _plain_values(formula: TypedFormula, call: CallFacts) -> PassedWrongly | None:
+    """A number, list or flag for a parameter with the name of another one: swapped, or the other one is forgotten."""
+    function = formula.line.entry.function
+    if function is None:
+        return None
+    known = {binding.name for binding in function.arguments if not binding.is_tensor_like}
+    given = [
+        (name, argument, argument.parameter)
+        for argument in call.arguments
+        if argument.parameter is not None and (name := variable_of(argument.node)) in known
+    ]
+    passed = {name: (argument, parameter) for name, argument, parameter in given}
+    own = {name for name, _, parameter in given if parameter.name == name}
+    for name, argument, parameter in given:
+        wanted = parameter.name
+        if wanted == name or wanted not in known:
+            continue
+        if wanted in passed:
+            other, place = passed[wanted]
+            if place.name == name and place.type is parameter.type:
+                return PassedWrongly(Passed.SWAPPED, formula, call, (argument, other), (str(name), wanted))
+        elif name in own and not formula.variables & {wanted}:
+            return PassedWrongly(Passed.OTHER_ARGUMENT, formula, call, (argument,), (str(name), wanted))
     return None
 
 

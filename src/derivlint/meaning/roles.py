@@ -32,7 +32,7 @@ _FLAGS = ("grad_input_mask", "grad_mode", "grad_scale")
 def role_of(parameter: Parameter) -> ParameterRole:
     """What a parameter is for, by its name; a parameter that takes no tensor is for something else."""
     name = parameter.name
-    if "Tensor" not in parameter.type or not name or name in _FLAGS:
+    if not parameter.type.has_tensors or not name or name in _FLAGS:
         return ParameterRole.OTHER
     if name.endswith(TANGENT) or name == "fw_grad" or (name[0] == "d" and name[1:2].isupper()):
         return ParameterRole.TANGENT

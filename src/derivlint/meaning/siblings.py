@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
 from collections.abc import Iterator
+from itertools import islice
 
 from msgspec import Struct
 
@@ -11,6 +11,7 @@ from derivlint.formula import Name, Token, tokens, walk
 from derivlint.formula.vocabulary import TRIVIA, words
 from derivlint.model import AUTO_ELEMENT_WISE, Entry, KeyedFormula, Model, Role
 from derivlint.model.forward import PRIMAL
+from derivlint.model.index import BY_BASE, EntryIndex, Nothing
 from derivlint.schema import NativeFunction, SchemaKind
 from derivlint.source.lazy import cached_property
 
@@ -42,7 +43,7 @@ def main_form_without_derivative(model: Model, entry: Entry) -> MainForm | None:
     function = entry.function.canonical
     if function.has_composite_implicit_autograd_kernel or _needs_old_self(entry):
         return None
-    if len(model.entries_by_function.get(str(function.schema), ())) > 1:
+    if len(model.entries_for(function)) > 1:
         # written for the wrong form, and for one that has an entry: that is said of the second entry
         return None
     if entry.function.is_inplace:
@@ -60,7 +61,7 @@ def main_form_without_derivative(model: Model, entry: Entry) -> MainForm | None:
 
 def _is_only_entry(model: Model, entry: Entry) -> bool:
     """Whether no other entry is for the same operator: with several, the main form may have its entry by mistake."""
-    return entry.function is not None and len(model.entries_by_base[entry.function.canonical.name.base]) == 1
+    return entry.function is not None and len(model.values_in(BY_BASE, entry.function.canonical.name.base)) == 1
 
 
 def _needs_old_self(entry: Entry) -> bool:
@@ -114,36 +115,65 @@ class OddToken(Struct, frozen=True):
     other: Token
 
 
-def odd_tokens(model: Model) -> Iterator[OddToken]:
-    """The single tokens by which formulas of sibling operators differ, in file order.
+def _family(entry: Entry) -> str | None:
+    """What an entry has in common with those of sibling operators; None where it has no siblings."""
+    if entry.function is None or len(entry.bodies) != 1:
+        return None
+    name = entry.function.canonical.name
+    return f"{common_name(name.name_without_overload)[0]}.{name.overload}"
+
+
+def _families(entry: Entry) -> Iterator[tuple[str, Nothing]]:
+    family = _family(entry)
+    if family is not None:
+        yield family, ()
+
+
+#: Entries by what the names of sibling operators have in common.
+BY_FAMILY: EntryIndex[Nothing] = EntryIndex(f"{__name__}:BY_FAMILY", _families)
+
+
+def odd_tokens(model: Model, entry: Entry) -> Iterator[OddToken]:
+    """The single tokens by which formulas of an entry differ from those of siblings, in file order.
 
     Siblings are called alike but for the number of dimensions (``max_pool2d``, ``max_pool3d``) or the library
     (``cudnn_batch_norm``, ``miopen_batch_norm``). A number that says how many dimensions there are is no difference.
     """
-    groups: dict[tuple[str, str, str], dict[str, _Sibling]] = defaultdict(dict)
-    for entry in model.entries:
-        if entry.function is None or len(entry.bodies) != 1:
-            continue
-        name = entry.function.canonical.name
-        common, dimensions = common_name(name.name_without_overload)
-        for line in entry.lines:
-            if line.is_expression and line.text is not None:
-                # of equal entries the first one counts
-                groups[common, name.overload, line.key_text].setdefault(_name(line), _Sibling(line, dimensions))
+    family = _family(entry)
+    if family is None or len(model.values_in(BY_FAMILY, family)) < 2:
+        return
+    groups = model.ask(_formulas_of_family, model, family)
     found = []
-    for group in groups.values():
-        earlier: deque[_Sibling] = deque(maxlen=MAX_SIBLINGS)
-        for second in group.values():
-            for first in earlier:
-                pair = _single_difference(first, second)
-                if pair is not None:
-                    found.append(OddToken(second.line, pair[1], first.line, pair[0]))
-            earlier.append(second)
+    for line in entry.lines:
+        group = groups.get(line.key_text, {})
+        own = group.get(_name(entry))
+        if own is None or own.line is not line:
+            continue
+        earlier = list(islice(group.values(), own.position))
+        for first in earlier[-MAX_SIBLINGS:]:
+            pair = _single_difference(first, own)
+            if pair is not None:
+                found.append(OddToken(line, pair[1], first.line, pair[0]))
     yield from sorted(found, key=lambda each: (each.line.value.start, each.token.start))
 
 
-def _name(line: KeyedFormula) -> str:
-    return (line.entry.operator or "").partition(".")[0]
+def _formulas_of_family(model: Model, family: str) -> dict[str, dict[str, _Sibling]]:
+    """The formulas of sibling operators by key and by the name of the operator; of equal entries the first counts."""
+    found: dict[str, dict[str, _Sibling]] = {}
+    for entry in model.entries_in(BY_FAMILY, family):
+        assert entry.function is not None
+        dimensions = common_name(entry.function.canonical.name.name_without_overload)[1]
+        name = _name(entry)
+        for line in entry.lines:
+            if line.is_expression and line.text is not None:
+                group = found.setdefault(line.key_text, {})
+                if name not in group:
+                    group[name] = _Sibling(line, dimensions, len(group))
+    return found
+
+
+def _name(entry: Entry) -> str:
+    return (entry.operator or "").partition(".")[0]
 
 
 def common_name(name: str) -> tuple[str, str]:
@@ -156,11 +186,12 @@ def common_name(name: str) -> tuple[str, str]:
 
 
 class _Sibling:
-    """A formula of one of several operators that are called alike."""
+    """A formula of one of several operators that are called alike, and how many come earlier in the file."""
 
-    def __init__(self, line: KeyedFormula, dimensions: str) -> None:
+    def __init__(self, line: KeyedFormula, dimensions: str, position: int) -> None:
         self.line = line
         self.dimensions = dimensions
+        self.position = position
 
     @cached_property
     def tokens(self) -> list[Token]:

@@ -10,9 +10,11 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from derivlint.cpp.cpp_type import CppType
 from derivlint.cpp.declaration import Function
 from derivlint.cpp.value import UNKNOWN_VALUE, Value
-from derivlint.formula import Expr, Name, Node, parse_formula
+from derivlint.formula import Call, Expr, Name, Node, parse_formula
+from derivlint.meaning.callee import CallFacts, call_facts
 from derivlint.model import Entry, KeyedFormula, Model
 from derivlint.model.consequences import is_checkable
 from derivlint.model.entry import InFormula
@@ -66,9 +68,19 @@ class TypedFormula(Struct, eq=False, dict=True):
         """Every node of the tree, parents first, in source order."""
         return parse_formula(self.text).nodes
 
-    def type_of(self, node: Expr) -> str:
-        """The canonical C++ type of an expression, ``?`` where it is not known."""
+    def type_of(self, node: Expr) -> CppType:
+        """The C++ type of an expression, ``UNKNOWN`` where it is not known."""
         return self.values.get(node, UNKNOWN_VALUE).type
+
+    @cached_property
+    def _calls(self) -> dict[Call, CallFacts | None]:
+        return {}
+
+    def call(self, node: Call) -> CallFacts | None:
+        """What a call is of; None where the callee is neither a name nor a member."""
+        if node not in self._calls:
+            self._calls[node] = call_facts(node, self.callees.get(node))
+        return self._calls[node]
 
     def source_of(self, node: InFormula) -> str:
         """The text of a part of the expression as the author wrote it; as it is generated where it is not written."""
@@ -93,4 +105,4 @@ def typed_formulas(model: Model, entry: Entry) -> Iterator[TypedFormula]:
             continue
         typed = model.typing.typed(evaluation, evaluation.text)
         if typed is not None:
-            yield TypedFormula(evaluation, typed.tree, typed.typer.values, typed.typer.callees)
+            yield TypedFormula(evaluation, typed.tree, typed.typer.found, typed.typer.callees)

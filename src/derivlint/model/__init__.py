@@ -1,4 +1,4 @@
-"""Floor 4: the model of a derivatives file, in torchgen's own terms. States facts; knows nothing of diagnostics."""
+"""The model of a derivatives file, in torchgen's own terms. States facts; knows nothing of diagnostics."""
 
 from __future__ import annotations
 
@@ -6,47 +6,42 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from derivlint.model.derivative import (
-        Derivative,
-        DifferentiabilityInfo,
-        ForwardDerivative,
-        InfoSource,
-        SavedAttribute,
-    )
     from derivlint.model.differentiable import Differentiability, DifferentiableValue
     from derivlint.model.entry import (
         AUTO_ELEMENT_WISE,
         AUTO_LINEAR,
         NON_DIFFERENTIABLE,
+        Derivative,
+        DifferentiabilityInfo,
         DispatchBody,
         Entry,
+        ForwardDerivative,
+        InfoSource,
         KeyedFormula,
-        KeyName,
-        OutputDifferentiability,
         Role,
-        ShapeProblem,
     )
+    from derivlint.model.entry_syntax import FormProblem, KeyName, OutputDifferentiability
     from derivlint.model.layout import LAYOUTS, PLAIN, Layout
     from derivlint.model.match import FunctionMatch, How, Matcher, MatchProblem
     from derivlint.model.model import Model, build_model, build_models
     from derivlint.model.read import called_functions, entry_names, read_file
     from derivlint.model.resolve import EntryFunction, NameKind, Output, ResolvedName, SchemaProblem, SchemaProblemKind
-    from derivlint.model.versions import EntryVersions, FileVersions, VersionProblem
+    from derivlint.model.saved_attribute import SavedAttribute
 
 #: The names of each module. What needs a layout only, such as settings, must not wait for all the others.
 _NAMES = {
-    "derivative": "Derivative DifferentiabilityInfo ForwardDerivative InfoSource SavedAttribute",
     "differentiable": "Differentiability DifferentiableValue",
     "entry": (
-        "AUTO_ELEMENT_WISE AUTO_LINEAR NON_DIFFERENTIABLE DispatchBody Entry KeyedFormula KeyName "
-        "OutputDifferentiability Role ShapeProblem"
+        "AUTO_ELEMENT_WISE AUTO_LINEAR NON_DIFFERENTIABLE Derivative DifferentiabilityInfo DispatchBody Entry "
+        "ForwardDerivative InfoSource KeyedFormula Role"
     ),
+    "entry_syntax": "FormProblem KeyName OutputDifferentiability",
     "layout": "LAYOUTS PLAIN Layout",
     "match": "FunctionMatch How Matcher MatchProblem",
     "model": "Model build_model build_models",
     "read": "called_functions entry_names read_file",
     "resolve": "EntryFunction NameKind Output ResolvedName SchemaProblem SchemaProblemKind",
-    "versions": "EntryVersions FileVersions VersionProblem",
+    "saved_attribute": "SavedAttribute",
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
 
@@ -72,8 +67,7 @@ __all__ = [
     "DispatchBody",
     "Entry",
     "EntryFunction",
-    "EntryVersions",
-    "FileVersions",
+    "FormProblem",
     "ForwardDerivative",
     "FunctionMatch",
     "How",
@@ -92,8 +86,6 @@ __all__ = [
     "SavedAttribute",
     "SchemaProblem",
     "SchemaProblemKind",
-    "ShapeProblem",
-    "VersionProblem",
     "build_model",
     "build_models",
     "called_functions",

@@ -8,8 +8,8 @@ from msgspec import Struct
 
 if TYPE_CHECKING:
     from derivlint.formula import Word
-    from derivlint.model.derivative import SavedAttribute
     from derivlint.model.entry import DispatchBody, KeyedFormula
+    from derivlint.model.saved_attribute import SavedAttribute
 
 
 class AccidentalSave(Struct, frozen=True):

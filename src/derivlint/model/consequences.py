@@ -1,36 +1,23 @@
-"""Which type errors of a formula only follow from something else that is wrong with it, and are not told besides."""
+"""Which formulas have types that mean something: those under sound keys that are expressions."""
 
 from __future__ import annotations
 
-from derivlint.cpp.problem import TypeProblem, TypeProblemKind
+from derivlint.formula import SyntaxProblemKind
 from derivlint.model.entry import KeyedFormula, Role
 from derivlint.model.forward import base_name_uses, misread_base_name
 from derivlint.model.keywords import near_keyword
 from derivlint.model.resolve import NameKind
 from derivlint.model.scope import undeclared_names
-from derivlint.model.sizes import plain_sizes
-from derivlint.operators.special import WRAP_OPT_IF
-
-OF_ARGUMENTS = frozenset(
-    {
-        TypeProblemKind.ARGUMENT_TYPE,
-        TypeProblemKind.NO_OVERLOAD,
-        TypeProblemKind.MISSING_SYMINT,
-        TypeProblemKind.SUPERFLUOUS_SYMINT,
-    }
-)
+from derivlint.source.lazy import asked_once
 
 
+@asked_once
 def is_checkable(line: KeyedFormula) -> bool:
     """Whether the types of a formula mean something: it is an expression, for a key that makes sense."""
-    if line.checkable is None:
-        line.checkable = _is_checkable(line)
-    return line.checkable
-
-
-def _is_checkable(line: KeyedFormula) -> bool:
     formula = line.formula
-    if formula.tree is None or any(problem.kind != "comma-operator" for problem in formula.problems):
+    if formula.tree is None or any(
+        problem.kind is not SyntaxProblemKind.COMMA_OPERATOR for problem in formula.problems
+    ):
         return False
     return near_keyword(line) is None and has_sound_key(line) and not _is_misused_automatic(line)
 
@@ -62,26 +49,3 @@ def is_known_wrong(line: KeyedFormula) -> bool:
     if undeclared_names(line) or base_name_uses(line) or misread_base_name(line):
         return True
     return line.forward is not None and not line.forward.required_inputs_fw_grad
-
-
-def is_consequence(line: KeyedFormula, problem: TypeProblem, written: tuple[int, int]) -> bool:
-    """Whether a problem of a formula as it is written follows from one that another rule reports.
-
-    Args:
-        line: the formula.
-        problem: the problem.
-        written: its range in the written formula.
-    """
-    kind = problem.kind
-    if kind is TypeProblemKind.RESULT:
-        return line.auto is not None or bool(undeclared_names(line))
-    if kind is TypeProblemKind.ARGUMENT_COUNT and problem.name == WRAP_OPT_IF:
-        # torchgen looks for its first argument in the text; a rule of its own judges its calls
-        return len(problem.given) == 1
-    if kind is TypeProblemKind.WRONG_ACCESS and line.role is Role.BACKWARD:
-        # "bias->sizes()" was a saved property once, as "bias->sym_sizes()" is now
-        return any(size.call.start <= written[0] < size.call.end for size in plain_sizes(line.formula))
-    if kind in OF_ARGUMENTS and line.role is Role.BACKWARD:
-        start, end = written
-        return any(start <= size.call.start and size.call.end <= end for size in plain_sizes(line.formula))
-    return False

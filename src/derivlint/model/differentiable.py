@@ -10,7 +10,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from derivlint.cpp import return_names
-from derivlint.model.derivative import DifferentiabilityInfo, ForwardDerivative
+from derivlint.model.entry import DifferentiabilityInfo, ForwardDerivative
 from derivlint.model.match import FunctionMatch, How
 from derivlint.schema import Argument, ListType, SchemaKind, Type
 from derivlint.source.lazy import cached_property

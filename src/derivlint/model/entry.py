@@ -1,7 +1,12 @@
-"""The entries of a derivatives file, as they stand in it: names, keys and formulas with their places.
+"""The entries of a derivatives file, their keys and formulas, and what torchgen makes of them.
 
-An entry keeps what was written even where it makes no sense; what could not be understood is a :class:`ShapeProblem`
+An entry keeps what was written even where it makes no sense; what could not be understood is a :class:`FormProblem`
 or an unresolved name, and a rule reports it.
+
+Nothing is filled in later: what an entry is about, what its keys declare and what torchgen makes of its formulas is
+worked out from the entry and the operators when it is first asked for. Names and fields of what torchgen makes of them
+(:class:`Derivative`, :class:`ForwardDerivative`, :class:`DifferentiabilityInfo`) follow torchgen/api/autograd.py, so
+that whoever knows PyTorch's generator knows them.
 """
 
 from __future__ import annotations
@@ -9,21 +14,30 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection
 from enum import Enum
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct
 
 from derivlint.formula import Formula, parse_formula
+from derivlint.model.entry_syntax import (
+    BodySyntax,
+    EntrySyntax,
+    KeyName,
+    split_names,
+)
+from derivlint.model.resolve import EntryFunction, NameKind, ResolvedName, SchemaProblem, resolve_function
+from derivlint.model.saved_attribute import SavedAttribute
+from derivlint.schema import NativeFunctions
 from derivlint.source import Span
+from derivlint.source.comparison import Compared
 from derivlint.source.lazy import cached_property
-from derivlint.yaml_reader import Mapping, Node, Scalar, Sequence
+from derivlint.yaml_reader import Mapping, Node, Scalar
 
 if TYPE_CHECKING:
-    from derivlint.model.derivative import Derivative, DifferentiabilityInfo, ForwardDerivative
-    from derivlint.model.gradients import BodyGradients
-    from derivlint.model.resolve import EntryFunction, ResolvedName
-    from derivlint.model.scope import UndeclaredName
-    from derivlint.model.versions import EntryVersions
+    from derivlint.cpp import Binding
+    from derivlint.formula import Edit, Word
+    from derivlint.model.layout import Layout
+    from derivlint.schema import NativeFunction, Type
 
 AUTO_LINEAR = "auto_linear"
 AUTO_ELEMENT_WISE = "auto_element_wise"
@@ -44,18 +58,22 @@ class InFormula(Protocol):
         ...
 
 
-class ShapeProblem(Struct, frozen=True):
-    """Something about the YAML of an entry that is not what an entry is made of.
+class EntryContext(Protocol):
+    """What an entry is understood with: the operators, what files of its kind may hold, and how torchgen reads."""
 
-    Attributes:
-        kind: which rule of the file's form is broken, such as ``formula-type``.
-        node: the YAML node that is wrong.
-        key: the text of the key it stands under, if any.
-    """
+    @property
+    def natives(self) -> NativeFunctions:
+        """The operators."""
+        ...
 
-    kind: str
-    node: Node
-    key: str | None = None
+    @property
+    def layout(self) -> Layout:
+        """How the file holds its entries."""
+        ...
+
+    def info_of(self, body: DispatchBody) -> DifferentiabilityInfo | None:
+        """What torchgen makes of the formulas of one dispatch key."""
+        ...
 
 
 class Role(Enum):
@@ -67,18 +85,6 @@ class Role(Enum):
     UNRESOLVED = "unresolved"
 
 
-class KeyName(Struct, frozen=True):
-    """One name of a key such as ``self, other``.
-
-    Attributes:
-        text: the name without surrounding blanks; empty after a stray comma.
-        span: its place in the file.
-    """
-
-    text: str
-    span: Span
-
-
 class KeyedFormula:
     """One pair ``key: formula`` of an entry.
 
@@ -88,38 +94,16 @@ class KeyedFormula:
         key: the key's YAML scalar.
         names: the names in the key.
         value: the YAML node of the formula.
-        role: what it declares, decided by the first name of the key, as torchgen does.
-        derivative: the backward formula's derivative, once built.
-        forward: the forward formula's derivative, once built.
-        undeclared: the uses of names that are not declared, once :func:`undeclared_names` was asked for them.
-        checkable: whether its types mean something, once :func:`is_checkable` was asked.
     """
 
-    __slots__ = (
-        "__dict__",
-        "body",
-        "checkable",
-        "derivative",
-        "forward",
-        "index",
-        "key",
-        "names",
-        "role",
-        "undeclared",
-        "value",
-    )
+    __slots__ = ("__dict__", "body", "index", "key", "names", "value")
 
-    def __init__(self, body: DispatchBody, index: int, key: Scalar, names: tuple[KeyName, ...], value: Node) -> None:
+    def __init__(self, body: DispatchBody, index: int, key: Scalar, value: Node) -> None:
         self.body = body
         self.index = index
         self.key = key
-        self.names = names
+        self.names = split_names(key)
         self.value = value
-        self.role = Role.UNRESOLVED
-        self.derivative: Derivative | None = None
-        self.forward: ForwardDerivative | None = None
-        self.undeclared: tuple[UndeclaredName, ...] | None = None
-        self.checkable: bool | None = None
 
     @property
     def entry(self) -> Entry:
@@ -141,6 +125,30 @@ class KeyedFormula:
     def auto(self) -> str | None:
         """``auto_linear`` or ``auto_element_wise`` where the formula is exactly that word."""
         return self.text if self.text in (AUTO_LINEAR, AUTO_ELEMENT_WISE) else None
+
+    @cached_property
+    def role(self) -> Role:
+        """What it declares, decided by the first name of the key, as torchgen does.
+
+        Follows ``is_forward_derivative_definition`` and ``create_forward_derivative``.
+        """
+        function = self.entry.function
+        if function is None:
+            return Role.UNRESOLVED
+        kind = function.resolve(self.names[0].text).kind
+        if kind is NameKind.ARGUMENT:
+            return Role.NON_DIFFERENTIABLE if self.says_non_differentiable else Role.BACKWARD
+        return Role.FORWARD if kind in (NameKind.OUTPUT, NameKind.GENERIC_OUTPUT) else Role.UNRESOLVED
+
+    @cached_property
+    def derivative(self) -> Derivative | None:
+        """The backward formula's derivative, where it has a meaning."""
+        return self.body.derivatives.get(self)
+
+    @cached_property
+    def forward(self) -> ForwardDerivative | None:
+        """The forward formula's derivative, where it has a meaning."""
+        return self.body.forwards.get(self)
 
     @cached_property
     def resolved_names(self) -> tuple[tuple[KeyName, ResolvedName], ...]:
@@ -198,28 +206,39 @@ class DispatchBody:
         key_node: where the key is written, None for an entry without ``dispatch``.
         mapping: the mapping that holds the formulas; None where there is something else.
         lines: the pairs of key and formula, in file order.
-        info: what torchgen makes of them, as far as it could be built.
-        gradients: the gradients that they use, once :func:`gradients_of` was asked for them.
     """
 
-    __slots__ = ("_keys_with", "entry", "gradients", "info", "key", "key_node", "lines", "mapping")
+    __slots__ = ("__dict__", "entry", "key", "key_node", "lines", "mapping")
 
-    def __init__(self, entry: Entry, key: str, key_node: Scalar | None) -> None:
+    def __init__(self, entry: Entry, syntax: BodySyntax) -> None:
         self.entry = entry
-        self.key = key
-        self.key_node = key_node
-        self.mapping: Mapping | None = None
-        self.lines: tuple[KeyedFormula, ...] = ()
-        self.info: DifferentiabilityInfo | None = None
-        self.gradients: BodyGradients | None = None
-        self._keys_with: Counter[str] | None = None
+        self.key = syntax.key
+        self.key_node = syntax.key_node
+        self.mapping = syntax.mapping
+        self.lines = tuple(KeyedFormula(self, index, key, value) for index, (key, value) in enumerate(syntax.pairs))
 
-    @property
+    @cached_property
+    def info(self) -> DifferentiabilityInfo | None:
+        """What torchgen makes of the formulas, as far as it can be built; None where the operator is not known."""
+        operators = self.entry.operators
+        return operators.info_of(self) if operators is not None and self.entry.function is not None else None
+
+    @cached_property
+    def derivatives(self) -> dict[KeyedFormula, Derivative]:
+        """The backward formulas with their derivatives."""
+        found = self.info.derivatives if self.info is not None else ()
+        return {each.line: each for each in found if each.line is not None}
+
+    @cached_property
+    def forwards(self) -> dict[KeyedFormula, ForwardDerivative]:
+        """The forward formulas with their derivatives."""
+        found = self.info.forward_derivatives if self.info is not None else ()
+        return {each.line: each for each in found if each.line is not None}
+
+    @cached_property
     def keys_with(self) -> Counter[str]:
         """How many keys have each name."""
-        if self._keys_with is None:
-            self._keys_with = Counter(name for line in self.lines for name in {name.text for name in line.names})
-        return self._keys_with
+        return Counter(name for line in self.lines for name in {name.text for name in line.names})
 
     @property
     def sorted_lines(self) -> list[KeyedFormula]:
@@ -237,36 +256,6 @@ class DispatchBody:
         if (declared is not None and declared.values is None) or self.entry.beside_dispatch:
             return False
         return all(line.role is not Role.UNRESOLVED and line.text is not None for line in self.lines)
-
-
-class OutputDifferentiability(Struct, frozen=True):
-    """The value of ``output_differentiability``.
-
-    Attributes:
-        key: the YAML key.
-        node: the YAML value.
-        values: one truth value for each output, as torchgen understands them; None where it means "not given".
-        conditions: the C++ condition, for a list of one string.
-    """
-
-    key: Scalar
-    node: Node
-    values: tuple[bool, ...] | None
-    conditions: tuple[str, ...] | None
-
-    def value_node(self, index: int) -> Node:
-        """The YAML node of one value; the whole node where it is no list or has no such item."""
-        if isinstance(self.node, Sequence) and index < len(self.node.items):
-            return self.node.items[index]
-        return self.node
-
-    @property
-    def condition(self) -> Scalar | None:
-        """The YAML scalar of the condition, if there is one."""
-        if self.conditions is None or not isinstance(self.node, Sequence):
-            return None
-        node = self.node.items[0]
-        return node if isinstance(node, Scalar) else None
 
 
 class Expression(Struct, frozen=True):
@@ -300,15 +289,10 @@ class Entry:
     Attributes:
         index: its position in the list, from 0.
         node: its YAML node.
-        name: the scalar with the schema, None where there is none.
+        operators: what it is understood with; None where only its form is of interest.
         bodies: its formulas, one group for each dispatch key.
-        dispatch: the YAML value of ``dispatch``, if the entry has that key.
-        beside_dispatch: the pairs beside ``dispatch`` that torchgen ignores.
-        output_differentiability: its value, if the entry has that key.
-        problems: what is wrong with its form.
-        misnamed: the key of the first value that is a schema, in an entry without ``name``.
-        function: what its schema resolves to, once resolved.
-        versions: the versions for which it holds, None in a file without versions.
+        name, dispatch, dispatch_key_node, beside_dispatch, output_differentiability, problems, misnamed, versions: see
+            :class:`EntrySyntax`.
     """
 
     __slots__ = (
@@ -317,29 +301,47 @@ class Entry:
         "bodies",
         "dispatch",
         "dispatch_key_node",
-        "function",
         "index",
         "misnamed",
         "name",
         "node",
+        "operators",
         "output_differentiability",
         "problems",
         "versions",
     )
 
-    def __init__(self, index: int, node: Node) -> None:
+    def __init__(self, index: int, node: Node, syntax: EntrySyntax, operators: EntryContext | None = None) -> None:
         self.index = index
         self.node = node
-        self.name: Scalar | None = None
-        self.bodies: tuple[DispatchBody, ...] = ()
-        self.dispatch: Node | None = None
-        self.dispatch_key_node: Scalar | None = None
-        self.beside_dispatch: tuple[tuple[Scalar, Node], ...] = ()
-        self.output_differentiability: OutputDifferentiability | None = None
-        self.problems: list[ShapeProblem] = []
-        self.misnamed: Scalar | None = None
-        self.function: EntryFunction | None = None
-        self.versions: EntryVersions | None = None
+        self.operators = operators
+        self.name = syntax.name
+        self.dispatch = syntax.dispatch
+        self.dispatch_key_node = syntax.dispatch_key_node
+        self.beside_dispatch = syntax.beside_dispatch
+        self.output_differentiability = syntax.output_differentiability
+        self.problems = syntax.problems
+        self.misnamed = syntax.misnamed
+        self.versions = syntax.versions
+        self.bodies = tuple(DispatchBody(self, body) for body in syntax.bodies)
+
+    @cached_property
+    def _resolved(self) -> EntryFunction | SchemaProblem | None:
+        if self.name is None or self.operators is None:
+            return None
+        return resolve_function(self.name.value, self.operators.natives, declares=self.operators.layout.declares)
+
+    @cached_property
+    def function(self) -> EntryFunction | None:
+        """What its schema resolves to."""
+        found = self._resolved
+        return found if isinstance(found, EntryFunction) else None
+
+    @cached_property
+    def schema_problem(self) -> SchemaProblem | None:
+        """Why its schema resolves to no function."""
+        found = self._resolved
+        return found if isinstance(found, SchemaProblem) else None
 
     @property
     def span(self) -> Span:
@@ -387,3 +389,139 @@ class Entry:
         if condition is not None:
             found.append(Expression(condition, None))
         return found
+
+
+class Derivative(Compared, Struct, frozen=True):
+    """A backward formula, for one or several arguments.
+
+    Attributes:
+        formula: the C++ expression, with expressions over arguments replaced by saved attributes.
+        original_formula: the expression as written.
+        var_names: the arguments whose gradient it computes.
+        saved_inputs: saved arguments and properties of arguments.
+        saved_outputs: saved outputs and properties of outputs.
+        named_gradients: the ``grad_<return>`` it uses.
+        strides_of: arguments or outputs whose ``sym_strides()`` it asks for, with the place.
+        edits: the changes that make ``formula`` of ``original_formula``; none of a formula that is derived otherwise.
+        uses_grad: whether torchgen finds ``grad`` in the formula.
+        line: the pair of key and formula that it comes from.
+    """
+
+    formula: str
+    original_formula: str
+    var_names: tuple[str, ...]
+    saved_inputs: tuple[SavedAttribute, ...]
+    saved_outputs: tuple[SavedAttribute, ...]
+    named_gradients: frozenset[str]
+    strides_of: tuple[tuple[str, Word], ...] = ()
+    edits: tuple[Edit, ...] = ()
+    uses_grad: bool = False
+    line: KeyedFormula | None = None
+
+    def identity(self) -> tuple[Any, ...]:
+        """The fields that are compared."""
+        return (
+            self.formula,
+            self.original_formula,
+            self.var_names,
+            self.saved_inputs,
+            self.saved_outputs,
+            self.named_gradients,
+            self.strides_of,
+            self.uses_grad,
+        )
+
+    @property
+    def saves_strides(self) -> bool:
+        """Whether it saves the strides of an argument."""
+        saved = {f"{name}_sym_strides" for name, _ in self.strides_of}
+        return any(item.name in saved for item in self.saved_inputs)
+
+
+class ForwardDerivative(Compared, Struct, frozen=True):
+    """A forward formula, for one or several outputs.
+
+    Attributes:
+        formula: the C++ expression; ``auto_linear`` and ``auto_element_wise`` are expanded.
+        var_names: the outputs whose tangent it computes.
+        var_types: the schema types of those outputs.
+        required_inputs_fw_grad: arguments whose tangent it needs.
+        required_inputs_primal: arguments whose primal value it needs; None where torchgen leaves it unset.
+        required_original_self_value: whether an in-place kernel must keep a copy of ``self``.
+        is_reusing_outplace_formula: whether an in-place kernel reuses the out-of-place formula.
+        line: the pair of key and formula that it comes from.
+    """
+
+    formula: str
+    var_names: tuple[str, ...]
+    var_types: tuple[Type, ...]
+    required_inputs_fw_grad: tuple[str, ...] | None
+    required_inputs_primal: tuple[str, ...] | None
+    required_original_self_value: bool = False
+    is_reusing_outplace_formula: bool = False
+    line: KeyedFormula | None = None
+
+    def identity(self) -> tuple[Any, ...]:
+        """The fields that are compared."""
+        return (
+            self.formula,
+            self.var_names,
+            self.var_types,
+            self.required_inputs_fw_grad,
+            self.required_inputs_primal,
+            self.required_original_self_value,
+            self.is_reusing_outplace_formula,
+        )
+
+
+class InfoSource(Struct, frozen=True):
+    """Where an info comes from: ``entry`` (with its index), ``view_copy`` or ``foreach``."""
+
+    kind: str
+    index: int | None = None
+
+
+class DifferentiabilityInfo(Struct):
+    """All that derivatives.yaml says of one function under one dispatch key.
+
+    Attributes:
+        name: the operator's name without its overload.
+        key: the dispatch key.
+        func: the function whose autograd code this describes (the canonical one of the entry's signature).
+        prefix: the name of the generated autograd node without its number (:meth:`Model.node_name`), or None where
+            nothing is differentiable.
+        derivatives: the backward formulas, keys in alphabetical order as torchgen reads them.
+        forward_derivatives: the forward formulas, in the same order.
+        all_saved_inputs: the saved inputs of all derivatives, each once.
+        all_saved_outputs: the saved outputs of all derivatives, each once.
+        available_named_gradients: the ``grad_<return>`` that formulas may use.
+        used_named_gradients: those they do use.
+        args_with_derivatives: the arguments with a backward formula, in schema order.
+        non_differentiable_arg_names: the arguments declared ``non_differentiable``.
+        output_differentiability: one truth value for each return, or None.
+        output_differentiability_conditions: the C++ condition under which the output is differentiable, or None.
+        source: where it comes from.
+        made_of: the info of an entry that it is made of.
+    """
+
+    name: str
+    key: str
+    func: NativeFunction
+    prefix: str | None
+    derivatives: tuple[Derivative, ...]
+    forward_derivatives: tuple[ForwardDerivative, ...]
+    all_saved_inputs: tuple[SavedAttribute, ...]
+    all_saved_outputs: tuple[SavedAttribute, ...]
+    available_named_gradients: tuple[str, ...]
+    used_named_gradients: frozenset[str]
+    args_with_derivatives: tuple[Binding, ...]
+    non_differentiable_arg_names: tuple[str, ...]
+    output_differentiability: tuple[bool, ...] | None
+    output_differentiability_conditions: tuple[str, ...] | None
+    source: InfoSource
+    made_of: DifferentiabilityInfo | None = None
+
+    @property
+    def has_derivatives(self) -> bool:
+        """Whether any argument has a backward formula."""
+        return bool(self.args_with_derivatives)

@@ -8,22 +8,26 @@ kernel, too. Follows gen_autograd_functions.py (``process_function``) and gen_va
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 from functools import cache
+from types import MappingProxyType
 
 from msgspec import Struct
 
 from derivlint.cpp import argument_type, return_names, return_type
 from derivlint.cpp.canonical import canonical_type
 from derivlint.cpp.consumer import Consumer, Use
+from derivlint.cpp.cpp_type import template_type
+from derivlint.cpp.value import TENSOR as CANONICAL_TENSOR
+from derivlint.cpp.value import UNKNOWN
 from derivlint.formula import Edit, parse_formula
-from derivlint.model.derivative import Derivative, DifferentiabilityInfo, ForwardDerivative, SavedAttribute
 from derivlint.model.differentiable import Differentiability, is_tensor_list
-from derivlint.model.entry import Entry, KeyedFormula
+from derivlint.model.entry import Derivative, DifferentiabilityInfo, Entry, ForwardDerivative, KeyedFormula
 from derivlint.model.foreach import kernel_text
 from derivlint.model.gradients import GRAD, GRAD_INPUT_MASK
 from derivlint.model.match import How
+from derivlint.model.saved_attribute import SavedAttribute
 from derivlint.model.scope import RETAIN_VARIABLES
 from derivlint.model.words import mentions
 from derivlint.operators.special import NOT_IMPLEMENTED
@@ -31,25 +35,28 @@ from derivlint.schema import NativeFunction
 
 #: What the members of nodes are unpacked into, by the type that the generated kernel saves.
 UNPACKED = {
-    "at::Tensor": "Tensor&",
-    "::std::optional<at::Tensor>": "Tensor&",
-    "at::TensorList": "std::vector<Tensor>&",
-    "at::ITensorListRef": "std::vector<Tensor>&",
-    "::std::vector<at::Tensor>": "std::vector<Tensor>&",
-    "c10::List<::std::optional<at::Tensor>>": "torch::List<std::optional<Tensor>>&",
-    "at::IntArrayRef": "std::vector<int64_t>&",
-    "c10::SymIntArrayRef": "std::vector<c10::SymInt>&",
-    "at::ArrayRef<at::Scalar>": "std::vector<at::Scalar>&",
-    "at::OptionalIntArrayRef": "c10::OptionalArray<int64_t>&",
-    "at::OptionalSymIntArrayRef": "c10::OptionalArray<c10::SymInt>&",
-    "::std::optional<c10::SymIntArrayRef>": "c10::OptionalArray<c10::SymInt>&",
-    "::std::optional<at::ArrayRef<double>>": "c10::OptionalArray<double>&",
-    "c10::string_view": "std::string&",
-    "::std::optional<c10::string_view>": "std::optional<std::string>&",
+    "at::Tensor": "Tensor",
+    "::std::optional<at::Tensor>": "Tensor",
+    "at::TensorList": "std::vector<Tensor>",
+    "at::ITensorListRef": "std::vector<Tensor>",
+    "::std::vector<at::Tensor>": "std::vector<Tensor>",
+    "c10::List<::std::optional<at::Tensor>>": "torch::List<std::optional<Tensor>>",
+    "at::IntArrayRef": "std::vector<int64_t>",
+    "c10::SymIntArrayRef": "std::vector<c10::SymInt>",
+    "at::ArrayRef<at::Scalar>": "std::vector<at::Scalar>",
+    "at::OptionalIntArrayRef": "c10::OptionalArray<int64_t>",
+    "at::OptionalSymIntArrayRef": "c10::OptionalArray<c10::SymInt>",
+    "::std::optional<c10::SymIntArrayRef>": "c10::OptionalArray<c10::SymInt>",
+    "::std::optional<at::ArrayRef<double>>": "c10::OptionalArray<double>",
+    "c10::string_view": "std::string",
+    "::std::optional<c10::string_view>": "std::optional<std::string>",
 }
 TENSOR = "at::Tensor"
 SCALAR = "at::Scalar"
 INDEX = "i"
+#: The first argument of an in-place function before it is overwritten.
+ORIGINAL_SELF = "original_self"
+NO_VARIABLES: Mapping[str, str] = MappingProxyType({})
 
 
 class Mode(Enum):
@@ -83,6 +90,8 @@ class Evaluation(Struct, frozen=True):
         consumer: what its value is used for.
         edits: the changes that make the text of the written formula; None where it is made in another way.
         place: the range of the written formula that a whole expression stands for, where that is a part of it.
+        primals: the variables that are primals of arguments, and of which.
+        tangents: the variables that are tangents of arguments, and of which.
     """
 
     line: KeyedFormula
@@ -95,6 +104,8 @@ class Evaluation(Struct, frozen=True):
     consumer: Consumer
     edits: tuple[Edit, ...] | None = None
     place: tuple[int, int] | None = None
+    primals: Mapping[str, str] = NO_VARIABLES
+    tangents: Mapping[str, str] = NO_VARIABLES
 
     def written_range(self, start: int, end: int) -> tuple[int, int] | None:
         """The range of the written formula that a range of the text comes from, None where there is none."""
@@ -160,12 +171,12 @@ def _backward(info: DifferentiabilityInfo) -> Iterator[Evaluation]:
         shared[RETAIN_VARIABLES] = "bool"
     for binding in info.args_with_derivatives:
         if binding.is_tensor_list:
-            shared[f"{binding.name}_size_"] = "size_t"
+            shared[list_size(binding.name)] = "size_t"
     for saved in info.all_saved_inputs:
-        shared[saved.name] = unpacked_type(saved.type)
+        shared[saved.name] = f"{unpacked_type(saved.type)}&"
     for saved in info.all_saved_outputs:
         # a number that an operator returns is saved as a tensor
-        shared[saved.name] = "Tensor&" if saved.type == SCALAR else unpacked_type(saved.type)
+        shared[saved.name] = "Tensor&" if saved.type == SCALAR else f"{unpacked_type(saved.type)}&"
     if not is_foreach and any(derivative.uses_grad for derivative in info.derivatives):
         shared[GRAD] = "const Tensor&"
     shared |= dict.fromkeys(sorted(info.used_named_gradients), "const Tensor&")
@@ -201,10 +212,15 @@ def retains_variables(info: DifferentiabilityInfo) -> bool:
     )
 
 
+def list_size(name: str) -> str:
+    """The variable of a node for the length of an argument that is a list."""
+    return f"{name}_size_"
+
+
 @cache
 def unpacked_type(saved: str) -> str:
-    """The type of the variable that a node unpacks a saved value into."""
-    return UNPACKED.get(saved, f"{saved}&")
+    """The type that a node unpacks a saved value into."""
+    return UNPACKED.get(saved, saved)
 
 
 def _gradient_consumer(info: DifferentiabilityInfo, derivative: Derivative) -> Consumer:
@@ -249,18 +265,23 @@ def _forward(entry: Entry, differentiability: Differentiability) -> Iterator[Eva
     for forward in differentiability.forwards:
         if forward.line is None:
             continue
-        variables = dict(known)
+        primals: dict[str, str] = {}
+        tangents: dict[str, str] = {}
         for name in inputs:
             if name in (forward.required_inputs_fw_grad or ()):
-                variables |= {f"{name}_t_raw": TENSOR, f"{name}_tensor": TENSOR, f"{name}_t": TENSOR}
+                tangents |= dict.fromkeys((f"{name}_t_raw", f"{name}_t"), name)
+                primals[f"{name}_tensor"] = name
             if name in (forward.required_inputs_primal or ()):
-                variables[f"{name}_p"] = TENSOR
+                primals[f"{name}_p"] = name
         if forward.required_original_self_value:
-            variables |= {f"original_self{suffix}": TENSOR for suffix in ("_t_raw", "_tensor", "_t", "_p")}
+            tangents |= dict.fromkeys((f"{ORIGINAL_SELF}_t_raw", f"{ORIGINAL_SELF}_t"), ORIGINAL_SELF)
+            primals |= dict.fromkeys((f"{ORIGINAL_SELF}_tensor", f"{ORIGINAL_SELF}_p"), ORIGINAL_SELF)
+        variables = {**known, **dict.fromkeys((*tangents, *primals), TENSOR)}
+        if forward.required_original_self_value:
             if differentiability.is_inplace_foreach:
-                variables["original_selfs"] = f"std::vector<::std::optional<{TENSOR}>>"
+                variables[f"{ORIGINAL_SELF}s"] = f"std::vector<::std::optional<{TENSOR}>>"
             else:
-                variables["original_self"] = f"::std::optional<{TENSOR}>"
+                variables[ORIGINAL_SELF] = f"::std::optional<{TENSOR}>"
         if differentiability.is_foreach:
             variables[INDEX] = "size_t"
         origin = _origin(entry, differentiability)
@@ -277,6 +298,8 @@ def _forward(entry: Entry, differentiability: Differentiability) -> Iterator[Eva
             variables,
             _tangent_consumer(differentiability, forward),
             () if text == forward.line.text else None,
+            primals=primals,
+            tangents=tangents,
         )
 
 
@@ -292,10 +315,11 @@ def _origin(entry: Entry, differentiability: Differentiability) -> Origin:
 
 def _tangent_consumer(differentiability: Differentiability, forward: ForwardDerivative) -> Consumer:
     if len(forward.var_types) > 1:
-        types = ",".join(canonical_type(return_type(each)) or "?" for each in forward.var_types)
-        return Consumer(Use.ASSIGNED, type=f"optional<tuple<{types}>>")
+        types = [canonical_type(return_type(each)) or UNKNOWN for each in forward.var_types]
+        return Consumer(Use.ASSIGNED, type=template_type("optional", [template_type("tuple", types)]))
     is_list = not differentiability.is_foreach and is_tensor_list(forward.var_types[0])
-    return Consumer(Use.ASSIGNED, type="optional<vector<Tensor>>" if is_list else "optional<Tensor>")
+    tangent = template_type("vector", [CANONICAL_TENSOR]) if is_list else CANONICAL_TENSOR
+    return Consumer(Use.ASSIGNED, type=template_type("optional", [tangent]))
 
 
 # ---- saving
@@ -326,7 +350,7 @@ def _saved(differentiability: Differentiability) -> Iterator[Evaluation]:
                 info.key,
                 saved.expr,
                 known,
-                Consumer(Use.ASSIGNED, type=canonical_type(saved.type) or "?"),
+                Consumer(Use.ASSIGNED, type=canonical_type(saved.type) or UNKNOWN),
                 place=_place(derivative, saved),
             )
 

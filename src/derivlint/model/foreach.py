@@ -11,8 +11,10 @@ from msgspec import Struct
 
 from derivlint.cpp import Binding, value_type
 from derivlint.formula import Word, parse_formula
-from derivlint.model.derivative import Derivative, DifferentiabilityInfo, ForwardDerivative, InfoSource, SavedAttribute
+from derivlint.model.entry import Derivative, DifferentiabilityInfo, ForwardDerivative, InfoSource
 from derivlint.model.forward import PRIMAL, TANGENT
+from derivlint.model.match_problem import MatchProblemKind
+from derivlint.model.saved_attribute import SavedAttribute
 from derivlint.model.words import WordReplacer, mentions, replace_in_words, rewrite_words
 from derivlint.operators import Book
 from derivlint.schema import Argument, FunctionSchema, ListType, NativeFunction, OptionalType, SchemaKind
@@ -28,9 +30,7 @@ class ForeachProblem(Struct, frozen=True):
     """Why a reference's formulas cannot be turned into a foreach function's.
 
     Attributes:
-        kind: ``saved-output`` (only ``result`` itself can be saved), ``saved-input`` (the saved expression does not
-            begin with an argument of the foreach function), ``key-name`` (a key names no argument of it),
-            ``broken-identifier`` (replacing text cuts a name in two) or ``indexed-twice``.
+        kind: why.
         derivative: the formula.
         name: the saved expression or name.
         becomes: what the name becomes, where one is broken.
@@ -38,7 +38,7 @@ class ForeachProblem(Struct, frozen=True):
         cause: the name whose replacement breaks another.
     """
 
-    kind: str
+    kind: MatchProblemKind
     derivative: Derivative | ForwardDerivative
     name: str
     becomes: str | None = None
@@ -100,7 +100,7 @@ def foreach_info(
         name=function.name.base,
         key=reference.key,
         func=function,
-        op=f"Foreach{reference.op}{function.name.overload}",
+        prefix="Foreach",
         derivatives=tuple(built),
         forward_derivatives=tuple(forwards),
         all_saved_inputs=_distinct([item for each in built for item in each.saved_inputs]),
@@ -116,6 +116,7 @@ def foreach_info(
         output_differentiability=None,
         output_differentiability_conditions=None,
         source=InfoSource("foreach", reference.source.index),
+        made_of=reference,
     )
     return info, problems
 
@@ -138,7 +139,9 @@ def _foreach_derivative(
     for word, became in changed:
         if word.text not in ("grad", RESULT) and word.role not in ("string", "comment"):
             cause = "grad" if "grad" in word.text else RESULT
-            problems.append(ForeachProblem("broken-identifier", derivative, word.text, became, cause=cause))
+            problems.append(
+                ForeachProblem(MatchProblemKind.BROKEN_IDENTIFIER, derivative, word.text, became, cause=cause)
+            )
     saved_inputs = []
     complete = True
     words = WordReplacer(text)
@@ -146,14 +149,14 @@ def _foreach_derivative(
         argument_name = saved.expr.split(".")[0]
         own_name = foreach_name.get(argument_name)
         if own_name is None:
-            problems.append(ForeachProblem("saved-input", derivative, saved.expr, word=saved.word))
+            problems.append(ForeachProblem(MatchProblemKind.SAVED_INPUT, derivative, saved.expr, word=saved.word))
             complete = False
             continue
         argument = own_argument[own_name]
         element = f"{own_name}[i]" if isinstance(argument.type, ListType) else own_name
         expression = replace_in_words(saved.expr, argument_name, element)
         problems.extend(
-            ForeachProblem("broken-identifier", derivative, word, became, cause=saved.name)
+            ForeachProblem(MatchProblemKind.BROKEN_IDENTIFIER, derivative, word, became, cause=saved.name)
             for word, became in words.replace(saved.name, expression)
         )
         structured = function.part_of_structured_group
@@ -162,7 +165,7 @@ def _foreach_derivative(
     saved_outputs = []
     for saved in derivative.saved_outputs:
         if saved.name != RESULT:
-            problems.append(ForeachProblem("saved-output", derivative, saved.name, word=saved.word))
+            problems.append(ForeachProblem(MatchProblemKind.SAVED_OUTPUT, derivative, saved.name, word=saved.word))
             complete = False
             continue
         saved_outputs.append(SavedAttribute(RESULT, "at::TensorList", RESULT, saved.accidental, saved.word))
@@ -170,7 +173,7 @@ def _foreach_derivative(
     for name in derivative.var_names:
         own_name = foreach_name.get(name)
         if own_name is None:
-            problems.append(ForeachProblem("key-name", derivative, name))
+            problems.append(ForeachProblem(MatchProblemKind.KEY_NAME, derivative, name))
             complete = False
         else:
             var_names.append(own_name)
@@ -198,7 +201,7 @@ def _find_double_index(
     for word in formula.words:
         if formula.text[word.end : word.end + 6] == "[i][i]":
             written = next((name for name, own in foreach_name.items() if own == word.text), word.text)
-            problems.append(ForeachProblem("indexed-twice", derivative, written, f"{word.text}[i][i]"))
+            problems.append(ForeachProblem(MatchProblemKind.INDEXED_TWICE, derivative, written, f"{word.text}[i][i]"))
             return
 
 
@@ -216,7 +219,7 @@ def _foreach_forward(
 
     def replace(old: str, new: str) -> None:
         problems.extend(
-            ForeachProblem("broken-identifier", derivative, word, became, cause=old)
+            ForeachProblem(MatchProblemKind.BROKEN_IDENTIFIER, derivative, word, became, cause=old)
             for word, became in words.replace(old, new)
         )
 

@@ -8,12 +8,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from derivlint.cpp import Binding
+from derivlint.cpp.operator_names import with_symint
 from derivlint.formula import Word, parse_formula
-from derivlint.model.derivative import Derivative, DifferentiabilityInfo, ForwardDerivative
-from derivlint.model.entry import AUTO_ELEMENT_WISE, AUTO_LINEAR, KeyedFormula
+from derivlint.model.entry import (
+    AUTO_ELEMENT_WISE,
+    AUTO_LINEAR,
+    Derivative,
+    DifferentiabilityInfo,
+    ForwardDerivative,
+    KeyedFormula,
+)
 from derivlint.model.resolve import EntryFunction, NameKind
 from derivlint.model.words import mentions, occurrences, substitute, variable_uses
 from derivlint.schema import NativeFunction, Type
+from derivlint.schema.native_function import DEFAULT_NAMESPACE
 
 TANGENT = "_t"
 PRIMAL = "_p"
@@ -72,7 +80,10 @@ def linear_formula(function: EntryFunction, entry_name: str, args: Sequence[Bind
     actual = [
         binding.name + TANGENT if binding.name in differentiable else binding.name for binding in function.arguments
     ]
-    callee = f"{entry_name}_symint" if function.schema.has_symint else entry_name
+    if function.canonical.namespace != DEFAULT_NAMESPACE:
+        # PyTorch's generator knows its own namespace only
+        return f"{function.canonical.namespace}::{entry_name}({', '.join(actual)})"
+    callee = with_symint(entry_name) if function.schema.has_symint else entry_name
     if "function" in function.canonical.variants:
         return f"at::{callee}({', '.join(actual)})"
     return f"{actual[0]}.{callee}({', '.join(actual[1:])})"

@@ -13,10 +13,10 @@ from msgspec import Struct
 
 from derivlint.formula import Formula, Index, Name, Number, Word, parse_formula, whole_number
 from derivlint.model.words import mentions, occurrences, replaced_occurrences, variable_uses
+from derivlint.source.lazy import asked_once
 
 if TYPE_CHECKING:
-    from derivlint.model.derivative import Derivative
-    from derivlint.model.entry import DispatchBody, KeyedFormula
+    from derivlint.model.entry import Derivative, DifferentiabilityInfo, DispatchBody, KeyedFormula
 
 GRAD = "grad"
 GRADS = "grads"
@@ -26,6 +26,13 @@ GRAD_INPUT_MASK = "grad_input_mask"
 
 #: Which of torchgen's three rules for gradients is broken: grad beside grads, only grads[0], a named one beside others.
 MIXED, ONLY_FIRST, MIXED_NAMED = "mixed", "only-first", "mixed-named"
+
+
+def incoming_gradients(info: DifferentiabilityInfo) -> dict[str, int]:
+    """The variables of a node that are incoming gradients, with the positions of these."""
+    if any(derivative.uses_grad for derivative in info.derivatives):
+        return {GRAD: 0}
+    return {name: info.available_named_gradients.index(name) for name in sorted(info.used_named_gradients)}
 
 
 class IndexedGradient(Struct, frozen=True):
@@ -181,14 +188,9 @@ class BodyGradients(Struct, frozen=True):
         return MIXED_NAMED if self.named and (self.grad or self.grads) else None
 
 
+@asked_once
 def gradients_of(body: DispatchBody) -> BodyGradients:
     """The gradient uses of every backward formula of one dispatch key, put together."""
-    if body.gradients is None:
-        body.gradients = _gradients_of(body)
-    return body.gradients
-
-
-def _gradients_of(body: DispatchBody) -> BodyGradients:
     uses = tuple(sorted(filter(_can_have_gradient, body_gradients(body)), key=lambda item: item.line.index))
     return BodyGradients(
         uses,

@@ -16,8 +16,7 @@ from derivlint.model.words import mentions
 from derivlint.operators.special import WRAP_OPT_IF
 
 if TYPE_CHECKING:
-    from derivlint.model.derivative import DifferentiabilityInfo
-    from derivlint.model.entry import KeyedFormula
+    from derivlint.model.entry import DifferentiabilityInfo, KeyedFormula
 
 
 class WrapOptIf(Struct, frozen=True):

@@ -6,15 +6,13 @@ left out of the info and a rule says why.
 
 from __future__ import annotations
 
-from collections import Counter
-
 from derivlint.cpp import return_type
-from derivlint.model.derivative import Derivative, DifferentiabilityInfo, InfoSource, without_repetition
-from derivlint.model.entry import DispatchBody, Entry, KeyedFormula, Role
+from derivlint.model.entry import Derivative, DifferentiabilityInfo, DispatchBody, Entry, InfoSource, KeyedFormula, Role
 from derivlint.model.forward import build_forward
 from derivlint.model.read import DEFAULT
 from derivlint.model.resolve import EntryFunction
 from derivlint.model.saved import SavedVariables
+from derivlint.model.saved_attribute import without_repetition
 
 
 def named_gradients(function: EntryFunction, differentiability: tuple[bool, ...] | None) -> tuple[str, ...]:
@@ -47,13 +45,12 @@ def build_derivative(line: KeyedFormula, function: EntryFunction, gradients: tup
     )
 
 
-def build_info(body: DispatchBody, function: EntryFunction, counter: Counter[str]) -> DifferentiabilityInfo:
+def build_info(body: DispatchBody, function: EntryFunction) -> DifferentiabilityInfo:
     """What torchgen makes of the formulas of one dispatch key.
 
     Args:
-        body: the formulas, with their roles assigned.
+        body: the formulas.
         function: the entry's function.
-        counter: how many nodes of each name there are so far; counts up for this one.
     """
     entry = body.entry
     declared = entry.output_differentiability
@@ -67,27 +64,23 @@ def build_info(body: DispatchBody, function: EntryFunction, counter: Counter[str
         if line.role is Role.NON_DIFFERENTIABLE:
             non_differentiable.extend(name.text for name in line.names)
         elif line.role is Role.BACKWARD and line.text is not None:
-            line.derivative = build_derivative(line, function, gradients)
-            derivatives.append(line.derivative)
-            with_derivatives.update(line.derivative.var_names)
+            derivative = build_derivative(line, function, gradients)
+            derivatives.append(derivative)
+            with_derivatives.update(derivative.var_names)
     args = tuple(binding for binding in function.arguments if binding.name in with_derivatives)
     name = entry_name(entry)
     forwards = []
     for line in lines:
         if line.role is Role.FORWARD:
-            line.forward = build_forward(line, function, name, derivatives, args)
-            if line.forward is not None:
-                forwards.append(line.forward)
-    op = None
-    if args:
-        prefix = node_prefix(name) + (body.key if body.key != DEFAULT else "")
-        op = f"{prefix}{counter[prefix]}"
-        counter[prefix] += 1
+            forward = build_forward(line, function, name, derivatives, args)
+            if forward is not None:
+                forwards.append(forward)
+    prefix = node_prefix(name) + (body.key if body.key != DEFAULT else "") if args else None
     return DifferentiabilityInfo(
         name=name,
         key=body.key,
         func=function.canonical,
-        op=op,
+        prefix=prefix,
         derivatives=tuple(derivatives),
         forward_derivatives=tuple(forwards),
         all_saved_inputs=without_repetition([item for each in derivatives for item in each.saved_inputs]),

@@ -10,7 +10,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from derivlint.formula import Call, Formula, Member, Name, parse_formula
-from derivlint.model.derivative import DifferentiabilityInfo, ForwardDerivative
+from derivlint.model.entry import DifferentiabilityInfo, ForwardDerivative
+from derivlint.model.match_problem import MatchProblemKind
 from derivlint.model.words import mentions, substitute
 
 SELF_PRIMAL = "self_p"
@@ -23,12 +24,11 @@ class InplaceProblem(Struct, frozen=True):
     """Why an in-place function cannot have the forward formulas of its info.
 
     Attributes:
-        kind: ``several-formulas`` (an in-place function has one output), ``primal-of-self`` (its own entry asks for
-            the value of ``self`` that is overwritten) or ``strides-of-self``.
+        kind: why.
         derivative: the forward formula, where one is meant.
     """
 
-    kind: str
+    kind: MatchProblemKind
     derivative: ForwardDerivative | None = None
 
 
@@ -45,12 +45,12 @@ def inplace_forwards(
     if not forwards:
         return (), []
     if len(forwards) != 1:
-        return (), [InplaceProblem("several-formulas", forwards[1])]
+        return (), [InplaceProblem(MatchProblemKind.SEVERAL_FORMULAS, forwards[1])]
     written = forwards[0]
     replacements = {"result": SELF_PRIMAL}
     if mentions(parse_formula(written.formula), SELF_PRIMAL):
         if own_entry:
-            return (), [InplaceProblem("primal-of-self", written)]
+            return (), [InplaceProblem(MatchProblemKind.PRIMAL_OF_SELF, written)]
         replacements |= {SELF_PRIMAL: ORIGINAL_PRIMAL, SELF_TANGENT: ORIGINAL_TANGENT}
     substituted = substitute(written.formula, replacements)
     text = substituted.text

@@ -19,7 +19,7 @@ _BY_LETTERS = {
     "undifferentiable": NON_DIFFERENTIABLE,
     "nondiff": NON_DIFFERENTIABLE,
 }
-_BETWEEN = str.maketrans("", "", " -_\t\n")
+_BETWEEN = str.maketrans("", "", " -_;\t\n")
 _LONGEST = 30
 #: How alike letters have to be: two slips in "autolinear", three in "nondifferentiable".
 _ALIKE = 0.8

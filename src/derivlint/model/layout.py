@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from derivlint.schema.versions import ALL_VERSIONS
 from derivlint.yaml_reader import Mapping, Node, Sequence
 
 
@@ -17,6 +19,8 @@ class Layout(Struct, frozen=True):
         version: the key of an entry that says for which of them it holds.
         ignored: more keys of entries that say nothing of derivatives.
         overrides: whether the entries take the place of PyTorch's own ones for the same operators.
+        declares: whether an entry declares its operator where nothing else does.
+        composites: whether entries of composite operators count, as they do where kernels are not PyTorch's.
     """
 
     entries: str | None = None
@@ -24,6 +28,23 @@ class Layout(Struct, frozen=True):
     version: str | None = None
     ignored: frozenset[str] = frozenset()
     overrides: bool = False
+    declares: bool = False
+    composites: bool = False
+
+    def fitting(self, root: Node | None) -> Layout:
+        """The layout of one file among those with this one.
+
+        A plain list, which holds for one version, is a file of any project; a mapping whose key for entries holds a
+        list has the layout of that key, where no other key is known.
+        """
+        if isinstance(root, Sequence):
+            return replace(self, entries=None, versions=None)
+        if self.entries is None and isinstance(root, Mapping):
+            for layout in LAYOUTS.values():
+                if isinstance(layout.list_in(root), Sequence):
+                    known = {"ignored": self.ignored, "declares": self.declares, "composites": self.composites}
+                    return replace(layout, **known)
+        return self
 
     def list_in(self, root: Node | None) -> Node | None:
         """The node that should be the list of entries; None where it is not there."""
@@ -38,15 +59,6 @@ class Layout(Struct, frozen=True):
 
 PLAIN = Layout()
 #: torch_npu's op_plugin/config/derivatives.yaml: one file for every PyTorch that the back end supports.
-TORCH_NPU = Layout(entries="backward", versions="all_version", version="version", overrides=True)
+TORCH_NPU = Layout(entries="backward", versions=ALL_VERSIONS, version="version", overrides=True)
 #: The layouts that have a name.
 LAYOUTS = {"torch_npu": TORCH_NPU}
-
-
-def detected_layout(root: Node | None) -> Layout:
-    """The layout that a file obviously has: a mapping whose key for entries holds a list has that of the key."""
-    if isinstance(root, Mapping):
-        for layout in LAYOUTS.values():
-            if isinstance(layout.list_in(root), Sequence):
-                return layout
-    return PLAIN

@@ -7,20 +7,22 @@ of a view, the generated functional variant of a mutable function and the foreac
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from copy import copy
+from collections.abc import Callable, Hashable, Mapping
 from enum import Enum
+from typing import Protocol, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from derivlint.model.derivative import DifferentiabilityInfo, ForwardDerivative, InfoSource
+from derivlint.model.entry import DifferentiabilityInfo, ForwardDerivative, InfoSource
 from derivlint.model.foreach import WITH_INPLACE_REFERENCE, ForeachProblem, foreach_info, is_reference
 from derivlint.model.inplace import InplaceProblem, inplace_forwards
+from derivlint.model.match_problem import MatchProblemKind
 from derivlint.model.read import DEFAULT
 from derivlint.operators import Book
 from derivlint.schema import FunctionSchema, NativeFunction, NativeFunctions, SchemaKind
 
+T = TypeVar("T")
 #: The infos of one function by dispatch key.
 InfoByKey = dict[str, DifferentiabilityInfo]
 
@@ -39,16 +41,14 @@ class MatchProblem(Struct, frozen=True):
     """Why a function cannot have the info that would apply to it.
 
     Attributes:
-        kind: ``functional-needs-self`` (the generated functional variant has no ``self`` to save),
-            ``no-default-key`` (a foreach function needs the reference's ``Default`` formulas), or a kind of
-            :class:`InplaceProblem` or :class:`ForeachProblem`.
+        kind: why.
         function: the function.
         info: the info that would apply.
         detail: the problem that was found deeper down.
         is_of_part: whether PyTorch gives the function an entry of its own, so that a file without it is a part of one.
     """
 
-    kind: str
+    kind: MatchProblemKind
     function: NativeFunction
     info: DifferentiabilityInfo
     detail: InplaceProblem | ForeachProblem | None = None
@@ -91,71 +91,54 @@ def view_copy_infos(infos: Mapping[str, InfoByKey], natives: NativeFunctions) ->
                 info,
                 name=f"{base}_copy.{rest}",
                 func=group.view_copy,
-                op=f"{info.op}_copy" if info.op is not None else None,
                 source=InfoSource("view_copy", info.source.index),
+                made_of=info,
             )
         if schema is not None and schema not in infos:
             copies[schema] = twins
     return copies
 
 
-#: By the signature without defaults: the schema's signature, and the infos.
+class Infos(Protocol):
+    """Where infos are looked up."""
+
+    @property
+    def book(self) -> Book:
+        """What is known of the operators."""
+        ...
+
+    def ask(self, find: Callable[..., T], *subject: Hashable) -> T:
+        """What a function answers, see :class:`~derivlint.model.query.Answers`."""
+        ...
+
+    def infos_of(self, base: str) -> Mapping[str, InfoByKey]:
+        """The infos of all functions with a base name, by schema, in the order of the file."""
+        ...
+
+
 _BySignature = dict[str, tuple[FunctionSchema, InfoByKey]]
-_ByBase = dict[str, list[tuple[FunctionSchema, InfoByKey]]]
+
+
+def _by_signature(infos: Infos, base: str, functional: bool) -> _BySignature:
+    """The infos of the functions with a base name by their signatures without defaults, of equal ones the last."""
+    found = {}
+    for by_key in infos.infos_of(base).values():
+        if by_key:
+            schema = next(iter(by_key.values())).func.schema
+            if (schema.kind is SchemaKind.functional) is functional:
+                found[schema.signature_key_no_defaults] = (schema.signature(strip_default=True), by_key)
+    return found
 
 
 class Matcher:
-    """Finds the info of any native function.
+    """Finds the info of any native function."""
 
-    Attributes:
-        foreach: the infos generated for out-of-place foreach functions so far, by schema.
-    """
-
-    def __init__(self, infos: Mapping[str, InfoByKey], book: Book) -> None:
+    def __init__(self, infos: Infos) -> None:
         self._infos = infos
-        self._book = book
-        self._functional: dict[str, tuple[FunctionSchema, InfoByKey]] = {}
-        self._other: dict[str, tuple[FunctionSchema, InfoByKey]] = {}
-        for by_key in infos.values():
-            if by_key:
-                schema = next(iter(by_key.values())).func.schema
-                kinds = self._functional if schema.kind is SchemaKind.functional else self._other
-                kinds[schema.signature_key_no_defaults] = (schema.signature(strip_default=True), by_key)
-        self._functional_by_base = self._by_base(self._functional.values())
-        self._other_by_base = self._by_base(self._other.values())
-        self.foreach: dict[str, InfoByKey] = {}
+        self._book = infos.book
 
-    @staticmethod
-    def _by_base(
-        items: Iterable[tuple[FunctionSchema, InfoByKey]],
-    ) -> dict[str, list[tuple[FunctionSchema, InfoByKey]]]:
-        by_base: dict[str, list[tuple[FunctionSchema, InfoByKey]]] = {}
-        for item in items:
-            by_base.setdefault(item[0].name.base, []).append(item)
-        return by_base
-
-    def replaced(
-        self, infos: Mapping[str, InfoByKey], gone: Iterable[InfoByKey], own: Mapping[str, InfoByKey]
-    ) -> Matcher:
-        """A matcher with other infos for a few functions; to make one of all of them takes far longer.
-
-        Args:
-            infos: all infos that the new one knows.
-            gone: the infos of this one that it does not know any more.
-            own: those that it knows besides.
-        """
-        new = Matcher(own, self._book)
-        old = Matcher({str(index): by_key for index, by_key in enumerate(gone)}, self._book)
-        found = copy(self)
-        found._infos = infos
-        found._functional = _changed(self._functional, old._functional, new._functional)
-        found._other = _changed(self._other, old._other, new._other)
-        names = old._functional_by_base.keys() | new._functional_by_base.keys()
-        found._functional_by_base = _by_base_changed(self._functional_by_base, found._functional, names)
-        names = old._other_by_base.keys() | new._other_by_base.keys()
-        found._other_by_base = _by_base_changed(self._other_by_base, found._other, names)
-        found.foreach = {}
-        return found
+    def _by_signature(self, base: str, *, functional: bool) -> _BySignature:
+        return self._infos.ask(_by_signature, self._infos, base, functional)  # type: ignore[arg-type]
 
     def match(self, function: NativeFunction) -> FunctionMatch:
         """The differentiability of one function."""
@@ -170,7 +153,7 @@ class Matcher:
                 forwards[key] = info.forward_derivatives
                 continue
             problems.extend(
-                self._problem("strides-of-self", function, info)
+                self._problem(MatchProblemKind.STRIDES_OF_SELF, function, info)
                 for derivative in info.derivatives
                 if "self" in derivative.var_names and derivative.saves_strides
             )
@@ -181,7 +164,7 @@ class Matcher:
 
     def _problem(
         self,
-        kind: str,
+        kind: MatchProblemKind,
         function: NativeFunction,
         info: DifferentiabilityInfo,
         detail: InplaceProblem | ForeachProblem | None = None,
@@ -192,20 +175,23 @@ class Matcher:
         schema = function.schema
         if function.generated and schema.kind is SchemaKind.out:
             return {}, None
-        text = str(schema)
-        if text in self._infos:
-            return self._infos[text], How.EXACT
+        base = function.name.base
+        exact = self._infos.infos_of(base).get(str(schema))
+        if exact is not None:
+            return exact, How.EXACT
         signature = schema.signature_key_no_defaults
         foreach = function.name.is_foreach
-        if signature in self._functional and not foreach:
-            return self._functional[signature][1], How.SIGNATURE
-        if function.generated and signature in self._other:
-            infos = self._other[signature][1]
-            for info in infos.values():
+        if not foreach:
+            by_signature = self._by_signature(base, functional=True).get(signature)
+            if by_signature is not None:
+                return by_signature[1], How.SIGNATURE
+        other = self._by_signature(base, functional=False).get(signature) if function.generated else None
+        if other is not None:
+            for info in other[1].values():
                 if any("self" in saved.name for saved in info.all_saved_inputs):
-                    problems.append(self._problem("functional-needs-self", function, info))
+                    problems.append(self._problem(MatchProblemKind.FUNCTIONAL_NEEDS_SELF, function, info))
                     return {}, None
-            return infos, How.GENERATED_FUNCTIONAL
+            return other[1], How.GENERATED_FUNCTIONAL
         if foreach:
             return self._find_foreach(function, problems)
         return {}, None
@@ -213,12 +199,12 @@ class Matcher:
     def reference(self, function: NativeFunction) -> tuple[FunctionSchema, InfoByKey] | None:
         """The signature and infos of the function that a foreach function applies to every element."""
         base = function.name.element_base
-        for schema, infos in self._functional_by_base.get(base, ()):
+        for schema, infos in self._by_signature(base, functional=True).values():
             if is_reference(function, schema):
                 return schema, infos
         is_inplace = function.schema.kind is SchemaKind.inplace
         if is_inplace and str(function.name) in WITH_INPLACE_REFERENCE:
-            for schema, infos in self._other_by_base.get(base, ()):
+            for schema, infos in self._by_signature(base, functional=False).values():
                 if is_reference(function, schema):
                     return schema, infos
         return None
@@ -231,7 +217,7 @@ class Matcher:
         info = infos.get(DEFAULT)
         if info is None:
             any_info = next(iter(infos.values()))
-            problems.append(self._problem("no-default-key", function, any_info))
+            problems.append(self._problem(MatchProblemKind.NO_DEFAULT_KEY, function, any_info))
             return {}, None
         if function.schema.kind is SchemaKind.inplace:
             return {DEFAULT: info}, How.FOREACH_INPLACE
@@ -239,22 +225,4 @@ class Matcher:
         problems.extend(self._problem(problem.kind, function, info, problem) for problem in found_problems)
         if made is None:
             return {}, None
-        by_key = {DEFAULT: made}
-        self.foreach[str(function.schema)] = by_key
-        return by_key, How.FOREACH_GENERATED
-
-
-def _changed(base: _BySignature, old: _BySignature, new: _BySignature) -> _BySignature:
-    found = {key: item for key, item in base.items() if key not in old or item[1] is not old[key][1]}
-    found.update(new)
-    return found
-
-
-def _by_base_changed(base: _ByBase, now: _BySignature, names: Collection[str]) -> _ByBase:
-    found = dict(base)
-    for name in names:
-        found.pop(name, None)
-    for item in now.values():
-        if item[0].name.base in names:
-            found.setdefault(item[0].name.base, []).append(item)
-    return found
+        return {DEFAULT: made}, How.FOREACH_GENERATED

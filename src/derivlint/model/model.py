@@ -3,53 +3,120 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from itertools import islice
-from typing import TypeVar
+from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Sequence as Seq
+from itertools import count, islice
+from typing import Any, TypeVar, cast, overload
+
+from msgspec import Struct
 
 from derivlint.cpp.load import library_of
-from derivlint.model.derivative import DifferentiabilityInfo
 from derivlint.model.differentiable import Differentiability, has_generated_kernel
-from derivlint.model.entry import DispatchBody, Entry
+from derivlint.model.entry import DifferentiabilityInfo, DispatchBody, Entry
 from derivlint.model.evaluation import Evaluation, evaluations
 from derivlint.model.foreach import is_reference
+from derivlint.model.index import BY_BASE, BY_NODE, FORMULAS, UNRESOLVED, EntryIndex
 from derivlint.model.info import build_info
-from derivlint.model.layout import Layout, detected_layout
+from derivlint.model.layout import PLAIN, Layout
 from derivlint.model.match import FunctionMatch, InfoByKey, Matcher, MatchProblem, view_copy_infos
-from derivlint.model.read import DEFAULT, document_of, read_entries
-from derivlint.model.resolve import EntryFunction, SchemaProblem, resolve_entry
+from derivlint.model.query import Answers, Read
+from derivlint.model.read import DEFAULT, document_of, read_syntax
 from derivlint.model.typing import FormulaProblem, TypeChecker
-from derivlint.model.versions import file_versions
-from derivlint.operators import Book, book_of
+from derivlint.operators import book_of
 from derivlint.schema import NativeFunction, NativeFunctions
+from derivlint.schema.versions import FileVersions, file_versions
 from derivlint.source import SourceFile
-from derivlint.source.lazy import cached_property
-from derivlint.yaml_reader import Document, Node
+from derivlint.yaml_reader import Document, Node, Sequence
+from derivlint.yaml_reader.pieces import Pieces
 
-T = TypeVar("T")
-EntriesT = TypeVar("EntriesT", bound=tuple[Entry, ...])
-#: The facts of a model that are kept and speak of all its entries together.
-_OF_ALL_ENTRIES = ("entries_by_base", "entries_by_function")
+V = TypeVar("V")
+#: What facts and indexes hold, so that it can be kept on disk.
+Plain = bool | int | str | None | tuple[Any, ...]
+#: What an index has of one entry.
+Row = tuple[tuple[str, Plain], ...]
+#: What the names of the ``_copy`` twins of views end with.
+COPY = "_copy"
+#: So many entries are read one by one.
+FEW = 20
 #: As many schemas are not misspelt at once: the file is of another release.
 MANY_UNKNOWN = 4
 
 
-class Model:
+class _Entries(Seq[Entry]):
+    """The entries of a plain list, each read when it is asked for."""
+
+    def __init__(self, document: Pieces, model: Model) -> None:
+        self._document = document
+        self._model = model
+        self._read: list[Entry | None] = [None] * document.count
+
+    def __len__(self) -> int:
+        return len(self._read)
+
+    @overload
+    def __getitem__(self, index: int) -> Entry: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Entry, ...]: ...
+    def __getitem__(self, index: int | slice) -> Entry | tuple[Entry, ...]:
+        if isinstance(index, slice):
+            return tuple(self[at] for at in range(*index.indices(len(self))))
+        found = self._read[index]
+        if found is None:
+            at = index % len(self._read)
+            node = self._document.node(at)
+            found = self._read[at] = Entry(at, node, read_syntax(node, self._model.layout), self._model)
+        return found
+
+    def __iter__(self) -> Iterator[Entry]:
+        if len(self) and self._read.count(None) > FEW:
+            # all at once takes far less than one by one
+            _ = self._document.root
+        for index in range(len(self)):
+            yield self[index]
+
+
+class Fact(Struct, frozen=True):
+    """A fact of the file as a whole or of one entry: plain data, with what was looked up for it."""
+
+    value: Plain
+    reads: frozenset[Read]
+
+
+#: Works out a fact of the file as a whole, about something that has a name.
+FindFact = Callable[["Model", str], Any]
+FindFactT = TypeVar("FindFactT", bound=FindFact)
+#: The functions that work out facts of the file as a whole, of the modules that are loaded, by name.
+FACTS: dict[str, FindFact] = {}
+
+
+def file_fact(find: FindFactT) -> FindFactT:
+    """A function that works out a fact of the file as a whole; it can be found again by its name."""
+    FACTS[name_of(find)] = find
+    return find
+
+
+def name_of(find: Callable[..., object]) -> str:
+    """The name of a function, ``module:function``."""
+    return f"{find.__module__}:{find.__qualname__}"
+
+
+class Model(Answers):
     """Entries with their functions, infos and the functions they apply to.
 
-    Building it never raises on user input: what could not be understood is an unresolved fact.
+    Building it never raises on user input: what could not be understood is an unresolved fact. What depends on several
+    entries is looked up by name (:meth:`entries_in`, :meth:`values_in`) or is a fact of the file (:meth:`fact`), and
+    noted for whoever asks.
 
     Attributes:
         document: the YAML document.
-        natives: the operators it is judged against.
+        natives: the operators it is judged against, those of the version where there are several.
+        book: what is known of the operators by their names, at their release.
         layout: how the file holds its entries.
         versions: the versions that the file serves, None for a file without versions.
         version: the one for which this is the model.
         all_entries: the items of the file, in order.
-        entries: those of them that hold for the version.
-        schema_problems: why an entry's schema resolves to no function, by the entry's index.
+        entries: those of them that hold for the version; the index of an entry is its position here.
+        matcher: finds the infos of functions.
     """
 
     def __init__(
@@ -59,93 +126,103 @@ class Model:
         layout: Layout | None = None,
         version: str | None = None,
     ) -> None:
+        super().__init__()
         self.document = document
-        self.natives = natives
-        self.layout = layout if layout is not None else detected_layout(document.root)
-        self.versions = file_versions(document.root, self.layout)
+        self.layout = PLAIN
+        self.versions: FileVersions | None = None
+        if not isinstance(document, Pieces):
+            self.layout = (layout or PLAIN).fitting(document.root)
+            self.versions = file_versions(document.root, self.layout.versions)
         self.version: str | None = None
         if self.versions is not None and self.versions.names:
             # a version that the file does not serve is not its business
             self.version = version if version in self.versions.names else self.versions.names[-1]
-        self.all_entries: tuple[Entry, ...] = tuple(read_entries(document.root, self.layout))
-        self.entries: tuple[Entry, ...] = self.all_entries
-        if self.version is not None:
-            self.entries = tuple(
-                entry for entry in self.all_entries if entry.versions is None or self.version in entry.versions.names
-            )
-            # facts find an entry by its position
-            for index, entry in enumerate(self.entries):
-                entry.index = index
-        self._begin()
-        self._infos = self._resolved_infos()
-        self.matcher = Matcher(self._infos, self.book)
+        self.natives = natives if self.version is None else natives.of_version(self.version)
+        self.book = book_of(self.natives)
+        self.matcher = Matcher(self)
+        #: by entry, what each index that was asked has of it
+        self.indexed: dict[str, list[Row]] = {}
+        self._indexes: dict[EntryIndex[Any], dict[str, list[tuple[int, Any]]]] = {}
+        self._entries_in: dict[tuple[str, str], tuple[Entry, ...]] = {}
+        #: the facts of the file that were asked for
+        self.facts: dict[Read, Fact] = {}
+        #: the facts of entries that were asked for, by name and index
+        self.entry_facts: dict[str, dict[int, Fact]] = {}
+        self.all_entries: Seq[Entry] = ()
+        self.entries: Seq[Entry] = ()
+        self._read()
 
-    def _begin(self) -> None:
-        """Keep nothing yet of what is worked out when it is asked for."""
-        self.schema_problems: dict[int, SchemaProblem] = {}
-        self._derived: dict[type, object] = {}
-        self._matches: dict[str, FunctionMatch] = {}
-        self._uses: dict[int, tuple[FunctionMatch, ...]] = {}
-        self._by_dispatch_key: dict[int, dict[str, list[Differentiability]]] = {}
-        self._type_problems: dict[int, tuple[FormulaProblem, ...]] = {}
-        self._differentiabilities: dict[int, tuple[Differentiability, ...]] = {}
-        self._evaluations: dict[int, tuple[Evaluation, ...]] = {}
+    def _read(self) -> None:
+        """Read the entries; those of other versions have positions after those of this one."""
+        if isinstance(self.document, Pieces):
+            self.all_entries = self.entries = _Entries(self.document, self)
+            return
+        node = self.layout.list_in(self.document.root)
+        items = node.items if isinstance(node, Sequence) else ()
+        syntax = [(item, read_syntax(item, self.layout, self.versions)) for item in items]
+        holds = [each.versions is None or self.version in (None, *each.versions.names) for _, each in syntax]
+        inside, outside = count(), count(sum(holds))
+        self.all_entries = tuple(
+            Entry(next(inside if here else outside), item, each, self)
+            for (item, each), here in zip(syntax, holds, strict=True)
+        )
+        self.entries = self.all_entries
+        if not all(holds):
+            self.entries = tuple(entry for entry, here in zip(self.all_entries, holds, strict=True) if here)
 
-    def _resolved_infos(self) -> dict[str, InfoByKey]:
-        """Find the function of every entry, and build its infos; those of ``_copy`` twins come last."""
-        infos: dict[str, InfoByKey] = {}
-        counter: Counter[str] = Counter()
-        for entry in self.entries:
-            problem = resolve_entry(entry, self.natives)
-            if problem is not None:
-                self.schema_problems[entry.index] = problem
-            if entry.function is None:
-                continue
-            by_key: InfoByKey = {}
-            for body in entry.bodies:
-                body.info = build_info(body, entry.function, counter)
-                by_key[body.key] = body.info
-            infos[str(entry.function.schema)] = by_key
-        infos.update(view_copy_infos(infos, self.natives))
-        return infos
+    # ---- the file as a whole
 
-    @contextmanager
-    def narrowed(self, entries: EntriesT, left_out: Collection[Entry] = ()) -> Iterator[EntriesT]:
-        """Have other entries for the time being: the same ones watched, or some of them left out.
+    def entries_in(self, index: EntryIndex[Any], key: str) -> tuple[Entry, ...]:
+        """The entries that an index has under a key, in file order."""
+        self.note(Read(index.name, key, True))
+        found = self._entries_in.get((index.name, key))
+        if found is None:
+            places = dict.fromkeys(at for at, _ in self._rows(index).get(key, ()))
+            found = self._entries_in[index.name, key] = tuple(self.entries[at] for at in places)
+        return found
 
-        What is known of single entries stays. What is worked out meanwhile of a file without some of its entries is
-        not kept.
+    def values_in(self, index: EntryIndex[V], key: str) -> list[V]:
+        """The values that an index has under a key, in file order."""
+        self.note(Read(index.name, key))
+        return [value for _, value in self._rows(index).get(key, ())]
+
+    def _rows(self, index: EntryIndex[V]) -> dict[str, list[tuple[int, V]]]:
+        found = self._indexes.get(index)
+        if found is None:
+            rows = self.indexed.get(index.name)
+            if rows is None:
+                rows = self.indexed[index.name] = [cast("Row", tuple(index.find(entry))) for entry in self.entries]
+            found = self._indexes[index] = {}
+            for at, row in enumerate(rows):
+                for key, value in row:
+                    found.setdefault(key, []).append((at, value))
+        return found
+
+    def fact(self, find: Callable[[Model, str], V], key: str = "") -> V:
+        """A fact of the file as a whole: plain data, which seldom changes when the file does.
 
         Args:
-            entries: the entries, all of them.
-            left_out: those that are left out.
-
-        Yields:
-            the entries that there are.
+            find: works it out.
+            key: what it is about.
         """
-        every, derived, kept = self.entries, self._derived, {}
-        if left_out:
-            without = {id(entry) for entry in left_out}
-            entries = type(entries)(entry for entry in every if id(entry) not in without)
-            self._derived = dict(derived)
-            kept = {name: self.__dict__.pop(name) for name in _OF_ALL_ENTRIES if name in self.__dict__}
-        self.entries = entries
-        try:
-            yield entries
-        finally:
-            self.entries = every
-            if left_out:
-                self._derived = derived
-                for name in _OF_ALL_ENTRIES:
-                    self.__dict__.pop(name, None)
-                self.__dict__.update(kept)
+        read = Read(name_of(find), key)
+        self.note(read)
+        known = self.facts.get(read)
+        if known is None:
+            value, reads = self.recorded(find, self, key)
+            known = self.facts[read] = Fact(cast("Plain", value), reads)
+        return cast("V", known.value)
 
-    def once(self, kind: type[T], make: Callable[[], T]) -> T:
-        """What floors above work out of the model, worked out at the first question and kept under its class."""
-        found = self._derived.get(kind)
-        if not isinstance(found, kind):
-            found = self._derived[kind] = make()
-        return found
+    def entry_fact(self, find: Callable[[Model, Entry], V], entry: Entry) -> V:
+        """A fact of one entry: plain data, which holds in later texts, too, as long as nothing that it read changes."""
+        known = self.entry_facts.setdefault(name_of(find), {})
+        found = known.get(entry.index)
+        if found is None:
+            value, reads = self.recorded(find, self, entry)
+            found = known[entry.index] = Fact(cast("Plain", value), reads)
+        if found.reads:
+            self.use(found.reads)
+        return cast("V", found.value)
 
     @property
     def source(self) -> SourceFile:
@@ -157,16 +234,47 @@ class Model:
         """The number of items in the file's list."""
         return len(self.all_entries)
 
-    @cached_property
+    @property
     def n_formulas(self) -> int:
         """The number of pairs of key and formula."""
-        return sum(len(body.lines) for entry in self.all_entries for body in entry.bodies)
+        if self.entries is not self.all_entries:
+            return sum(len(body.lines) for entry in self.all_entries for body in entry.bodies)
+        return sum(self.values_in(FORMULAS, ""))
 
     @property
     def infos(self) -> Iterator[DifferentiabilityInfo]:
         """Every info, those of entries first, in torchgen's order."""
-        for by_key in self._infos.values():
+        found: dict[str, InfoByKey] = {}
+        for entry in self.entries:
+            found.update(_infos_of(entry))
+        found.update(view_copy_infos(found, self.natives))
+        for by_key in found.values():
             yield from by_key.values()
+
+    def info_of(self, body: DispatchBody) -> DifferentiabilityInfo | None:
+        """What torchgen makes of the formulas of one dispatch key."""
+        function = body.entry.function
+        return build_info(body, function) if function is not None else None
+
+    def infos_of(self, base: str) -> Mapping[str, InfoByKey]:
+        """The infos of all functions with a base name, by schema, in the order of the file.
+
+        Of several entries for one function the last counts, as for torchgen; ``_copy`` twins of views come last.
+        """
+        return self.ask(_infos_with_base, self, base)
+
+    def node_name(self, info: DifferentiabilityInfo) -> str | None:
+        """The name of the generated autograd node, with its number; None where nothing is differentiable."""
+        if info.prefix is None:
+            return None
+        if info.made_of is not None:
+            name = self.node_name(info.made_of)
+            if info.source.kind == "foreach":
+                return f"{info.prefix}{name}{info.func.name.overload}"
+            return f"{name}_copy" if name is not None else None
+        self.note(Read(BY_NODE.name, info.prefix))
+        before = sum(at < (info.source.index or 0) for at, _ in self._rows(BY_NODE).get(info.prefix, ()))
+        return f"{info.prefix}{before}"
 
     @property
     def used_dispatch_keys(self) -> list[str]:
@@ -181,61 +289,22 @@ class Model:
 
     def match(self, function: NativeFunction) -> FunctionMatch:
         """The differentiability of a native function."""
-        key = str(function.schema)
-        found = self._matches.get(key)
-        if found is None:
-            found = self._matches[key] = self.matcher.match(function)
-        return found
+        return self.ask(self.matcher.match, function)
 
     def functions_of(self, entry: Entry) -> tuple[FunctionMatch, ...]:
         """Every function that the entry applies to, the canonical one first.
 
         A function that the entry would apply to but cannot serve is among them, with its problems.
         """
-        found = self._uses.get(entry.index)
-        if found is None:
-            found = self._uses[entry.index] = tuple(self._functions_of(entry))
-        return found
-
-    def _functions_of(self, entry: Entry) -> Iterator[FunctionMatch]:
-        if entry.function is None:
-            return
-        canonical = entry.function.canonical
-        base = canonical.name.base
-        candidates = {str(canonical.schema): canonical}
-        for function in (
-            *self.natives.with_base(base),
-            *self.natives.with_base(f"{base}_copy"),
-            *self.natives.foreach_of(base),
-        ):
-            candidates.setdefault(str(function.schema), function)
-        for function in candidates.values():
-            match = self.match(function)
-            sources = [info.source for info in match.infos.values()]
-            sources.extend(problem.info.source for problem in match.problems)
-            if any(source.index == entry.index for source in sources):
-                yield match
-
-    @property
-    def book(self) -> Book:
-        """What is known of the operators by their names, at their release."""
-        return book_of(self.natives)
+        return self.ask(_functions_of, self, entry)
 
     def differentiabilities(self, entry: Entry) -> tuple[Differentiability, ...]:
         """What the kernel of each function does under each dispatch key of the entry, the canonical one first."""
-        found = self._differentiabilities.get(entry.index)
-        if found is None:
-            found = self._differentiabilities[entry.index] = tuple(
-                Differentiability(match, key) for match in self.functions_of(entry) for key in match.infos
-            )
-        return found
+        return self.ask(_differentiabilities, self, entry)
 
     def evaluations(self, entry: Entry) -> tuple[Evaluation, ...]:
         """Every expression that comes from an entry, with the variables that are declared where it stands."""
-        found = self._evaluations.get(entry.index)
-        if found is None:
-            found = self._evaluations[entry.index] = tuple(evaluations(entry, self.differentiabilities(entry)))
-        return found
+        return self.ask(_evaluations, self, entry)
 
     def canonical_differentiability(self, body: DispatchBody) -> Differentiability | None:
         """What the kernel of the entry's own function does with these formulas; None where they do not reach it."""
@@ -245,54 +314,31 @@ class Model:
         found = (item for item in self.differentiabilities_of(body) if item.function is function.canonical)
         return next(found, None)
 
-    def differentiabilities_of(self, body: DispatchBody) -> Sequence[Differentiability]:
+    def differentiabilities_of(self, body: DispatchBody) -> tuple[Differentiability, ...]:
         """What the kernels of one dispatch key do with the formulas, of every function that they reach."""
-        index = body.entry.index
-        by_key = self._by_dispatch_key.get(index)
-        if by_key is None:
-            by_key = self._by_dispatch_key[index] = {}
-            for item in self.differentiabilities(body.entry):
-                by_key.setdefault(item.key, []).append(item)
-        return by_key.get(body.key, ())
+        return self.ask(_by_dispatch_key, self, body.entry).get(body.key, ())
 
-    @cached_property
+    @property
     def is_pytorchs_own(self) -> bool:
         """Whether the file holds PyTorch's derivatives as a whole, not those of a back end or a part of them.
 
-        The entry of nearly every operator with foreach functions is there.
+        There are entries for nearly every operator with foreach functions.
         """
-        return 2 * len(self.foreach_without_reference()) < len(self.natives.inplace_foreach)
+        return self.fact(_is_pytorchs_own)
 
-    @cached_property
+    @property
     def is_of_another_release(self) -> bool:
         """Whether the file belongs to another PyTorch than the operators it is judged against."""
-        return len(self.schema_problems) >= MANY_UNKNOWN
+        return self.fact(_is_of_another_release)
 
-    @cached_property
+    @property
     def typing(self) -> TypeChecker:
         """What works out the types of formulas, with the declarations that hold for the file."""
-        natives = self.natives
-        if self.is_of_another_release and not natives.declarations_complete:
-            # helpers change from release to release
-            natives = natives.with_declarations(None, complete=False)
-        library = library_of(natives)
-        complete = natives.declarations_complete or self.is_pytorchs_own
-        return TypeChecker(library, is_complete=complete and library.has_headers)
+        return self.ask(_type_checker, self)
 
     def type_problems(self, entry: Entry) -> tuple[FormulaProblem, ...]:
         """What C++ would refuse in the entry's formulas, and in what PyTorch makes of them for other functions."""
-        found = self._type_problems.get(entry.index)
-        if found is None and not self.natives.has_symbolic_sizes:
-            # the tables of C++ are those of a much later PyTorch
-            found = self._type_problems[entry.index] = ()
-        if found is None:
-            found = self._type_problems[entry.index] = self.typing.problems(entry, self.evaluations(entry))
-        return found
-
-    def all_type_problems(self) -> Iterator[FormulaProblem]:
-        """The same for every entry, in file order."""
-        for entry in self.entries:
-            yield from self.type_problems(entry)
+        return self.ask(_type_problems, self, entry)
 
     def match_problems(self, entry: Entry) -> Iterator[MatchProblem]:
         """Why functions cannot have the entry's infos."""
@@ -317,15 +363,9 @@ class Model:
         end = problems[first - 1].span.end
         return end <= node.start and not self.source.text[end : node.start].strip(" \t")
 
-    @cached_property
-    def entries_by_function(self) -> dict[str, tuple[Entry, ...]]:
-        """The entries that speak of a function, by its schema, in file order; torchgen keeps the last of them."""
-        return by_function(self.entries)
-
-    @cached_property
-    def entries_by_base(self) -> dict[str, tuple[Entry, ...]]:
-        """The entries of all overloads of an operator, by its base name, in file order."""
-        return by_base(self.entries)
+    def entries_for(self, function: NativeFunction) -> tuple[Entry, ...]:
+        """The entries that speak of a function, in file order; torchgen keeps the last of them."""
+        return self.ask(_entries_for, self, function)
 
     def served_without_default(self, entry: Entry) -> list[NativeFunction]:
         """Functions that the entry serves but whose generated code needs its ``Default`` formulas, which are missing.
@@ -351,28 +391,107 @@ class Model:
     def foreach_without_reference(self) -> list[NativeFunction]:
         """In-place foreach functions to which no entry applies, and none would."""
         return [
-            function
-            for function in self.natives.inplace_foreach
-            if not self.match(function).infos and not self.match(function).problems
+            function for function in self.natives.inplace_foreach if not self.fact(_has_reference, str(function.name))
         ]
 
 
-def by_function(entries: Iterable[Entry]) -> dict[str, tuple[Entry, ...]]:
-    """Entries by the schema of the function that they speak of, in order."""
-    return _grouped(entries, lambda function: str(function.schema))
+def _infos_of(entry: Entry) -> dict[str, InfoByKey]:
+    """The infos of an entry by the schema of its function."""
+    if entry.function is None:
+        return {}
+    return {str(entry.function.schema): {body.key: body.info for body in entry.bodies if body.info is not None}}
 
 
-def by_base(entries: Iterable[Entry]) -> dict[str, tuple[Entry, ...]]:
-    """Entries by the base name of their operator, in order."""
-    return _grouped(entries, lambda function: function.canonical.name.base)
+def _entries_for(model: Model, function: NativeFunction) -> tuple[Entry, ...]:
+    found = model.entries_in(BY_BASE, function.name.base)
+    return tuple(entry for entry in found if entry.function is not None and entry.function.canonical is function)
 
 
-def _grouped(entries: Iterable[Entry], name_of: Callable[[EntryFunction], str]) -> dict[str, tuple[Entry, ...]]:
-    found: dict[str, list[Entry]] = {}
-    for entry in entries:
-        if entry.function is not None:
-            found.setdefault(name_of(entry.function), []).append(entry)
-    return {name: tuple(group) for name, group in found.items()}
+def _infos_with_base(model: Model, base: str) -> Mapping[str, InfoByKey]:
+    infos: dict[str, InfoByKey] = {}
+    for entry in model.entries_in(BY_BASE, base):
+        infos.update(_infos_of(entry))
+    view = base.removesuffix(COPY)
+    if view != base:
+        for schema, by_key in view_copy_infos(model.infos_of(view), model.natives).items():
+            infos.setdefault(schema, by_key)
+    return infos
+
+
+def _functions_of(model: Model, entry: Entry) -> tuple[FunctionMatch, ...]:
+    if entry.function is None:
+        return ()
+    canonical = entry.function.canonical
+    base = canonical.name.base
+    candidates = {str(canonical.schema): canonical}
+    natives = model.natives
+    for function in (*natives.with_base(base), *natives.with_base(f"{base}{COPY}"), *natives.foreach_of(base)):
+        candidates.setdefault(str(function.schema), function)
+    found = []
+    for function in candidates.values():
+        match = model.match(function)
+        sources = [info.source for info in match.infos.values()]
+        sources.extend(problem.info.source for problem in match.problems)
+        if any(source.index == entry.index for source in sources):
+            found.append(match)
+    return tuple(found)
+
+
+def _differentiabilities(model: Model, entry: Entry) -> tuple[Differentiability, ...]:
+    return tuple(Differentiability(match, key) for match in model.functions_of(entry) for key in match.infos)
+
+
+def _by_dispatch_key(model: Model, entry: Entry) -> dict[str, tuple[Differentiability, ...]]:
+    found: dict[str, list[Differentiability]] = {}
+    for item in model.differentiabilities(entry):
+        found.setdefault(item.key, []).append(item)
+    return {key: tuple(items) for key, items in found.items()}
+
+
+def _evaluations(model: Model, entry: Entry) -> tuple[Evaluation, ...]:
+    return tuple(evaluations(entry, model.differentiabilities(entry)))
+
+
+def _type_checker(model: Model) -> TypeChecker:
+    natives = model.natives
+    if not natives.declarations_complete and model.is_of_another_release:
+        # helpers change from release to release
+        natives = natives.with_declarations(None, complete=False)
+    library = library_of(natives)
+    complete = natives.declarations_complete or (model.is_pytorchs_own and not model.layout.declares)
+    return TypeChecker(library, is_complete=complete and library.has_headers)
+
+
+def _type_problems(model: Model, entry: Entry) -> tuple[FormulaProblem, ...]:
+    if not model.natives.has_symbolic_sizes:
+        # the tables of C++ are those of a much later PyTorch
+        return ()
+    found = model.typing.problems(entry, model.evaluations(entry))
+    if model.layout.declares and entry.name is not None and model.natives.by_schema(entry.name.value) is None:
+        # what a generator of its own makes of "auto_linear" for an operator of its own is not known
+        found = tuple(problem for problem in found if problem.line.auto is None)
+    return found
+
+
+@file_fact
+def _is_of_another_release(model: Model, _: str) -> bool:
+    return len(model.values_in(UNRESOLVED, "")) >= MANY_UNKNOWN
+
+
+@file_fact
+def _is_pytorchs_own(model: Model, _: str) -> bool:
+    bases = [function.name.element_base for function in model.natives.inplace_foreach]
+    return 2 * sum(not model.values_in(BY_BASE, base) for base in bases) < len(bases)
+
+
+@file_fact
+def _has_reference(model: Model, name: str) -> bool:
+    """Whether an entry applies to a foreach function, or would."""
+    function = model.natives.operator(name)
+    if function is None:
+        return False
+    match = model.match(function)
+    return bool(match.infos or match.problems)
 
 
 def build_model(

@@ -10,10 +10,11 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from derivlint.formula import Call, Name, walk
-from derivlint.model.entry import DispatchBody, Entry, KeyedFormula, KeyName, OutputDifferentiability, ShapeProblem
-from derivlint.model.layout import PLAIN, Layout, detected_layout
-from derivlint.model.versions import FileVersions, entry_versions, file_versions
+from derivlint.model.entry import Entry, EntryContext
+from derivlint.model.entry_syntax import BodySyntax, EntrySyntax, FormProblem, FormProblemKind, OutputDifferentiability
+from derivlint.model.layout import PLAIN, Layout
 from derivlint.schema import SchemaError, parse_schema
+from derivlint.schema.versions import FileVersions, entry_versions, file_versions
 from derivlint.source import SourceFile
 from derivlint.yaml_reader import Document, Mapping, Node, Pair, Scalar, Sequence, read_yaml
 
@@ -26,7 +27,7 @@ DEFAULT = "Default"
 def read_file(source: SourceFile) -> tuple[Entry, ...]:
     """The entries of a file, without knowledge of operators."""
     root = document_of(source).root
-    return tuple(read_entries(root, detected_layout(root)))
+    return tuple(read_entries(root, PLAIN.fitting(root)))
 
 
 @lru_cache(maxsize=1)
@@ -38,7 +39,7 @@ def document_of(source: SourceFile) -> Document:
 def entry_names(source: SourceFile) -> list[str]:
     """The names of a file's entries, which are schemas, as far as they are text."""
     root = document_of(source).root
-    node = detected_layout(root).list_in(root)
+    node = PLAIN.fitting(root).list_in(root)
     items = node.items if isinstance(node, Sequence) else ()
     values = (item.get(NAME) for item in items if isinstance(item, Mapping))
     return [value.value for value in values if isinstance(value, Scalar) and value.kind == "str"]
@@ -53,52 +54,77 @@ def called_functions(source: SourceFile) -> Iterator[tuple[str, int]]:
                 yield node.callee.parts[-1].identifier, len(node.args)
 
 
-def read_entries(root: Node | None, layout: Layout = PLAIN) -> Iterator[Entry]:
+def read_entries(root: Node | None, layout: Layout = PLAIN, operators: EntryContext | None = None) -> Iterator[Entry]:
     """The entries of a file's list."""
     node = layout.list_in(root)
-    versions = file_versions(root, layout)
+    versions = file_versions(root, layout.versions)
     if isinstance(node, Sequence):
         for index, item in enumerate(node.items):
-            yield read_entry(index, item, layout, versions)
+            yield read_entry(index, item, layout, versions, operators)
 
 
-def read_entry(index: int, node: Node, layout: Layout = PLAIN, versions: FileVersions | None = None) -> Entry:
+def read_entry(
+    index: int,
+    node: Node,
+    layout: Layout = PLAIN,
+    versions: FileVersions | None = None,
+    operators: EntryContext | None = None,
+) -> Entry:
     """One item of the list; whatever it is, an entry comes out."""
-    entry = Entry(index, node)
+    return Entry(index, node, read_syntax(node, layout, versions), operators)
+
+
+def read_syntax(node: Node, layout: Layout = PLAIN, versions: FileVersions | None = None) -> EntrySyntax:
+    """What one item of the list is made of, whatever it is."""
+    holds = None
     if versions is not None:
         value = node.get(layout.version) if isinstance(node, Mapping) and layout.version is not None else None
-        entry.versions = entry_versions(value, versions)
+        holds = entry_versions(value, versions)
     if not isinstance(node, Mapping):
-        entry.problems.append(ShapeProblem("entry-type", node))
-        return entry
-    pairs = _first_of_each(node, entry, until=NAME)
+        return EntrySyntax(problems=(FormProblem(FormProblemKind.ENTRY_TYPE, node),), versions=holds)
+    problems: list[FormProblem] = []
+    pairs = _first_of_each(node, problems, until=NAME)
     name = pairs.pop(NAME, None)
+    misnamed = None
+    schema: Scalar | None = None
     if name is None:
-        entry.problems.append(ShapeProblem("no-name", node))
-        entry.misnamed = _misnamed(pairs)
-        if entry.misnamed is not None:
-            del pairs[entry.misnamed.value]
+        problems.append(FormProblem(FormProblemKind.NO_NAME, node))
+        misnamed = _misnamed(pairs)
+        if misnamed is not None:
+            del pairs[misnamed.value]
     elif isinstance(name.value, Scalar) and name.value.kind == "str":
-        entry.name = name.value
+        schema = name.value
     else:
-        entry.problems.append(ShapeProblem("name-type", name.value))
+        problems.append(FormProblem(FormProblemKind.NAME_TYPE, name.value))
     pairs = {key: pair for key, pair in pairs.items() if not layout.ignores(key)}
-    differentiability = pairs.pop(OUTPUT_DIFFERENTIABILITY, None)
+    declared = pairs.pop(OUTPUT_DIFFERENTIABILITY, None)
     dispatch = pairs.pop(DISPATCH, None)
-    if differentiability is not None:
-        entry.output_differentiability = _read_output_differentiability(entry, differentiability, dispatch is not None)
+    differentiability = None
+    if declared is not None:
+        differentiability = _read_output_differentiability(declared, dispatch is not None, problems)
     if dispatch is None:
-        body = DispatchBody(entry, DEFAULT, None)
-        body.mapping = node
-        body.lines = _read_lines(body, list(pairs.values()))
-        entry.bodies = (body,)
-        return entry
-    entry.dispatch = dispatch.value
+        body = BodySyntax(DEFAULT, None, node, _formulas(list(pairs.values()), problems))
+        return EntrySyntax(
+            name=schema,
+            bodies=(body,),
+            output_differentiability=differentiability,
+            problems=tuple(problems),
+            misnamed=misnamed,
+            versions=holds,
+        )
     assert isinstance(dispatch.key, Scalar)
-    entry.dispatch_key_node = dispatch.key
-    entry.beside_dispatch = tuple((pair.key, pair.value) for pair in pairs.values() if isinstance(pair.key, Scalar))
-    entry.bodies = _read_dispatch(entry, dispatch.value)
-    return entry
+    bodies = _read_dispatch(dispatch.value, problems)
+    return EntrySyntax(
+        name=schema,
+        bodies=bodies,
+        dispatch=dispatch.value,
+        dispatch_key_node=dispatch.key,
+        beside_dispatch=tuple((pair.key, pair.value) for pair in pairs.values() if isinstance(pair.key, Scalar)),
+        output_differentiability=differentiability,
+        problems=tuple(problems),
+        misnamed=misnamed,
+        versions=holds,
+    )
 
 
 def _misnamed(pairs: dict[str, Pair]) -> Scalar | None:
@@ -114,10 +140,10 @@ def _misnamed(pairs: dict[str, Pair]) -> Scalar | None:
     return None
 
 
-def _first_of_each(mapping: Mapping, entry: Entry, until: str | None = None) -> dict[str, Pair]:
+def _first_of_each(mapping: Mapping, problems: list[FormProblem], until: str | None = None) -> dict[str, Pair]:
     """The pairs by key; a repeated key is a fact of the YAML, and its first value counts.
 
-    Behind a second ``until`` everything belongs to another entry, whose ``- `` is missing.
+    After a second ``until`` everything belongs to another entry, whose ``- `` is missing.
     """
     pairs: dict[str, Pair] = {}
     for pair in mapping.pairs:
@@ -126,50 +152,34 @@ def _first_of_each(mapping: Mapping, entry: Entry, until: str | None = None) -> 
                 break
             pairs.setdefault(pair.key.value, pair)
         else:
-            entry.problems.append(ShapeProblem("key-type", pair.key))
+            problems.append(FormProblem(FormProblemKind.KEY_TYPE, pair.key))
     return pairs
 
 
-def _read_dispatch(entry: Entry, node: Node) -> tuple[DispatchBody, ...]:
+def _read_dispatch(node: Node, problems: list[FormProblem]) -> tuple[BodySyntax, ...]:
     if not isinstance(node, Mapping):
-        entry.problems.append(ShapeProblem("dispatch-type", node))
+        problems.append(FormProblem(FormProblemKind.DISPATCH_TYPE, node))
         return ()
     bodies = []
-    for key, pair in _first_of_each(node, entry).items():
+    for key, pair in _first_of_each(node, problems).items():
         assert isinstance(pair.key, Scalar)
-        body = DispatchBody(entry, key, pair.key)
-        bodies.append(body)
         if isinstance(pair.value, Mapping):
-            body.mapping = pair.value
-            body.lines = _read_lines(body, list(_first_of_each(pair.value, entry).values()))
+            pairs = _formulas(list(_first_of_each(pair.value, problems).values()), problems)
+            bodies.append(BodySyntax(key, pair.key, pair.value, pairs))
         else:
-            entry.problems.append(ShapeProblem("dispatch-body-type", pair.value, key))
+            bodies.append(BodySyntax(key, pair.key, None))
+            problems.append(FormProblem(FormProblemKind.DISPATCH_BODY_TYPE, pair.value, key))
     return tuple(bodies)
 
 
-def _read_lines(body: DispatchBody, pairs: list[Pair]) -> tuple[KeyedFormula, ...]:
-    lines = []
-    for index, pair in enumerate(pairs):
-        key = pair.key
+def _formulas(pairs: list[Pair], problems: list[FormProblem]) -> tuple[tuple[Scalar, Node], ...]:
+    found = []
+    for key, value in pairs:
         assert isinstance(key, Scalar)
-        line = KeyedFormula(body, index, key, split_names(key), pair.value)
-        if line.text is None:
-            body.entry.problems.append(ShapeProblem("formula-type", pair.value, key.value))
-        lines.append(line)
-    return tuple(lines)
-
-
-def split_names(key: Scalar) -> tuple[KeyName, ...]:
-    """The names of a key such as ``self, other``, each with its place."""
-    text = key.value
-    names = []
-    start = 0
-    for piece in text.split(","):
-        name = piece.strip()
-        begin = start + len(piece) - len(piece.lstrip()) if name else start
-        names.append(KeyName(name, key.span_of(begin, begin + len(name)) if name else key.span))
-        start += len(piece) + 1
-    return tuple(names)
+        if not (isinstance(value, Scalar) and value.kind == "str"):
+            problems.append(FormProblem(FormProblemKind.FORMULA_TYPE, value, key.value))
+        found.append((key, value))
+    return tuple(found)
 
 
 _FALSE_WORDS = {"false", "no", "off"}
@@ -186,27 +196,29 @@ def _truth(scalar: Scalar) -> bool | None:
     return None
 
 
-def _read_output_differentiability(entry: Entry, pair: Pair, beside_dispatch: bool) -> OutputDifferentiability:
+def _read_output_differentiability(
+    pair: Pair, beside_dispatch: bool, problems: list[FormProblem]
+) -> OutputDifferentiability:
     key, node = pair.key, pair.value
     assert isinstance(key, Scalar)
 
-    def wrong(kind: str, where: Node) -> OutputDifferentiability:
-        entry.problems.append(ShapeProblem(kind, where, key.value))
+    def wrong(kind: FormProblemKind, where: Node) -> OutputDifferentiability:
+        problems.append(FormProblem(kind, where, key.value))
         return OutputDifferentiability(key, node, None, None)
 
     if isinstance(node, Mapping):
-        return wrong("output-differentiability-type", node)
+        return wrong(FormProblemKind.OUTPUT_DIFFERENTIABILITY_TYPE, node)
     if isinstance(node, Scalar):
         if node.kind == "str":
-            return wrong("output-differentiability-string", node)
+            return wrong(FormProblemKind.OUTPUT_DIFFERENTIABILITY_STRING, node)
         if _truth(node) or beside_dispatch:
-            return wrong("output-differentiability-type", node)
-        return wrong("output-differentiability-ignored", node)
+            return wrong(FormProblemKind.OUTPUT_DIFFERENTIABILITY_TYPE, node)
+        return wrong(FormProblemKind.OUTPUT_DIFFERENTIABILITY_IGNORED, node)
     assert isinstance(node, Sequence)
     if not node.items:
         if beside_dispatch:
             return OutputDifferentiability(key, node, (), None)
-        return wrong("output-differentiability-ignored", node)
+        return wrong(FormProblemKind.OUTPUT_DIFFERENTIABILITY_IGNORED, node)
     values: list[bool] = []
     strings: list[str] = []
     odd: list[Node] = []
@@ -215,14 +227,14 @@ def _read_output_differentiability(entry: Entry, pair: Pair, beside_dispatch: bo
         if isinstance(item, Scalar) and item.kind == "str":
             strings.append(item.value)
         elif truth is None:
-            return wrong("output-differentiability-type", item)
+            return wrong(FormProblemKind.OUTPUT_DIFFERENTIABILITY_TYPE, item)
         else:
             values.append(truth)
             if isinstance(item, Scalar) and item.kind != "bool":
                 odd.append(item)
     if strings:
         if len(node.items) != 1:
-            return wrong("output-differentiability-mixed", node)
+            return wrong(FormProblemKind.OUTPUT_DIFFERENTIABILITY_MIXED, node)
         return OutputDifferentiability(key, node, (True,), tuple(strings))
-    entry.problems.extend(ShapeProblem("output-differentiability-value", item, key.value) for item in odd)
+    problems.extend(FormProblem(FormProblemKind.OUTPUT_DIFFERENTIABILITY_VALUE, item, key.value) for item in odd)
     return OutputDifferentiability(key, node, tuple(values), None)

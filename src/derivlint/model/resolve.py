@@ -11,7 +11,6 @@ from msgspec import Struct
 
 from derivlint.cpp import Binding, cpp_arguments, return_names
 from derivlint.formula import whole_number
-from derivlint.model.entry import Entry, KeyedFormula, Role
 from derivlint.operators import Book, book_of
 from derivlint.schema import (
     BaseType,
@@ -194,14 +193,24 @@ class SchemaProblem(Struct, frozen=True):
     declared: NativeFunction | None = None
 
 
-def resolve_function(text: str, natives: NativeFunctions) -> EntryFunction | SchemaProblem:
-    """The function that an entry's ``name`` speaks of."""
+def resolve_function(text: str, natives: NativeFunctions, *, declares: bool = False) -> EntryFunction | SchemaProblem:
+    """The function that an entry's ``name`` speaks of.
+
+    Args:
+        text: the name with the schema.
+        natives: the operators.
+        declares: whether the entry itself declares the operator where nothing else does.
+    """
     declared = natives.by_schema(text)
     if declared is None:
         try:
             schema = parse_schema(text)
         except SchemaError as error:
             return SchemaProblem(SchemaProblemKind.MALFORMED, error=error)
+        if declares:
+            own = NativeFunction(text)
+            own.in_cpp_api, own.has_backend_kernel = False, True
+            return EntryFunction(own, own, book_of(natives))
         return SchemaProblem(SchemaProblemKind.UNKNOWN, schema=schema)
     canonical = canonical_function(declared, natives)
     if canonical is None:
@@ -222,34 +231,6 @@ def canonical_function(declared: NativeFunction, natives: NativeFunctions) -> Na
     return first if first_name == f"{name}_" else None
 
 
-def assign_role(line: KeyedFormula, function: EntryFunction) -> None:
-    """Decide from its first name what a key declares.
-
-    Follows ``is_forward_derivative_definition`` and ``create_forward_derivative``.
-    """
-    kind = function.resolve(line.names[0].text).kind
-    if kind is NameKind.ARGUMENT:
-        if line.says_non_differentiable:
-            line.role = Role.NON_DIFFERENTIABLE
-        else:
-            line.role = Role.BACKWARD
-    elif kind in (NameKind.OUTPUT, NameKind.GENERIC_OUTPUT):
-        line.role = Role.FORWARD
-
-
-def resolve_entry(entry: Entry, natives: NativeFunctions) -> SchemaProblem | None:
-    """Find the entry's function and the roles of its keys; gives the reason where there is none."""
-    if entry.name is None:
-        return None
-    found = resolve_function(entry.name.value, natives)
-    if isinstance(found, SchemaProblem):
-        return found
-    entry.function = found
-    for line in entry.lines:
-        assign_role(line, found)
-    return None
-
-
 __all__ = [
     "EntryFunction",
     "NameKind",
@@ -257,8 +238,6 @@ __all__ = [
     "ResolvedName",
     "SchemaProblem",
     "SchemaProblemKind",
-    "assign_role",
     "canonical_function",
-    "resolve_entry",
     "resolve_function",
 ]

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from derivlint.cpp import is_optional_string
 from derivlint.formula import Call, Edit, Formula, Member, Name, Node, Number, Unary, Word, apply_edits
-from derivlint.model.derivative import SavedAttribute
+from derivlint.model.saved_attribute import SavedAttribute
 from derivlint.model.words import NOT_A_VARIABLE
 from derivlint.source.lazy import cached_property
 
@@ -44,6 +44,8 @@ class Property(Struct, frozen=True):
         return not self.spelling[0].isalpha()
 
 
+#: What a node keeps of a tensor of which only zeros are made.
+TYPE_AND_SIZE = "torch::autograd::generated::TypeAndSize"
 #: In the order in which torchgen applies them; the order shows in the list of saved inputs.
 PROPERTIES = (
     Property(".sym_sizes", "_sym_sizes", SYM_INT_ARRAY),
@@ -57,7 +59,7 @@ PROPERTIES = (
         ".sym_blocksize", "_self_sym_blocksize_opt", OPTIONAL_SYM_INT_ARRAY, "at::sparse_csr::getSymIntBlockSize({0})"
     ),
     Property(".options", "_options", "at::TensorOptions"),
-    Property("zeros_like", "_info", "torch::autograd::generated::TypeAndSize", "{0}", "{0}_info.zeros()"),
+    Property("zeros_like", "_info", TYPE_AND_SIZE, "{0}", "{0}_info.zeros()"),
     Property(".sym_size", "_sym_argsize_", "c10::SymInt"),
     Property(".numel", "_numel", "int64_t"),
     Property(".sym_numel", "_sym_numel", "c10::SymInt"),

@@ -17,9 +17,10 @@ from derivlint.model.entry import KeyedFormula, Role
 from derivlint.model.forward import PRIMAL, TANGENT
 from derivlint.model.gradients import GRAD, GRAD_INPUT_MASK, GRADS, NAMED_PREFIX
 from derivlint.model.resolve import EntryFunction, generic_output_index
+from derivlint.source.lazy import asked_once
 
 if TYPE_CHECKING:
-    from derivlint.model.derivative import DifferentiabilityInfo
+    from derivlint.model.entry import DifferentiabilityInfo
 
 RETAIN_VARIABLES = "retain_variables"
 ORIGINAL_SELF = ("original_self_p", "original_self_t")
@@ -123,22 +124,17 @@ def variables(formula: Formula) -> list[Word]:
     ]
 
 
+@asked_once
 def undeclared_names(line: KeyedFormula) -> tuple[UndeclaredName, ...]:
     """The variables of a formula that nothing declares, each use once; none where the key is not understood.
 
     Names that are called are not judged here: functions are declared in headers.
     """
-    if line.undeclared is None:
-        line.undeclared = tuple(_undeclared_names(line))
-    return line.undeclared
-
-
-def _undeclared_names(line: KeyedFormula) -> list[UndeclaredName]:
     function, info = line.entry.function, line.body.info
     if function is None or info is None or line.role is Role.UNRESOLVED:
-        return []
+        return ()
     if not line.is_expression or line.formula.tree is None:
-        return []
+        return ()
     visible = set(visible_names(line))
     declared = info.output_differentiability
     if declared is not None and len(declared) != len(function.outputs):
@@ -149,7 +145,7 @@ def _undeclared_names(line: KeyedFormula) -> list[UndeclaredName]:
         if word.text not in visible:
             reason, subject = _reason(line, word.text, function, info)
             found.append(UndeclaredName(line, word, reason, subject))
-    return found
+    return tuple(found)
 
 
 def first_undeclared(line: KeyedFormula, reason: NotDeclared) -> list[UndeclaredName]:

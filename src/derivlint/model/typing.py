@@ -19,7 +19,7 @@ from derivlint.cpp.problem import ACCEPTED, TypeProblem, TypeProblemKind
 from derivlint.cpp.scope import BACKWARD_LEVELS, FORWARD_LEVELS, Scope, declared_value
 from derivlint.cpp.value import TENSOR, UNKNOWN_VALUE, Value
 from derivlint.formula import Expr, parse_formula
-from derivlint.model.consequences import is_checkable, is_consequence, is_known_wrong
+from derivlint.model.consequences import is_checkable, is_known_wrong
 from derivlint.model.entry import Entry, KeyedFormula
 from derivlint.model.evaluation import Evaluation, Mode, Origin
 from derivlint.model.inplace import SELF_TANGENT, copied_formula
@@ -124,7 +124,7 @@ class TypeChecker:
     def _inferred(self, evaluation: Evaluation, tree: Expr) -> Typed:
         typer = Inference(scope_of(evaluation, self._is_complete), self._library)
         try:
-            value = typer.value_of(tree)
+            value = typer.of(tree)
         except RecursionError:
             # hundreds of levels of brackets: nobody wrote that, and nothing is known of it
             return Typed(tree, Inference(typer.scope, self._library), UNKNOWN_VALUE)
@@ -181,8 +181,8 @@ def _is_told(evaluation: Evaluation, problem: TypeProblem) -> bool:
     if problem.kind is TypeProblemKind.UNDECLARED_NAME:
         names = (*visible_names(line), *(name.word.text for name in undeclared_names(line)))
         return problem.name in names
-    written = evaluation.written_range(problem.start, problem.end)
-    return is_consequence(line, problem, written or (0, len(line.formula.text)))
+    # what is made of a backward formula gives what that gives
+    return problem.kind is TypeProblemKind.RESULT and line.auto is not None
 
 
 def _precedence(evaluation: Evaluation) -> tuple[bool, bool, bool]:

@@ -32,7 +32,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from derivlint.formula import Expr, parse_formula
+from derivlint.formula import Call, Expr, Member, Name, parse_formula, walk
 from derivlint.source.lazy import cached_property
 
 FOLDER = Path(__file__).parent / "data" / "definitions"
@@ -77,6 +77,15 @@ class Definition(Struct, frozen=True, dict=True):
     def trees(self) -> tuple[tuple[str, Expr], ...]:
         """The formulas as syntax trees."""
         return tuple((name, tree_of(formula)) for name, formula in self.formulas)
+
+    @cached_property
+    def called(self) -> frozenset[str]:
+        """The names of the functions and methods that it calls."""
+        callees = (node.callee for _, tree in self.trees for node in walk(tree) if isinstance(node, Call))
+        return frozenset(
+            each.name if isinstance(each, Member) else each.parts[-1].identifier if isinstance(each, Name) else ""
+            for each in callees
+        )
 
     @property
     def required(self) -> int:

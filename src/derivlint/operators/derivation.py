@@ -6,7 +6,7 @@ not there in every case is not sure, and an argument that is read by a function 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,18 +16,17 @@ from derivlint.formula import (
     BraceList,
     Call,
     Conditional,
-    Construct,
     Expr,
     Index,
     Member,
     Name,
     Node,
     Number,
-    Parenthesized,
-    String,
     Unary,
-    whole_number,
+    unparenthesized,
 )
+from derivlint.formula.analysis import Analysis
+from derivlint.formula.tuples import position_of, tuple_access
 from derivlint.operators.book import Book
 from derivlint.operators.definitions import Definition, DefinitionError, Kind, definitions, tree_of
 from derivlint.operators.derived import Derived, write_derived
@@ -233,96 +232,121 @@ def _polynomial(parameters: tuple[str, ...], value: _Sum) -> Polynomial:
 
 
 def _constant(formula: str) -> _Sum:
-    return _flat(_evaluated(tree_of(formula), None))
+    return _Body().sum(tree_of(formula))
 
 
-class _Body:
-    """The parts of one definition."""
+class _Body(Analysis[_Value]):
+    """The parts of one definition; of a default value it has none."""
 
-    def __init__(self, definition: Definition) -> None:
-        self._trees = dict(definition.trees)
+    def __init__(self, definition: Definition | None = None) -> None:
+        super().__init__()
         self.used: set[str] = set()
-        self._values: dict[str, _Value] = {
-            name: _Sum(frozenset({_Term(frozenset({name}), _NONE, _NONE)}), {name: Parity.HOLOMORPHIC})
-            for name in definition.parameters
-        }
+        self._trees: dict[str, Expr] = {}
+        self._values: dict[str, _Value] = {"nullopt": _ABSENT}
+        if definition is not None:
+            self._trees.update(definition.trees)
+            for name in definition.parameters:
+                term = _Term(frozenset({name}), _NONE, _NONE)
+                self._values[name] = _Sum(frozenset({term}), {name: Parity.HOLOMORPHIC})
 
     def named(self, name: str) -> _Value:
         """The value of a parameter, a part or a constant; the value of the whole has no name."""
         self.used.add(name)
         if name not in self._values:
             tree = self._trees.get(name)
-            self._values[name] = _CONSTANT if tree is None else _evaluated(tree, self)
+            self._values[name] = _CONSTANT if tree is None else self.of(tree)
         return self._values[name]
 
+    def sum(self, node: Expr) -> _Sum:
+        """The value of an expression, of a list the sum of its items."""
+        return _flat(self.of(node))
 
-def _evaluated(node: Expr, body: _Body | None) -> _Value:
-    return _RULES[type(node)](node, body)
+    def otherwise(self, node: Expr) -> _Value:
+        return _CONSTANT
 
+    def name(self, node: Name) -> _Value:
+        name = node.parts[-1].identifier
+        return self.named(name) if node.simple is not None or name == "nullopt" else _CONSTANT
 
-def _sum(node: Expr, body: _Body | None) -> _Sum:
-    return _flat(_evaluated(node, body))
+    def number(self, node: Number) -> _Value:
+        digits = node.text.lower().rstrip("flu")
+        return _ZERO if not digits.strip("0.") else _CONSTANT
 
+    def unary(self, node: Unary) -> _Value:
+        operand = self.sum(node.operand)
+        return _curved(operand) if node.op == "!" else operand
 
-def _name(node: Name, body: _Body | None) -> _Value:
-    name = node.simple
-    if name is None or body is None:
-        return _ABSENT if node.parts[-1].identifier == "nullopt" else _CONSTANT
-    return _ABSENT if name == "nullopt" else body.named(name)
+    def binary(self, node: Binary) -> _Value:
+        left, right = self.sum(node.left), self.sum(node.right)
+        if node.op in ("+", "-"):
+            return _added(left, right)
+        if node.op == "*":
+            return _times(left, right)
+        if node.op == "/":
+            return _times(left, _curved(right, parity=Parity.HOLOMORPHIC))
+        return _curved(left, right)
 
+    def conditional(self, node: Conditional) -> _Value:
+        condition = self.sum(node.condition)
+        cases = []
+        for branch in (node.then, node.otherwise):
+            try:
+                cases.append(self.of(branch))
+            except _UnsupportedError:
+                continue
+        if not cases:
+            raise _UnsupportedError
+        if len(cases) == 1:
+            return cases[0]
+        then, otherwise = cases
+        asked = _asked(node.condition)
+        if asked is not None:
+            question, of = asked
+            if question == "is_complex_tensor" and isinstance(of, Name) and of.simple is not None:
+                otherwise = _without(otherwise, of.simple)
+            elif question == "defined":
+                rest = _absent_terms(then, otherwise, self.sum(of).all)
+                if rest is not None:
+                    return rest
+        if isinstance(then, _Sum) or isinstance(otherwise, _Sum) or len(then) != len(otherwise):
+            return _chosen(condition, _flat(then), _flat(otherwise))
+        return tuple(_chosen(condition, _flat(a), _flat(b)) for a, b in zip(then, otherwise, strict=True))
 
-def _number(node: Number, body: _Body | None) -> _Value:
-    digits = node.text.lower().rstrip("flu")
-    return _ZERO if not digits.strip("0.") else _CONSTANT
+    def braces(self, node: BraceList) -> _Value:
+        return tuple(map(self.of, node.items))
 
+    def index(self, node: Index) -> _Value:
+        (index,) = node.args
+        return _item(self.of(node.object), index)
 
-def _unary(node: Unary, body: _Body | None) -> _Value:
-    operand = _sum(node.operand, body)
-    return _curved(operand) if node.op == "!" else operand
+    def call(self, node: Call) -> _Value:
+        callee = node.callee
+        if isinstance(callee, Member):
+            return self._called(callee.name, (callee.object, *node.args))
+        access = tuple_access(node)
+        if access is not None:
+            return _item(self.of(access[0]), access[1])
+        assert isinstance(callee, Name), "definitions call names"
+        return self._called(callee.parts[-1].identifier, node.args)
 
-
-def _binary(node: Binary, body: _Body | None) -> _Value:
-    left, right = _sum(node.left, body), _sum(node.right, body)
-    if node.op in ("+", "-"):
-        return _added(left, right)
-    if node.op == "*":
-        return _times(left, right)
-    if node.op == "/":
-        return _times(left, _curved(right, parity=Parity.HOLOMORPHIC))
-    return _curved(left, right)
-
-
-def _conditional(node: Conditional, body: _Body | None) -> _Value:
-    condition = _sum(node.condition, body)
-    cases = []
-    for branch in (node.then, node.otherwise):
-        try:
-            cases.append(_evaluated(branch, body))
-        except _UnsupportedError:
-            continue
-    if not cases:
-        raise _UnsupportedError
-    if len(cases) == 1:
-        return cases[0]
-    then, otherwise = cases
-    asked = _asked(node.condition)
-    if asked is not None:
-        question, of = asked
-        if question == "is_complex_tensor" and isinstance(of, Name) and of.simple is not None:
-            otherwise = _without(otherwise, of.simple)
-        elif question == "defined":
-            rest = _absent_terms(then, otherwise, _sum(of, body).all)
-            if rest is not None:
-                return rest
-    if isinstance(then, _Sum) or isinstance(otherwise, _Sum) or len(then) != len(otherwise):
-        return _chosen(condition, _flat(then), _flat(otherwise))
-    return tuple(_chosen(condition, _flat(a), _flat(b)) for a, b in zip(then, otherwise, strict=True))
+    def _called(self, name: str, nodes: tuple[Expr, ...]) -> _Value:
+        if name == "Tensor" and not nodes:
+            return _ABSENT
+        if name == "refuse":
+            raise _UnsupportedError
+        values = [self.of(node) for node in nodes]
+        if name == "make_tuple":
+            return tuple(values)
+        arguments = list(map(_flat, values))
+        primitive = _primitives().get(name)
+        if primitive is not None:
+            return _substituted(*primitive, arguments)
+        return _by_hand(name, arguments) or _defined(name, arguments) or _opaque(*arguments)
 
 
 def _asked(condition: Expr) -> tuple[str, Expr] | None:
     """The question that a condition asks of one value: ``x.defined()``, ``is_complex_tensor(x)``."""
-    while isinstance(condition, Parenthesized):
-        condition = condition.inner
+    condition = unparenthesized(condition)
     if not isinstance(condition, Call):
         return None
     callee = condition.callee
@@ -342,48 +366,12 @@ def _absent_terms(then: _Value, otherwise: _Value, asked: frozenset[str]) -> _Su
     return None
 
 
-def _list(node: BraceList, body: _Body | None) -> _Value:
-    return tuple(_evaluated(item, body) for item in node.items)
-
-
-def _index(node: Index, body: _Body | None) -> _Value:
-    (index,) = node.args
-    return _item(_evaluated(node.object, body), index)
-
-
 def _item(held: _Value, index: Node) -> _Value:
     """An item of a list; all of them where it is not known which."""
-    position = whole_number(index.text) if isinstance(index, Number) else None
+    position = position_of(index)
     if isinstance(held, _Sum) or position is None or position >= len(held):
         return _flat(held)
     return held[position]
-
-
-def _call(node: Call, body: _Body | None) -> _Value:
-    callee = node.callee
-    if isinstance(callee, Member):
-        return _called(callee.name, (callee.object, *node.args), body)
-    assert isinstance(callee, Name), "definitions call names"
-    last = callee.parts[-1]
-    if last.identifier == "get" and last.template_args:
-        (index,) = last.template_args
-        return _item(_evaluated(node.args[0], body), index)
-    return _called(last.identifier, node.args, body)
-
-
-def _called(name: str, nodes: tuple[Expr, ...], body: _Body | None) -> _Value:
-    if name == "Tensor" and not nodes:
-        return _ABSENT
-    if name == "refuse":
-        raise _UnsupportedError
-    values = [_evaluated(node, body) for node in nodes]
-    if name == "make_tuple":
-        return tuple(values)
-    arguments = list(map(_flat, values))
-    primitive = _primitives().get(name)
-    if primitive is not None:
-        return _substituted(*primitive, arguments)
-    return _by_hand(name, arguments) or _defined(name, arguments) or _opaque(*arguments)
 
 
 def _by_hand(name: str, arguments: list[_Sum]) -> _Sum | None:
@@ -463,18 +451,3 @@ def _composed(polynomial: Polynomial, given: Mapping[str, _Sum], parities: Mappi
             outer = parity.of(own)
             found[inner] = joint((found[inner], outer)) if inner in found else outer
     return _made((term for value in parts for term in value.terms), found)
-
-
-_RULES: dict[type[Expr], Callable[..., _Value]] = {
-    Name: _name,
-    Number: _number,
-    String: lambda node, body: _CONSTANT,
-    BraceList: _list,
-    Construct: lambda node, body: _list(node.braces, body),
-    Parenthesized: lambda node, body: _evaluated(node.inner, body),
-    Unary: _unary,
-    Binary: _binary,
-    Conditional: _conditional,
-    Index: _index,
-    Call: _call,
-}

@@ -25,7 +25,9 @@ from derivlint.operators.terms import Polynomial, Term
 from derivlint.source.lazy import cached_property
 
 PATH = Path(__file__).parent / "data" / "derived.txt"
-_COMMENT = "# What operators are linear in and how they conjugate, by their definitions; made by derivlint docs build"
+_COMMENT = (
+    "# What operators are linear in and how they conjugate, by their definitions; made by derivlint dev docs build"
+)
 _MARKS = {"conj": Parity.CONJUGATED, "mixed": Parity.NON_HOLOMORPHIC, "unknown": Parity.UNKNOWN}
 _WORDS = {parity: word for word, parity in _MARKS.items()}
 _NAMES = re.compile(r"([/*~]?)(\w+)")

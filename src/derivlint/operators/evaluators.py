@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -11,22 +11,20 @@ from derivlint.formula import (
     BraceList,
     Call,
     Conditional,
-    Construct,
-    Expr,
     Index,
     Name,
     Number,
-    Parenthesized,
     String,
     Unary,
-    whole_number,
 )
+from derivlint.formula.analysis import Analysis
+from derivlint.formula.tuples import position_of, tuple_access
 
 #: Gives the value of an expression for the values of names.
 Evaluator = Callable[[Mapping[str, Any]], Any]
 
 
-class ExpressionCompiler(ABC):
+class ExpressionCompiler(Analysis[Evaluator]):
     """Compiles expressions into nested functions.
 
     What operators do is the same everywhere but for the values that they work on. What names, numbers and calls stand
@@ -34,26 +32,8 @@ class ExpressionCompiler(ABC):
     """
 
     #: The operators with one operand, and those with two but for ``&&`` and ``||``.
-    unary: Mapping[str, Callable[[Any], Any]]
-    binary: Mapping[str, Callable[[Any, Any], Any]]
-
-    def __init__(self) -> None:
-        # the object of a method is looked at by several readings of the call; doing its work again in each
-        # would double it with every call of a chain
-        self._compiled: dict[Expr, Evaluator] = {}
-
-    def expression(self, node: Expr) -> Evaluator:
-        """An expression as a function."""
-        found = self._compiled.get(node)
-        if found is None:
-            rule = _RULES.get(type(node))
-            found = self.unknown(node) if rule is None else getattr(self, rule)(node)
-            self._compiled[node] = found
-        return found
-
-    @abstractmethod
-    def unknown(self, node: Expr) -> Evaluator:
-        """What an expression becomes that has no meaning, if it becomes anything."""
+    unary_operators: Mapping[str, Callable[[Any], Any]]
+    binary_operators: Mapping[str, Callable[[Any, Any], Any]]
 
     @abstractmethod
     def name(self, node: Name) -> Evaluator:
@@ -64,79 +44,59 @@ class ExpressionCompiler(ABC):
         """The value of a number."""
 
     @abstractmethod
+    def called(self, node: Call) -> Evaluator:
+        """The value of a call of a function or method."""
+
     def call(self, node: Call) -> Evaluator:
-        """The value of a call."""
+        """The value of a call; that of ``std::get<0>(items)`` is an item."""
+        access = tuple_access(node)
+        if access is None:
+            return self.called(node)
+        items, position = self.of(access[0]), position_of(access[1])
+        return self.otherwise(node) if position is None else lambda values: items(values)[position]
 
-    def item(self, call: Call) -> Evaluator:
-        """The value of ``std::get<0>(items)``."""
-        callee = call.callee
-        assert isinstance(callee, Name), "it has template arguments"
-        arguments = callee.parts[-1].template_args or ()
-        index = arguments[0] if len(arguments) == 1 else None
-        position = whole_number(index.text) if isinstance(index, Number) else None
-        if position is None or len(call.args) != 1:
-            return self.unknown(call)
-        items = self.expression(call.args[0])
-        return lambda values: items(values)[position]
-
-    def _string(self, node: String) -> Evaluator:
+    def string(self, node: String) -> Evaluator:
+        """A string literal as a text."""
         value = node.text.strip('"')
         return lambda _: value
 
-    def _list(self, node: BraceList) -> Evaluator:
-        items = [self.expression(item) for item in node.items]
+    def braces(self, node: BraceList) -> Evaluator:
+        """A braced list as a tuple."""
+        items = [self.of(item) for item in node.items]
         return lambda values: tuple([item(values) for item in items])
 
-    def _construct(self, node: Construct) -> Evaluator:
-        return self._list(node.braces)
-
-    def _parenthesized(self, node: Parenthesized) -> Evaluator:
-        return self.expression(node.inner)
-
-    def _unary(self, node: Unary) -> Evaluator:
-        operate = self.unary.get(node.op)
+    def unary(self, node: Unary) -> Evaluator:
+        """A prefix operator with its operand."""
+        operate = self.unary_operators.get(node.op)
         if operate is None:
-            return self.unknown(node)
-        operand = self.expression(node.operand)
+            return self.otherwise(node)
+        operand = self.of(node.operand)
         return lambda values: operate(operand(values))
 
-    def _binary(self, node: Binary) -> Evaluator:
-        left = self.expression(node.left)
-        right = self.expression(node.right)
+    def binary(self, node: Binary) -> Evaluator:
+        """Two operands with an operator between."""
+        left = self.of(node.left)
+        right = self.of(node.right)
         if node.op == "&&":
             return lambda values: bool(left(values)) and bool(right(values))
         if node.op == "||":
             return lambda values: bool(left(values)) or bool(right(values))
-        operate = self.binary.get(node.op)
+        operate = self.binary_operators.get(node.op)
         if operate is None:
-            return self.unknown(node)
+            return self.otherwise(node)
         return lambda values: operate(left(values), right(values))
 
-    def _conditional(self, node: Conditional) -> Evaluator:
-        condition = self.expression(node.condition)
-        then = self.expression(node.then)
-        otherwise = self.expression(node.otherwise)
+    def conditional(self, node: Conditional) -> Evaluator:
+        """A choice; only the branch that is taken is evaluated."""
+        condition = self.of(node.condition)
+        then = self.of(node.then)
+        otherwise = self.of(node.otherwise)
         return lambda values: then(values) if condition(values) else otherwise(values)
 
-    def _index(self, node: Index) -> Evaluator:
+    def index(self, node: Index) -> Evaluator:
+        """An item of a list."""
         if len(node.args) != 1:
-            return self.unknown(node)
-        items = self.expression(node.object)
-        index = self.expression(node.args[0])
+            return self.otherwise(node)
+        items = self.of(node.object)
+        index = self.of(node.args[0])
         return lambda values: items(values)[index(values)]
-
-
-#: The methods that compile each kind of expression; those that subclasses define are looked up by name.
-_RULES: dict[type[Expr], str] = {
-    Name: "name",
-    Number: "number",
-    Call: "call",
-    String: "_string",
-    BraceList: "_list",
-    Construct: "_construct",
-    Parenthesized: "_parenthesized",
-    Unary: "_unary",
-    Binary: "_binary",
-    Conditional: "_conditional",
-    Index: "_index",
-}

@@ -14,6 +14,7 @@ from typing import Any
 from msgspec import Struct
 
 from derivlint.formula import Call, Expr, Member, Name, Number
+from derivlint.operators.constants import constant_named
 from derivlint.operators.definitions import Definition, Kind, definitions, tree_of
 from derivlint.operators.evaluators import Evaluator, ExpressionCompiler
 
@@ -43,12 +44,12 @@ class Domain(ABC):
     """The values that definitions are run over.
 
     Attributes:
-        constants: the values of names.
+        constants: the values of names that only this domain has.
         unary: the operators with one operand.
         binary: those with two, but for ``&&`` and ``||``.
     """
 
-    constants: Mapping[str, Any]
+    constants: Mapping[str, Any] = {}
     unary: Mapping[str, Callable[[Any], Any]]
     binary: Mapping[str, Callable[[Any, Any], Any]]
 
@@ -111,7 +112,7 @@ class Interpreter:
             definition = definitions().get(name)
             if definition is None:
                 return None
-            found = self._compiled[name] = self._compile(definition)
+            found = self._compiled[name] = self.compile(definition)
         return found
 
     def value(self, expression: str, values: Mapping[str, Any]) -> Any:
@@ -124,9 +125,14 @@ class Interpreter:
         Raises:
             InterpretationError: it cannot be run.
         """
-        return _Body(self).expression(tree_of(expression))(values)
+        return _Body(self).of(tree_of(expression))(values)
 
-    def _compile(self, definition: Definition) -> Compiled:
+    def compile(self, definition: Definition) -> Compiled:
+        """A definition as a function.
+
+        Raises:
+            InterpretationError: it cannot be run.
+        """
         if self._depth > MAX_DEPTH:
             raise InterpretationError(f'the definition of "{definition.name}" calls itself')
         self._depth += 1
@@ -139,15 +145,15 @@ class Interpreter:
         body = _Body(self)
         # the value first: parts that it does not look at are not computed
         *parts, (_, last) = definition.formulas
-        value = body.expression(tree_of(last))
+        value = body.of(tree_of(last))
         steps: list[tuple[str, Evaluator]] = []
         for name, formula in reversed(parts):
             if name in body.needed:
-                steps.append((name, body.expression(tree_of(formula))))
+                steps.append((name, body.of(tree_of(formula))))
         steps.reverse()
         parameters = definition.parameters
         needed = frozenset(body.needed & set(parameters))
-        defaults = {name: _Body(self).expression(tree_of(text))({}) for name, text in definition.defaults.items()}
+        defaults = {name: _Body(self).of(tree_of(text))({}) for name, text in definition.defaults.items()}
         blank = {**dict.fromkeys(parameters), **defaults}
 
         def call(given: Mapping[str, Any]) -> Any:
@@ -164,44 +170,48 @@ class _Body(ExpressionCompiler):
         super().__init__()
         self._interpreter = interpreter
         self._domain = interpreter.domain
-        self.unary = self._domain.unary
-        self.binary = self._domain.binary
+        self.unary_operators = self._domain.unary
+        self.binary_operators = self._domain.binary
         self.needed: set[str] = set()
 
-    def unknown(self, node: Expr) -> Evaluator:
+    def otherwise(self, node: Expr) -> Evaluator:
         raise InterpretationError(f'"{type(node).__name__}" has no meaning in definitions')
 
     def name(self, node: Name) -> Evaluator:
-        name = node.simple
-        if name is None or name in self._domain.constants:
-            value = self._domain.constants[node.spelling]
+        constant = constant_named(node)
+        if constant is not None:
+            value = constant.value
             return lambda _: value
-        self.needed.add(name)
-        return itemgetter(name)
+        if node.simple is None:
+            return self.otherwise(node)
+        if node.simple in self._domain.constants:
+            value = self._domain.constants[node.simple]
+            return lambda _: value
+        self.needed.add(node.simple)
+        return itemgetter(node.simple)
 
     def number(self, node: Number) -> Evaluator:
         value = self._domain.number(node.text)
         return lambda _: value
 
-    def call(self, node: Call) -> Evaluator:
+    def called(self, node: Call) -> Evaluator:
         callee = node.callee
         if isinstance(callee, Member):
             return self._called(callee.name, (callee.object, *node.args))
         if not isinstance(callee, Name):
-            return self.unknown(node)
-        last = callee.parts[-1]
-        return self.item(node) if last.template_args else self._called(last.identifier, node.args)
+            return self.otherwise(node)
+        return self._called(callee.parts[-1].identifier, node.args)
 
     def _called(self, name: str, arguments: tuple[Expr, ...]) -> Evaluator:
         callee = self._callee(name, len(arguments))
         if isinstance(callee, Compiled):
             call = callee.call
             pairs = zip(callee.parameters, arguments, strict=False)
-            given = [(name, self.expression(node)) for name, node in pairs if name in callee.needed]
+            given = [(name, self.of(node)) for name, node in pairs if name in callee.needed]
             return lambda values: call({name: each(values) for name, each in given})
         function = callee.function
         evaluators = [
-            _nothing if index in callee.ignored else self.expression(argument)
+            _nothing if index in callee.ignored else self.of(argument)
             for index, argument in enumerate(arguments[: callee.takes])
         ]
         # most functions take one or two

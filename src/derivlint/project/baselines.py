@@ -17,7 +17,7 @@ from derivlint.lint.baseline import (
     render_baseline,
 )
 from derivlint.lint.fingerprint import Identity
-from derivlint.lint.run import Unjudged
+from derivlint.lint.result import Unjudged
 from derivlint.lint.wording import counted, quoted
 from derivlint.project.errors import InputError
 from derivlint.source import SourceError, SourceFile, read_bytes, write_file

@@ -6,15 +6,17 @@ from collections.abc import Callable, Iterable
 
 from msgspec import Struct
 
-from derivlint.lint import Diagnostic, Rule, run_rules
+from derivlint.lint import Diagnostic, Rule
 from derivlint.lint.crash import Crashed
+from derivlint.lint.kept import Kept, check_text, models_of
 from derivlint.lint.run import SUPPRESSIONS, judge_suppressions
 from derivlint.lint.suppression import suppressions_of
 from derivlint.lint.wording import did_you_mean, quoted_list
-from derivlint.model import Model, build_model, build_models
+from derivlint.model import Model, build_model
 from derivlint.project.errors import InputError
-from derivlint.project.findings import Findings, judge
+from derivlint.project.findings import Findings
 from derivlint.project.narrowing import Narrowing, rule_names
+from derivlint.project.outcome import judge
 from derivlint.project.settings import Settings
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile
@@ -37,6 +39,7 @@ class CheckedFile(Struct, frozen=True):
         baselined: how many the baseline knows.
         unchanged: how many are in entries that did not change, where only changes are wanted.
         findings: what was found before the settings were asked.
+        kept: what the check of a later text of the file can use.
     """
 
     model: Model
@@ -49,6 +52,7 @@ class CheckedFile(Struct, frozen=True):
     baselined: int
     unchanged: int
     findings: Findings
+    kept: Kept | None = None
 
 
 def check_source(
@@ -61,8 +65,10 @@ def check_source(
     besides: Check | None = None,
     narrowing: Narrowing | None = None,
     models: tuple[Model, ...] | None = None,
+    kept: Kept | None = None,
+    stop: Callable[[], bool] | None = None,
 ) -> CheckedFile:
-    """Check a text against operators.
+    """Check a text against operators: the one way from a text to what every face shows of it.
 
     Args:
         source: the text.
@@ -73,25 +79,28 @@ def check_source(
         besides: what finds more than the rules do.
         narrowing: what is left of the findings; by default what comments do not silence.
         models: the models to check, where they are built already; by default those of all versions that it serves.
+        kept: what was found in an earlier text, with the same operators, rules and settings.
+        stop: says whether nobody waits for the result any more.
 
     Raises:
         InputError: the file does not serve the wanted version, or only changes are wanted and cannot be found out.
+        Stopped: nobody waits any more.
     """
-    # a file for several versions has a model for each set of entries that hold together; what they share is told once
-    models = models or build_models(source, natives, settings.layout, settings.version)
+    ordinary = tuple(rule for rule in (*rules, *others) if rule.target != SUPPRESSIONS)
+    # a file for several versions has a model for each set of entries that hold together
+    models = models or models_of(source, natives, settings.layout, settings.version, kept)
     _require_version(models[0], settings)
+    texts = [check_text(model, ordinary, kept=kept, stop=stop) for model in models]
     every: set[Diagnostic] = set()
     crashes = 0
     crashed: set[Crashed] = set()
     names = {rule.name for rule in rules}
-    ordinary = tuple(rule for rule in (*rules, *others) if rule.target != SUPPRESSIONS)
-    for model in models:
-        result = run_rules(model, ordinary)
-        every.update(result.diagnostics)
-        crashes += result.internal_errors
-        crashed |= result.crashed
+    for text in texts:
+        every.update(text.result.diagnostics)
+        crashes += text.result.internal_errors
+        crashed |= text.result.crashed
         if besides is not None:
-            every.update(besides(model, result.diagnostics))
+            every.update(besides(text.model, text.result.diagnostics))
     model = models[0]
     # a suppression may be of use for one version only
     known_names = rule_names(names)
@@ -106,7 +115,7 @@ def check_source(
     )
     every.update(judged.diagnostics)
     findings = Findings(
-        tuple(sorted(every)),
+        tuple(sorted(every, key=Diagnostic.identity)),
         frozenset(suppressions_of(model).matches(every, known_names)),
         frozenset(names),
         crashes + judged.internal_errors,
@@ -126,6 +135,7 @@ def check_source(
         outcome.baselined,
         outcome.unchanged,
         findings,
+        texts[0].kept if len(texts) == 1 else None,
     )
 
 

@@ -13,3 +13,7 @@ class InputError(Exception):
     def __init__(self, *messages: str) -> None:
         super().__init__("\n".join(messages))
         self.messages = messages
+
+
+class NothingFoundError(InputError):
+    """No file is named, and none is found where files are looked for."""

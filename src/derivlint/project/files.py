@@ -9,14 +9,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from derivlint.project.arguments import DERIVATIVES, LIST_MARK, derivatives_of, is_native_functions, with_lists
-from derivlint.project.errors import InputError
+from derivlint.project.errors import InputError, NothingFoundError
 from derivlint.project.globs import expanded
 from derivlint.project.operators import INSTALLED, installed
 from derivlint.project.settings import Settings
 from derivlint.source import SourceError, SourceFile
 
 STDIN = "-"
-FILE_PATTERN = "derivatives*.yaml"
+FILE_PATTERN = "*derivatives*.yaml"
 
 
 def derivatives_files(given: Sequence[str], settings: Settings) -> list[str]:
@@ -28,7 +28,8 @@ def derivatives_files(given: Sequence[str], settings: Settings) -> list[str]:
         settings: those of the working folder, which may name files where none is given.
 
     Raises:
-        InputError: a pattern matches nothing, a folder holds none, or nothing is there to check.
+        NothingFoundError: nothing is given, and nothing is there to check.
+        InputError: a pattern matches nothing, or a folder holds none.
     """
     paths: list[str] = []
     for argument in with_lists(given):
@@ -82,11 +83,16 @@ def _default_files(settings: Settings) -> Iterator[str]:
         return
     here = Path.cwd()
     for folder in (here, *here.parents):
-        for candidate in (*sorted(folder.glob(FILE_PATTERN)), folder / DERIVATIVES):
+        # "derivatives.yaml" is meant, where there are others such as "aclnn_derivatives.yaml"
+        named = sorted(folder.glob(FILE_PATTERN), key=lambda path: (not path.name.startswith("derivatives"), path))
+        for candidate in (*named, folder / DERIVATIVES):
             if os.path.isfile(candidate):
                 yield _shown(candidate)
                 return
-    raise InputError(f'nothing to check: no "{FILE_PATTERN}" here or above; name a file, or use --torch installed')
+    raise NothingFoundError(
+        f'nothing to check: no "{FILE_PATTERN}" or {DERIVATIVES.as_posix()} in "{here}" or above it; '
+        "name a file or a folder, or use --torch installed"
+    )
 
 
 def _shown(path: Path) -> str:

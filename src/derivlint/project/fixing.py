@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import accumulate
 
 from msgspec import Struct
 
 from derivlint.lint import Diagnostic, Severity
 from derivlint.lint.fixing import FixOutcome, Moves, apply_fixes, fixable
+from derivlint.lint.kept import Kept
 from derivlint.lint.ownership import EntryFinder
+from derivlint.model import Entry
 from derivlint.project.check import CheckedFile
+from derivlint.rules import NAMES, load_rule
 from derivlint.source import SourceFile, Span
 
 #: A fix may make room for another; rules whose fixes undo each other must not go round for ever.
@@ -28,8 +31,8 @@ FEW = 8
 #: How many characters may be checked in all trials together, so that a long text is checked less often.
 MAX_TRIED = 512 * 1024
 
-#: Checks a text.
-Checker = Callable[[SourceFile], CheckedFile]
+#: Checks a text, given what was found in an earlier one.
+Checker = Callable[[SourceFile, Kept | None], CheckedFile]
 #: What an error is known by where its place has moved.
 _Known = tuple[str, str | None, str | None, str | None, str]
 
@@ -65,53 +68,80 @@ class FixedFile(Struct, frozen=True):
         return SourceFile(self.source.path, self.text, self.source.undecodable)
 
 
-def fix_source(source: SourceFile, check: Checker, *, unsafe: bool = False) -> FixedFile:
+def fix_source(source: SourceFile, check: Checker, *, unsafe: bool = False, kept: Kept | None = None) -> FixedFile:
     """Fix a text, check it, and go on until nothing is left to fix.
 
-    What fixes make of a text is kept only if it can be read as YAML and has no error that was not there before. Where
-    fixes fail this together, those are left out that are to blame; how often the text is checked for that is limited.
-    A text that is not YAML, or that is not UTF-8, is
-    left alone: its places cannot be trusted.
+    What fixes make of a text is kept only if it can be read as YAML and they made no error. An error that they uncover,
+    since the fixed finding kept rules from judging the place, was there before. Where fixes fail this together, those
+    are left out that are to blame; how often the text is checked for that is limited. Unsafe fixes come after all safe
+    ones, so that they take the place of none. A text that is not YAML, or that is not UTF-8, is left alone: its places
+    cannot be trusted.
 
     Args:
         source: the text.
         check: checks a text; fixes are taken from what it shows.
         unsafe: whether to apply fixes that may change what is meant.
+        kept: what was found in an earlier text.
     """
-    return _Fixer(source, check, unsafe).run()
+    return _Fixer(source, check, unsafe).run(kept)
 
 
 class _Fixer:
     def __init__(self, source: SourceFile, check: Checker, unsafe: bool) -> None:
         self._original = source
         self._check = check
-        self._unsafe = unsafe
+        self._unsafe = False
+        self._phases = (False, True) if unsafe else (False,)
         self._trials = min(MAX_TRIALS, max(MIN_TRIALS, MAX_TRIED // max(1, len(source.text))))
         self._fixed: list[Diagnostic] = []
         self._dropped: dict[_Known, Diagnostic] = {}
+        self._tried: dict[str, CheckedFile] = {}
+        #: the texts of the entries in which they did harm
+        self._entries: dict[_Known, str] = {}
+        self._seen = {source.text}
+        self._passes = MAX_PASSES
 
-    def run(self) -> FixedFile:
+    def run(self, kept: Kept | None) -> FixedFile:
         source = self._original
         if source.undecodable is not None:
             return FixedFile(source, source.text, (), (), readable=False)
-        checked = self._check(source)
+        checked = self._check(source, kept)
         if checked.model.document.problems:
             return FixedFile(source, source.text, (), (), readable=False)
-        seen = {source.text}
-        untried: list[Diagnostic] = []
-        for _ in range(MAX_PASSES):
-            candidates = self._candidates(checked)
-            outcome, after = self._harmless(source, checked, candidates)
-            if after is None or outcome.text in seen:
+        for unsafe in self._phases:
+            self._unsafe = unsafe
+            checked = self._settled(checked)
+        text = checked.model.source.text
+        untried = self._candidates(checked) if self._trials <= 0 or self._passes <= 0 else []
+        return FixedFile(self._original, text, tuple(self._fixed), tuple(self._dropped.values()), tuple(untried))
+
+    def _settled(self, checked: CheckedFile) -> CheckedFile:
+        """The check of the text in which nothing is left to fix."""
+        while self._trials > 0 and self._passes > 0:
+            source = checked.model.source
+            outcome, after = self._harmless(source, checked, self._candidates(checked))
+            if after is not None and outcome.text not in self._seen:
+                self._passes -= 1
+                self._seen.add(outcome.text)
+                self._fixed += outcome.applied
+                checked = after
+            elif not self._retry(checked):
                 break
-            seen.add(outcome.text)
-            self._fixed += outcome.applied
-            source, checked = after.model.source, after
-            if self._trials <= 0:
-                break
-        if self._trials <= 0 or len(seen) > MAX_PASSES:
-            untried = self._candidates(checked)
-        return FixedFile(self._original, source.text, tuple(self._fixed), tuple(self._dropped.values()), tuple(untried))
+        return checked
+
+    def _retry(self, checked: CheckedFile) -> bool:
+        """Forget that fixes did harm in entries that others have changed since; the next run would find that, too."""
+        finder = EntryFinder(checked.model.all_entries) if self._dropped else None
+        again = [
+            known
+            for item in checked.shown
+            if finder is not None
+            and (known := _known(item)) in self._dropped
+            and self._entries[known] != _entry_of(checked, finder, item)
+        ]
+        for known in again:
+            self._dropped.pop(known, None)
+        return bool(again)
 
     def _candidates(self, checked: CheckedFile) -> list[Diagnostic]:
         return [item for item in checked.shown if fixable(item, self._unsafe) and _known(item) not in self._dropped]
@@ -120,6 +150,9 @@ class _Fixer:
         self, source: SourceFile, before: CheckedFile, candidates: list[Diagnostic]
     ) -> tuple[FixOutcome, CheckedFile | None]:
         """The outcome of as many fixes as do no harm together, and the check of it; None where there is none."""
+        # one half that does no harm and the other half are what was tried already
+        self._tried.clear()
+        finder = EntryFinder(before.model.all_entries)
         kept: list[Diagnostic] = []
         outcome, checked = FixOutcome(source.text, (), ()), None
         # those that are applied together stay compatible in any part of them; the others wait for the next pass
@@ -136,7 +169,9 @@ class _Fixer:
             # how often those that are blamed made an error for each of them
             failures += len(errors) >= len(group)
             if len(group) == 1 or (failures > MAX_FAILURES and len(group) > FEW):
-                self._dropped.update((_known(item), item) for item in group)
+                for item in group:
+                    self._dropped[_known(item)] = item
+                    self._entries[_known(item)] = _entry_of(before, finder, item)
             elif len(blamed) < len(group):
                 guilty = set(blamed)
                 pending += [(blamed, failures), ([item for item in group if item not in guilty], 0)]
@@ -149,13 +184,15 @@ class _Fixer:
         self, source: SourceFile, before: CheckedFile, trial: FixOutcome
     ) -> tuple[CheckedFile | None, list[Diagnostic], bool]:
         """The check of the text after some fixes, its new errors, and whether it can be read and checked."""
-        self._trials -= 1
         try:
             trial.text.encode("utf-8")
         except UnicodeEncodeError:
             return None, [], False
-        after = self._check(SourceFile(source.path, trial.text))
-        errors = _new_errors(before.found, after.found, trial)
+        after = self._tried.get(trial.text)
+        if after is None:
+            self._trials -= 1
+            after = self._tried[trial.text] = self._check(SourceFile(source.path, trial.text), before.kept)
+        errors = _made(before, after, trial, _new_errors(before.found, after.found, trial))
         if after.model.document.problems or after.crashes > before.crashes:
             return after, errors, False
         return after, errors, True
@@ -198,14 +235,13 @@ def _touched(trial: FixOutcome, places: Iterable[Span]) -> set[tuple[Span, str]]
 
 
 def _new_errors(before: Sequence[Diagnostic], after: Sequence[Diagnostic], trial: FixOutcome) -> list[Diagnostic]:
-    """The errors that were not there before: neither at the same place nor with the same words."""
+    """The errors that were not there before: neither at the same place nor with the same words.
+
+    What was a warning and is an error now, since it explains something that is uncovered, was there.
+    """
     moves = Moves(trial.edits)
-    places: set[tuple[str, int]] = set()
-    known: Counter[_Known] = Counter()
-    for item in before:
-        if item.severity is Severity.ERROR:
-            places.add((item.rule, moves.to(item.span.start)))
-            known[_known(item)] += 1
+    places = {(item.rule, moves.to(item.span.start)) for item in before}
+    known = Counter(map(_known, before))
     found: list[Diagnostic] = []
     for item in after:
         if item.severity is Severity.ERROR and (item.rule, item.span.start) not in places:
@@ -213,6 +249,44 @@ def _new_errors(before: Sequence[Diagnostic], after: Sequence[Diagnostic], trial
             if known[_known(item)] < 0:
                 found.append(item)
     return found
+
+
+def _made(before: CheckedFile, after: CheckedFile, trial: FixOutcome, errors: Sequence[Diagnostic]) -> list[Diagnostic]:
+    """The errors that were not there before and kept back by what was fixed in the same entry.
+
+    An error was kept back where its rule yields to the rule of what was fixed, or where it was not known what the entry
+    is about.
+    """
+    if not errors:
+        return []
+    finder, moves = EntryFinder(before.model.all_entries), Moves(trial.edits)
+    fixed: dict[int, set[str]] = {}
+    unknown: set[int] = set()
+    for item in trial.applied:
+        owner = finder.owner(item)
+        if owner is not None:
+            start = moves.to(owner.span.start)
+            fixed.setdefault(start, set()).add(item.rule)
+            if owner.function is None:
+                unknown.add(start)
+    now = EntryFinder(after.model.all_entries)
+    return [error for error in errors if not _is_uncovered(error, now.owner(error), fixed, unknown)]
+
+
+def _is_uncovered(error: Diagnostic, entry: Entry | None, fixed: Mapping[int, set[str]], unknown: set[int]) -> bool:
+    if entry is None or error.rule not in NAMES:
+        return False
+    start = entry.span.start
+    if start in unknown:
+        return True
+    rules = fixed.get(start, set())
+    return any(name in rules for each in load_rule(error.rule).meta.yields_to for name in each.rules)
+
+
+def _entry_of(checked: CheckedFile, finder: EntryFinder, item: Diagnostic) -> str:
+    """The text of the entry that a finding is about."""
+    owner = finder.owner(item)
+    return checked.model.source.text[owner.span.start : owner.span.end] if owner is not None else ""
 
 
 def _known(item: Diagnostic) -> _Known:

@@ -61,7 +61,7 @@ class Revision:
         self._folder = folder
         top = self._git("rev-parse", "--show-toplevel")
         if top is None:
-            raise InputError(f'"{folder}" is in no git repository, which --diff-base needs')
+            raise InputError(f'"{folder}" is not in a git repository: there is no revision to compare with')
         self.root = Path(os.path.realpath(os.fsdecode(top.removesuffix(b"\n"))))
         base = name.removesuffix(MERGE_BASE)
         commit = None

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,13 +18,13 @@ from derivlint.operators.topics import CHECKOUT_FILES, INSTALLED_FILES
 from derivlint.project.cache import Row, cached
 from derivlint.project.errors import InputError
 from derivlint.project.headers import merged, read_headers
-from derivlint.project.presets import PRESETS
+from derivlint.project.presets import PRESETS, Preset
 from derivlint.project.settings import Settings
 from derivlint.project.untrusted import require_inside
 from derivlint.source import SourceError, SourceFile, read_bytes
 
 if TYPE_CHECKING:
-    from derivlint.schema import InstalledTorch, NativeFunctions, NativeProblem
+    from derivlint.schema import InstalledTorch, NativeFunction, NativeFunctions, NativeProblem
 
 INSTALLED = "installed"
 TAGS_NAME = "tags.yaml"
@@ -33,6 +34,8 @@ FUNCTIONS_MANUAL = Path("torch/csrc/autograd/FunctionsManual.h")
 VERSION_FILE = "version.txt"
 #: What is longer is not a version.
 MAX_VERSION_BYTES = 4096
+#: So many native functions are all of PyTorch's: it had more than 1,300 in 2020.
+WHOLE = 1000
 
 
 class Operators(Struct, frozen=True):
@@ -151,7 +154,9 @@ def _operators_for(folder: Path, settings: Settings) -> Operators:
     Raises:
         InputError: an installed torch is asked for and there is none.
     """
-    files = settings.native_functions or _beside_by_preset(folder, settings)
+    files = settings.native_functions
+    if not files and settings.preset is not None:
+        files = _beside(folder, PRESETS[settings.preset])
     if settings.torch == INSTALLED:
         torch = installed()
         return Operators(
@@ -167,13 +172,22 @@ def _operators_for(folder: Path, settings: Settings) -> Operators:
         return Operators(reason, files, settings.tags, bundled=True, version=settings.torch)
     if settings.preset is not None:
         # the files of such a project tell what it has beside PyTorch's operators
-        return Operators(f'the preset "{settings.preset}"', files, settings.tags, bundled=True)
+        return Operators(f'the preset "{settings.preset}"', files, settings.tags, bundled=True, lone=True)
     if files:
-        return _of_checkout(f"named by {settings.operators_from}", files, settings)
+        reason = f"named by {settings.operators_from}"
+        if not settings.pytorch_operators or any(map(is_whole, files)):
+            return _of_checkout(reason, files, settings)
+        reason += "; no whole native_functions.yaml, so it adds to PyTorch's"
+        return Operators(reason, files, _tags_beside(files, settings), bundled=True, lone=True)
     for parent in (folder, *folder.parents):
         native = parent / NATIVE_FUNCTIONS
         if os.path.isfile(native):
             return _of_checkout(f"the PyTorch checkout {parent}", (native,), settings)
+    for name, preset in PRESETS.items():
+        files = _beside(folder, preset)
+        if files:
+            reason = f'the preset "{name}", whose files stand beside it'
+            return Operators(reason, files, settings.tags, bundled=True, lone=True)
     return Operators("no PyTorch checkout around the file", (), settings.tags, bundled=True, lone=True)
 
 
@@ -193,19 +207,33 @@ def fitted(
     if not operators.lone:
         return operators
 
+    def fits() -> bool:
+        """Whether the default release has all schemas, of a file whose YAML is sound."""
+        from derivlint.model import entry_names
+        from derivlint.model.read import document_of
+
+        return not document_of(source).problems and are_known(entry_names(source))
+
+    def are_known(names: list[str]) -> bool:
+        natives = load(operators).natives
+        return all(natives.by_schema(name) is not None for name in names)
+
     def detect() -> list[str | int] | None:
         from derivlint.model import called_functions, entry_names
         from derivlint.operators.detection import detected_release
 
         names = entry_names(source)
-        natives = load(operators).natives
-        if all(natives.by_schema(name) is not None for name in names):
+        if are_known(names):
             return None
         release = detected_release(names, lambda: called_functions(source))
         other = release is not None and release.is_other
         return [release.version, release.known, release.total] if release is not None and other else None
 
-    text = source.text.encode("utf-8", "surrogatepass")
+    # the names of entries stand in these lines, which seldom change
+    lines = [line for line in source.text.splitlines() if "name" in line]
+    if cached("names", _material("\n".join(lines)), fits, shape=bool, use_cache=use_cache):
+        return operators
+    text = _material(source.text)
     found = cached("release", text, detect, shape=(None, Row(str, int, int)), use_cache=use_cache)
     if found is None:
         return operators
@@ -214,10 +242,13 @@ def fitted(
     return replace(operators, reason=reason, version=str(version))
 
 
-def _beside_by_preset(folder: Path, settings: Settings) -> tuple[Path, ...]:
+def _material(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _beside(folder: Path, preset: Preset) -> tuple[Path, ...]:
     """The files of native functions that stand beside the derivatives files of such a project."""
-    names = PRESETS[settings.preset].native_functions if settings.preset is not None else ()
-    return tuple(path for name in names if os.path.isfile(path := folder / name))
+    return tuple(path for name in preset.native_functions if os.path.isfile(path := folder / name))
 
 
 def _version_of(checkout: Path) -> str | None:
@@ -230,11 +261,31 @@ def _version_of(checkout: Path) -> str | None:
     return match[0] if match else None
 
 
+def is_whole(path: Path) -> bool:
+    """Whether a file declares all of PyTorch's operators, and not some more.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    if path.absolute().parts[-len(NATIVE_FUNCTIONS.parts) :] == NATIVE_FUNCTIONS.parts:
+        return True
+    try:
+        data = read_bytes(path, str(path))
+    except SourceError as error:
+        raise InputError(str(error)) from error
+    return data.count(b"- func:") >= WHOLE
+
+
+def _tags_beside(files: tuple[Path, ...], settings: Settings) -> Path | None:
+    """The file of tags that is given, or that stands beside the first file of native functions."""
+    tags = files[0].absolute().with_name(TAGS_NAME)
+    return settings.tags or (tags if os.path.isfile(tags) else None)
+
+
 def _of_checkout(reason: str, files: tuple[Path, ...], settings: Settings) -> Operators:
     """The files with what stands beside the first one, and in the checkout around it: header, generators, release."""
     native = files[0].absolute()
-    tags = native.with_name(TAGS_NAME)
-    known_tags = settings.tags or (tags if os.path.isfile(tags) else None)
+    known_tags = _tags_beside(files, settings)
     if native.parts[-len(NATIVE_FUNCTIONS.parts) :] != NATIVE_FUNCTIONS.parts:
         return Operators(reason, files, known_tags)
     checkout = native.parents[len(NATIVE_FUNCTIONS.parts) - 1]
@@ -259,27 +310,66 @@ def load_operators(operators: Operators, use_cache: bool = True) -> LoadedOperat
     Raises:
         InputError: a file cannot be read or holds no operators, or there is no bundled index of that version.
     """
-    from derivlint.schema import NativeFunctions, read_native_functions
+    from derivlint.schema import read_native_functions
 
-    index = _load_index(operators.version) if operators.bundled else None
     own = read_headers(operators.headers, use_cache)
-    if index is not None and not operators.native_functions:
-        return LoadedOperators(_with_headers(index, [], own))
+    if operators.bundled and not operators.native_functions:
+        return LoadedOperators(_with_headers(_load_index(operators.version), [], own))
     try:
         sources = tuple(SourceFile.read(path) for path in operators.native_functions)
         tags = SourceFile.read(operators.tags) if operators.tags is not None else None
     except SourceError as error:
         raise InputError(str(error)) from error
-    natives = read_native_functions(sources, tags=tags)
-    if not natives.written:
+    read = read_native_functions(sources, tags=tags)
+    if not read.written:
         # going on would report every operator of the derivatives file as unknown
         files = quoted_list([source.path for source in sources])
-        raise InputError("; ".join([f"no native functions in {files}", *map(problem_text, natives.problems[:1])]))
-    written, known_tags = natives.written, natives.known_tags
+        raise InputError("; ".join([f"no native functions in {files}", *map(problem_text, read.problems[:1])]))
+    manual = operators.functions_manual
+    declared = read_headers([manual], use_cache) if manual is not None else []
+    lists = _generator_lists(operators.generators, use_cache)
+
+    def natives(written: Iterable[NativeFunction], version: str | None) -> NativeFunctions:
+        return _with_headers(_combined(operators, read, written, version, lists), declared, own)
+
+    @cache
+    def of_version(name: str) -> NativeFunctions:
+        written = [each for each in read.written if each.versions is None or name in each.versions]
+        own = _release_called(name) if operators.lone else None
+        found = natives(written, own or operators.version)
+        found.is_older = _is_older(name)
+        return found
+
+    every = natives(read.written, operators.version)
+    if any(function.versions is not None for function in read.written):
+        every.of_version = of_version
+    return LoadedOperators(every, sources)
+
+
+def _combined(
+    operators: Operators,
+    read: NativeFunctions,
+    written: Iterable[NativeFunction],
+    version: str | None,
+    lists: Mapping[str, Sequence[str]] | None,
+) -> NativeFunctions:
+    """Functions of files with those of the bundled release, where they add to it.
+
+    Args:
+        operators: where they come from.
+        read: all that was read from the files.
+        written: the functions of the files that count.
+        version: the release.
+        lists: the lists of operators in its generators, where they are not those of the release.
+    """
+    from derivlint.schema import NativeFunctions
+
+    index = _load_index(version) if operators.bundled else None
+    known_tags = read.known_tags
     if index is not None:
         known = {(function.namespace, function.func_text): function for function in index.written}
         more = []
-        for function in natives.written:
+        for function in written:
             of_index = known.get((function.namespace, function.func_text))
             if of_index is None:
                 more.append(function)
@@ -287,22 +377,34 @@ def load_operators(operators: Operators, use_cache: bool = True) -> LoadedOperat
                 of_index.has_backend_kernel = True
         written = (*index.written, *more)
         known_tags = known_tags if known_tags is not None else index.known_tags
-    release = index if index is not None else _release_of(natives)
-    natives = NativeFunctions(
+    release = index if index is not None else _release_of(read)
+    return NativeFunctions(
         written,
-        problems=natives.problems,
-        version=operators.version,
+        problems=read.problems,
+        version=version,
         declarations=release.declarations if release is not None else None,
         derivatives=release.derivatives if release is not None else None,
-        generator_lists=_generator_lists(operators.generators, use_cache),
-        autograd_keys=natives.autograd_keys,
+        generator_lists=lists,
+        autograd_keys=read.autograd_keys,
         known_tags=known_tags,
-        origin=natives.origin if index is None else f"{index.origin} and {natives.origin}",
+        origin=read.origin if index is None else f"{index.origin} and {read.origin}",
     )
-    manual = operators.functions_manual
-    return LoadedOperators(
-        _with_headers(natives, read_headers([manual], use_cache) if manual is not None else [], own), sources
-    )
+
+
+def _is_older(version: str) -> bool:
+    """Whether a back end's version (``v1.11``) is for a PyTorch before the oldest bundled release."""
+    from derivlint.operators.book import bundled_releases, release_number
+
+    number = release_number(version.removeprefix("v"))
+    return number is not None and number < min(bundled_releases())
+
+
+def _release_called(version: str) -> str | None:
+    """The bundled release that a back end's version is for (``v2.7``), None where there is none."""
+    from derivlint.operators.history import bundled_versions
+
+    wanted = version.removeprefix("v").split(".")[:2]
+    return next((each for each in bundled_versions() if each.split(".")[:2] == wanted), None)
 
 
 def _generators_of(torch: InstalledTorch) -> tuple[Path, ...]:

@@ -37,8 +37,9 @@ MAX_RESULTS = 256
 #: A result that is larger is not worth keeping: it has thousands of findings.
 MAX_BYTES = 8 * 1024 * 1024
 PREFIX = "findings-"
+KEPT = "kept-"
 #: The name of a result: nothing else is deleted, whose folder ever it is.
-_NAME = re.compile(re.escape(PREFIX) + "[0-9a-f]{64}")
+_NAME = re.compile(f"(?:{PREFIX}|{KEPT})[0-9a-f]{{64}}")
 
 #: The settings that decide what is shown, or what is read, whose content counts instead.
 _BESIDE_THE_POINT = frozenset(
@@ -71,11 +72,13 @@ class Place(Compared, Struct, frozen=True):
 
     Attributes:
         file: the file with the result, which need not be there.
+        kept: the file with what was found in the last text of the file, which need not be there either.
         sources: the files of native functions, into which diagnostics may point.
         length: how many code points the file has.
     """
 
     file: Path
+    kept: Path
     sources: tuple[SourceFile, ...]
     length: int
 
@@ -102,7 +105,8 @@ def place_of(source: SourceFile, operators: Operators, settings: Settings) -> Pl
         # reading them again tells why
         return None
     digest = sha256(b"")
-    for text in (source, *texts):
+    _add(digest, source.path)
+    for text in texts:
         _add(digest, "-" if text is None else f"{text.path}\0{text.undecodable}")
         _add(digest, "" if text is None else text.text)
     counts = len(operators.native_functions), len(operators.headers), len(operators.generators)
@@ -112,7 +116,9 @@ def place_of(source: SourceFile, operators: Operators, settings: Settings) -> Pl
             _add(digest, f"{name}={_stable(getattr(settings, name))}")
     _add(digest, program_digest())
     sources = tuple(text for text in texts[: len(operators.native_functions)] if text is not None)
-    return Place(folder / f"{PREFIX}{digest.hexdigest()}", sources, len(source.text))
+    kept = folder / f"{KEPT}{digest.hexdigest()}"
+    _add(digest, f"{source.undecodable}\0{source.text}")
+    return Place(folder / f"{PREFIX}{digest.hexdigest()}", kept, sources, len(source.text))
 
 
 def _add(digest: _Hash, text: str) -> None:

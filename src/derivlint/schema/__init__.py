@@ -1,4 +1,4 @@
-"""Floor 2: operator schemas and native functions. Knows nothing of formulas and of derivatives."""
+"""Operator schemas and native functions. Knows nothing of formulas and of derivatives."""
 
 from derivlint.schema.arguments import Annotation, Argument, Arguments, Return, TensorOptionsArguments
 from derivlint.schema.describe import FunctionFacts, OperatorFacts, describe_operator

@@ -55,6 +55,7 @@ class NativeFunction:
             back end's own operators follow the back end's.
         has_backend_kernel: whether an out-of-tree back end has a kernel of its own for it, so that autograd needs a
             derivative, even of a function that is composite in PyTorch.
+        versions: of a back end's file that serves several versions those for which it is declared; None for all.
         generated: whether PyTorch generates it, so that it stands in no file.
         source: path and place of the schema, None when it comes from an index or is generated.
     """
@@ -104,9 +105,14 @@ class NativeFunction:
         self.source = source
         self.in_cpp_api: bool = generated_from is None or generated_from.in_cpp_api
         self.has_backend_kernel = False
+        self.versions: frozenset[str] | None = None
 
     def __repr__(self) -> str:
         return f"NativeFunction({self.func_text!r})"
+
+    def add_versions(self, versions: frozenset[str] | None) -> None:
+        """It is declared for more versions, None for all."""
+        self.versions = None if self.versions is None or versions is None else self.versions | versions
 
     @cached_property
     def schema(self) -> FunctionSchema:
@@ -149,10 +155,13 @@ class NativeFunction:
 
     @cached_property
     def _dispatch_keys(self) -> frozenset[str]:
-        """The keys with a kernel; without a dispatch table that is the implicit composite one."""
+        """The keys with a kernel; without a dispatch table that is the implicit composite one.
+
+        Kernels of other namespaces may be registered anywhere (``TORCH_LIBRARY_IMPL``), so that nothing is known.
+        """
         if self.dispatch is not None:
             keys = frozenset(self.dispatch)
-        elif self.structured or self.structured_delegate is not None:
+        elif self.structured or self.structured_delegate is not None or self.namespace != DEFAULT_NAMESPACE:
             keys = frozenset()
         else:
             keys = frozenset({COMPOSITE_IMPLICIT})

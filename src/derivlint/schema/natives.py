@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from typing import Any, NamedTuple
 
@@ -45,6 +45,8 @@ class NativeFunctions:
         generator_lists: the lists of operators in the generators of the PyTorch that the operators are of, by topic,
             as :mod:`derivlint.operators` reads them; None where those of its release count.
         origin: how the functions were obtained.
+        is_older: whether they are for a PyTorch before the oldest one of which anything is known.
+        of_version: for a back end's files that serve several versions, the functions of one of them.
     """
 
     def __init__(
@@ -70,6 +72,8 @@ class NativeFunctions:
         self.derivatives = derivatives
         self.generator_lists = generator_lists
         self.origin = origin
+        self.is_older = False
+        self.of_version: Callable[[str], NativeFunctions] = lambda _: self
         self._families: dict[str, Family] = {}
 
     @cached_property
@@ -102,6 +106,8 @@ class NativeFunctions:
     @cached_property
     def has_symbolic_sizes(self) -> bool:
         """Whether the PyTorch of these functions has ``SymInt``, as from 1.13 on; so if only a part of it is known."""
+        if self.is_older:
+            return False
         return self._is_part or any("SymInt" in function.func_text for function in self.written)
 
     @cached_property

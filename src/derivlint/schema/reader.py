@@ -6,8 +6,10 @@ Unknown fields, tags and dispatch keys are accepted: each PyTorch release has it
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable, Iterator
+from collections.abc import Mapping as Mapping_
 from collections.abc import Sequence as Seq
 from functools import lru_cache
 from typing import Any
@@ -16,11 +18,16 @@ from derivlint.schema.dispatch import AUTOGRAD_KEYS
 from derivlint.schema.errors import SchemaError
 from derivlint.schema.native_function import DEFAULT_NAMESPACE, NativeFunction
 from derivlint.schema.natives import NativeFunctions, NativeProblem
+from derivlint.schema.versions import ALL_VERSIONS, FileVersions, entry_versions, file_versions
 from derivlint.source import SourceFile, Span
 from derivlint.yaml_reader import Mapping, Node, Scalar, Sequence, read_yaml
 
 #: The dispatch key of out-of-tree backends.
 OUT_OF_TREE_KEYS = ("PrivateUse1",)
+
+#: What an argument ``grad`` of an operator of a back end is called in entries.
+RENAMED_TO = "grad_out"
+_GRAD = re.compile(r"(?<= )grad(?=[,)=])")
 
 _TRUE = frozenset({"true", "yes", "on"})
 
@@ -53,11 +60,13 @@ def read_native_functions(sources: Seq[SourceFile], *, tags: SourceFile | None =
     for source in sources:
         root = _read_root(source, problems)
         if isinstance(root, Mapping):
+            versions = file_versions(root, ALL_VERSIONS)
             for pair in root.pairs:
                 if isinstance(pair.value, Sequence):
-                    for function, _ in _read_list(source, pair.value, problems, grouped=True):
+                    for function, _ in _read_list(source, pair.value, problems, grouped=True, versions=versions):
                         known = functions.setdefault((function.namespace, function.schema_text), function)
                         known.has_backend_kernel = True
+                        known.add_versions(function.versions)
         elif isinstance(root, Sequence):
             _add_list(source, root, functions, problems)
         elif root is not None:
@@ -109,7 +118,12 @@ def _add_list(
 
 
 def _read_list(
-    source: SourceFile, node: Sequence, problems: list[NativeProblem], *, grouped: bool
+    source: SourceFile,
+    node: Sequence,
+    problems: list[NativeProblem],
+    *,
+    grouped: bool,
+    versions: FileVersions | None = None,
 ) -> Iterator[tuple[NativeFunction, Span]]:
     for item in node.items:
         fields = {}
@@ -124,12 +138,16 @@ def _read_list(
         if grouped and "(" not in func.value:
             continue
         text, namespace, offset = _split_namespace(func.value)
+        if grouped and RENAMED_TO not in text:
+            # in formulas "grad" is the incoming gradient, so that the generator of such a back end renames arguments
+            text = _GRAD.sub(RENAMED_TO, text)
         facts = _facts(fields)
         if grouped:
             # the file as a whole says that its backend has the kernel, so that autograd needs a derivative
             facts.setdefault("dispatch", OUT_OF_TREE_KEYS)
         function = NativeFunction(text, namespace=namespace, source=(source.path, func.span), **facts)
         function.in_cpp_api = not grouped
+        function.versions = _versions_of(fields, versions) if versions is not None else None
         try:
             _ = function.schema_text
         except SchemaError as error:
@@ -137,6 +155,16 @@ def _read_list(
             problems.append(NativeProblem(source, error.message, place, error.help))
             continue
         yield function, func.span
+
+
+def _versions_of(fields: Mapping_[str, Node], versions: FileVersions) -> frozenset[str] | None:
+    """The versions for which one of the fields, which stand for kinds of kernels, declares an operator; None for all.
+
+    A field that says something else than versions has a problem as such.
+    """
+    found = [entry_versions(node, versions) for name, node in fields.items() if name != "func"]
+    names = frozenset(name for each in found if not each.problems for name in each.names)
+    return names if names and names != frozenset(versions.names) else None
 
 
 def _split_namespace(func: str) -> tuple[str, str, int]:

@@ -1,4 +1,4 @@
-"""Floor 1: source text, spans in it, and lines and columns derived from offsets. Knows nothing of YAML."""
+"""Source text, spans in it, and lines and columns derived from offsets. Knows nothing of YAML."""
 
 from derivlint.source.file import SourceError, SourceFile, read_bytes
 from derivlint.source.private import is_made_by_user, is_own, not_private

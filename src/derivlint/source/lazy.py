@@ -1,4 +1,4 @@
-"""``cached_property`` as it is from Python 3.12 on.
+"""What is worked out when first asked for: ``cached_property`` as it is from Python 3.12 on, and functions like it.
 
 The one of earlier releases takes a lock at every first question, which costs more than most of the answers here.
 """
@@ -6,7 +6,12 @@ The one of earlier releases takes a lock at every first question, which costs mo
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from functools import wraps
+from typing import TYPE_CHECKING, Any, TypeVar
+
+S = TypeVar("S")
+T = TypeVar("T")
 
 if TYPE_CHECKING or sys.version_info >= (3, 12):
     from functools import cached_property
@@ -29,4 +34,19 @@ else:
             return value
 
 
-__all__ = ["cached_property"]
+def asked_once(find: Callable[[S], T]) -> Callable[[S], T]:
+    """A function of one immutable object whose answer is kept with the object, as that of a cached property is."""
+    name = f"{find.__module__}.{find.__qualname__}"
+
+    @wraps(find)
+    def answer(subject: S) -> T:
+        kept = subject.__dict__
+        if name not in kept:
+            kept[name] = find(subject)
+        value: T = kept[name]
+        return value
+
+    return answer
+
+
+__all__ = ["asked_once", "cached_property"]

@@ -12,7 +12,7 @@ WRONG_UNDEFINED = "wrong-undefined-gradient"
 MASK_IGNORED = "mask-ignored"
 WRONG_SHAPE = "wrong-gradient-shape"
 CRASH = "crash"
-OTHER_CONVENTION = "other-convention"
+OTHER_CONVENTION = "different-convention"
 
 #: An error that says more is cut.
 LONGEST = 160

@@ -21,9 +21,6 @@ from derivlint.operators.special import NOT_IMPLEMENTED
 
 BACKWARD = "backward"
 FORWARD = "forward"
-#: How variables of forward formulas say what they are of an argument.
-_TANGENTS = ("_t_raw", "_t")
-_PRIMALS = ("_tensor", "_p")
 
 
 class Value(Struct, frozen=True):
@@ -117,19 +114,6 @@ def own_outputs(described: Described) -> tuple[Value, ...]:
     if not own and described.kind == BACKWARD and described.returns:
         return (Value("result", described.returns[0].type),)
     return own
-
-
-def is_tangent(ending: str) -> bool:
-    """Whether a variable of a forward formula that ends so is a tangent; else it is a primal."""
-    return ending in _TANGENTS
-
-
-def base_and_ending(variable: str) -> tuple[str, str]:
-    """The argument that a variable of a forward formula is the primal or tangent of, and how it says so."""
-    for ending in (*_TANGENTS, *_PRIMALS):
-        if variable.endswith(ending):
-            return variable.removesuffix(ending), ending
-    return variable, ""
 
 
 def collect(model: Model, operators: Collection[str] | None = None) -> Collected:

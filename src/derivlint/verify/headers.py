@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from derivlint.cpp.operator_names import SYMINT
 from derivlint.formula import tokens
 
 #: The macro that makes PyTorch's headers include single operators.
@@ -33,7 +34,7 @@ _BESIDES = (
     "ATen/core/jit_type.h",
 )
 #: How functions of an operator end their names; all of them are in its header.
-_ENDINGS = ("", "_symint", "_out", "_outf", "_")
+_ENDINGS = ("", SYMINT, "_out", "_outf", "_")
 #: Words that formulas or what is around them use of headers that only some need.
 _OTHERS = {
     "to_args_sizes": "torch/csrc/autograd/VariableTypeUtils.h",

@@ -7,9 +7,8 @@ from typing import Any
 
 from msgspec import Struct, field, to_builtins
 
-from derivlint.verify.functions import BACKWARD, Described, base_and_ending, is_tangent, own_outputs
-
-INDEX = "i"
+from derivlint.model.evaluation import INDEX, ORIGINAL_SELF
+from derivlint.verify.functions import BACKWARD, Described, own_outputs
 
 
 class PythonFormula(Struct, frozen=True):
@@ -21,7 +20,8 @@ class PythonFormula(Struct, frozen=True):
         saved: expressions for what the kernel saves, by the Python name of the variable.
         gradients: the position of the incoming gradient, by the Python name of the variable.
         needs: the positions among the needed gradients that ``grad_input_mask`` consists of.
-        variables: the variables of the expression.
+        primals: the variables of the expression that are primals of arguments, and of which.
+        tangents: those that are tangents of arguments, and of which.
         guarded: whether it is evaluated only where some incoming gradient is defined.
         each: whether it is evaluated for each element of a list.
     """
@@ -31,7 +31,8 @@ class PythonFormula(Struct, frozen=True):
     saved: dict[str, str] = field(default_factory=dict)
     gradients: dict[str, int] = field(default_factory=dict)
     needs: tuple[int, ...] = ()
-    variables: tuple[str, ...] = ()
+    primals: dict[str, str] = field(default_factory=dict)
+    tangents: dict[str, str] = field(default_factory=dict)
     guarded: bool = False
     each: bool = False
 
@@ -112,17 +113,17 @@ class _Function:
 
         inputs = self._described.inputs
         found: dict[str, Any] = {}
+        duals: dict[str, Duals] = {}
         for name in inputs:
             if isinstance(values[name], list):
-                found[_spelled(name)] = Duals(*_unpacked(values[name]))
-        for variable in self._formula.variables:
-            base, ending = base_and_ending(variable)
-            if base == "original_self":
-                found[variable] = tangents[0] if is_tangent(ending) else originals[0]
-            elif ending and base in inputs and base in found:
-                found[variable] = found[base].tangents if is_tangent(ending) else found[base]
-            elif ending and base in inputs:
-                found[variable] = tangents[inputs.index(base)] if is_tangent(ending) else values[base]
+                duals[name] = found[_spelled(name)] = Duals(*_unpacked(values[name]))
+        for variable, of in self._formula.tangents.items():
+            if of == ORIGINAL_SELF:
+                found[variable] = tangents[0]
+            else:
+                found[variable] = duals[of].tangents if of in duals else tangents[inputs.index(of)]
+        for variable, of in self._formula.primals.items():
+            found[variable] = originals[0] if of == ORIGINAL_SELF else duals.get(of, values[of])
         return found
 
 

@@ -89,7 +89,7 @@ def _interpreter(random: Any, *, is_single: bool) -> Interpreter:
     class Inputs(Tensors):
         def __init__(self) -> None:
             super().__init__()
-            self.constants = {**self.constants, **constants}
+            self.constants = constants
 
         def primitive(self, name: str) -> Primitive | None:
             maker = makers.get(name)

@@ -14,7 +14,7 @@ from derivlint.verify.stored import DamagedError, StoredInputs
 from derivlint.verify.unchecked import Why
 
 #: Raised when recording or the form of the file changes.
-RECORDER = 3
+RECORDER = 4
 MODULE = "derivlint.verify.record"
 
 
@@ -38,7 +38,9 @@ def recorded(model: Model, dtype: str, place: Path, progress: Callable[[str], No
     path = recording_path(place, dtype, str(model.natives.version))
     if _is_whole(path):
         return path
-    names = "\n".join(sorted({entry.operator for entry in model.entries if entry.operator is not None}))
+    # the next file has other entries: whoever is first records for all of them
+    wanted = {entry.operator for entry in model.entries if entry.operator is not None}
+    names = "\n".join(sorted(wanted.union(model.natives.derivatives or ())))
     try:
         path.unlink(missing_ok=True)
         _record(dtype, path, names, progress)

@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from msgspec import Struct
 
 from derivlint.cpp.consumer import Use
-from derivlint.emit.nodes.formulas import gradient_names
 from derivlint.emit.python.expression import Typing, Untranslatable, python_name, translate
-from derivlint.emit.python.helpers import helper_names
+from derivlint.emit.python.helpers import helper_modules
 from derivlint.formula import parse_formula
 from derivlint.model import Model
+from derivlint.model.evaluation import ORIGINAL_SELF
+from derivlint.model.gradients import incoming_gradients
+from derivlint.model.saved import TYPE_AND_SIZE
 from derivlint.verify.functions import BACKWARD, FormulaFunction
 from derivlint.verify.interpreter import PythonFormula
-from derivlint.verify.wrappers import named_gradient
-
-#: What a kernel saves by a function of its own, and the function of ours.
-_SAVED_BY = {
-    # it raises an error where a tensor has no strides, and has them ignored where no gradient is needed
-    re.compile(r'strides_or_error\((\w+), "\w+"\)'): "F.strides",
-    re.compile(r"TensorGeometry\((\w+)\)"): "F.geometry",
-}
 
 
 class Interpreted(Struct, frozen=True):
@@ -58,12 +51,13 @@ def _formula(model: Model, function: FormulaFunction) -> PythonFormula | str:
     typed = model.typing.typed(evaluation, evaluation.text)
     if typed is None or typed.tree is None:
         return "it cannot be parsed"
-    found = translate(typed.tree, model.natives, helper_names(), Typing(typed.typer.values, typed.typer.callees))
+    found = translate(typed.tree, model.natives, helper_modules(), Typing(typed.typer.found, typed.typer.callees))
     if isinstance(found, Untranslatable):
         return found.reason
-    variables = tuple(sorted(found.names))
     if described.kind != BACKWARD:
-        return PythonFormula(described.number, found.text, variables=variables)
+        known = ({**evaluation.primals, ORIGINAL_SELF: ORIGINAL_SELF}, evaluation.tangents)
+        primals, tangents = ({name: of for name, of in each.items() if name in found.names} for each in known)
+        return PythonFormula(described.number, found.text, primals=primals, tangents=tangents)
     info = function.differentiability.info
     saved = {}
     for each in (*info.all_saved_inputs, *info.all_saved_outputs):
@@ -73,16 +67,15 @@ def _formula(model: Model, function: FormulaFunction) -> PythonFormula | str:
         if value is None:
             return f'there is no Python for "{each.expr}"'
         # what the kernel keeps of a tensor whose numbers are not needed
-        saved[python_name(each.name)] = f"F.TensorInfo.of({value})" if "TypeAndSize" in each.type else value
+        saved[python_name(each.name)] = f"F.TensorInfo.of({value})" if each.type == TYPE_AND_SIZE else value
     derivative = next(each for each in info.derivatives if each.line is function.line)
     use = evaluation.consumer.use
     return PythonFormula(
         described.number,
         found.text,
         saved,
-        {python_name(name): position for name, position in map(named_gradient, gradient_names(info))},
+        {python_name(name): position for name, position in incoming_gradients(info).items()},
         tuple(described.with_gradients.index(name) for name in derivative.var_names),
-        variables,
         guarded=use is Use.GRADIENT,
         each=use is Use.ELEMENT_GRADIENT,
     )
@@ -90,12 +83,8 @@ def _formula(model: Model, function: FormulaFunction) -> PythonFormula | str:
 
 def _saved(model: Model, text: str) -> str | None:
     """What a kernel saves, in Python; None where there is none."""
-    for pattern, name in _SAVED_BY.items():
-        known = pattern.fullmatch(text)
-        if known is not None:
-            return f"{name}({python_name(known[1])})"
     parsed = parse_formula(text)
     if parsed.tree is None:
         return None
-    found = translate(parsed.tree, model.natives, helper_names(), Typing())
+    found = translate(parsed.tree, model.natives, helper_modules(), Typing())
     return None if isinstance(found, Untranslatable) else found.text

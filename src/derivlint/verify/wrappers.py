@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from derivlint.compiler.unit import spelled
 from derivlint.cpp.consumer import Use
-from derivlint.emit.nodes.formulas import gradient_names
 from derivlint.emit.release import Release, release_of
 from derivlint.emit.template import yaml_name
 from derivlint.model import Model
-from derivlint.model.evaluation import INDEX, formals, unpacked_type
-from derivlint.verify.functions import FormulaFunction, base_and_ending, is_tangent, own_outputs
+from derivlint.model.evaluation import INDEX, ORIGINAL_SELF, formals, list_size, unpacked_type
+from derivlint.model.gradients import incoming_gradients
+from derivlint.verify.functions import FormulaFunction, own_outputs
 from derivlint.verify.holders import holder
 
 #: The namespace of our own functions, and the name of the library of operators.
@@ -76,8 +76,8 @@ class _Passed:
         self._release = release
         self._saved = {each.name: each for each in (*info.all_saved_inputs, *info.all_saved_outputs)}
         self._own = {each.name for each in (*derivative.saved_inputs, *derivative.saved_outputs)}
-        self._lists = {binding.name for binding in info.args_with_derivatives if binding.is_tensor_list}
-        self._gradients = dict(map(named_gradient, gradient_names(info)))
+        self._sizes = {list_size(each.name): each.name for each in info.args_with_derivatives if each.is_tensor_list}
+        self._gradients = incoming_gradients(info)
 
     def argument(self, variable: str, kind: str) -> str:
         """What is passed for a variable of a C++ type."""
@@ -85,24 +85,18 @@ class _Passed:
             return "std::move(grads)"
         if variable in self._saved:
             saved = self._saved[variable]
-            unpacked = self._release.spelled(unpacked_type(saved.type)).removesuffix("&")
+            unpacked = self._release.spelled(unpacked_type(saved.type))
             type = "at::Tensor" if kind == "Tensor&" else unpacked
             # what only other formulas of the node use is declared there, too, and never read
             value = f" = {LIBRARY}::saved<{type}>({saved.expr})" if variable in self._own else "{}"
             self.lines.append(f"{type} {variable}_saved{value};")
             return f"{variable}_saved"
-        if variable.endswith("_size_") and variable.removesuffix("_size_") in self._lists:
-            return f"{variable.removesuffix('_size_')}.size()"
+        if variable in self._sizes:
+            return f"{self._sizes[variable]}.size()"
         if variable in self._gradients:
             self.lines.append(f"const at::Tensor dv_{variable} = grads[{self._gradients[variable]}];")
             return f"dv_{variable}"
         return variable
-
-
-def named_gradient(declaration: str) -> tuple[str, int]:
-    """The name and the position of an incoming gradient, of its declaration ``const Tensor& grad = grads[0];``."""
-    left, _, right = declaration.partition(" = ")
-    return left.split()[-1], int(right.removeprefix("grads[").removesuffix("];"))
 
 
 def forward_function(model: Model, function: FormulaFunction) -> str:
@@ -115,15 +109,15 @@ def forward_function(model: Model, function: FormulaFunction) -> str:
     ]
     arguments = ["dv_found"]
     for variable in evaluation.variables:
-        base, ending = base_and_ending(variable)
-        if variable == "original_self":
-            lines.append("std::optional<at::Tensor> original_self_in = dv_originals[0];")
-        elif ending and base == "original_self":
-            value = "dv_tangents[0]" if is_tangent(ending) else "dv_originals[0]"
+        if variable == ORIGINAL_SELF:
+            lines.append(f"std::optional<at::Tensor> {variable}_in = dv_originals[0];")
+        elif variable in evaluation.tangents:
+            of = evaluation.tangents[variable]
+            value = f"dv_tangents[{0 if of == ORIGINAL_SELF else inputs.index(of)}]"
             lines.append(f"at::Tensor {variable}_in = {value};")
-        elif ending and base in inputs:
-            tangent = f"dv_tangents[{inputs.index(base)}]"
-            value = tangent if is_tangent(ending) else f"{_DETAILS}::toNonOptTensor({base})"
+        elif variable in evaluation.primals:
+            of = evaluation.primals[variable]
+            value = "dv_originals[0]" if of == ORIGINAL_SELF else f"{_DETAILS}::toNonOptTensor({of})"
             lines.append(f"at::Tensor {variable}_in = {value};")
         else:
             arguments.append(variable)

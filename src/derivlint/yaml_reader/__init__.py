@@ -1,4 +1,4 @@
-"""Floor 2: YAML as mappings, sequences and scalars with places. Knows nothing of derivatives."""
+"""YAML as mappings, sequences and scalars with places. Knows nothing of derivatives."""
 
 from derivlint.yaml_reader.nodes import Mapping, Node, Pair, Scalar, Sequence
 from derivlint.yaml_reader.problems import YamlProblem

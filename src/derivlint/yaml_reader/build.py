@@ -9,7 +9,7 @@ from derivlint.yaml_reader.decode import BREAKS
 from derivlint.yaml_reader.items import several_documents
 from derivlint.yaml_reader.kinds import YAML_TAG, construct_problem, kind_of_tag
 from derivlint.yaml_reader.nodes import Mapping, Node, Pair, Scalar, ScalarStyle, Sequence
-from derivlint.yaml_reader.problems import ReadError, YamlProblem
+from derivlint.yaml_reader.problems import ReadError, YamlProblem, YamlProblemKind
 from derivlint.yaml_reader.text import line_end, quote, skip_properties, token_end
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ class NodeBuilder:
             defined = f"; anchors so far: {known}" if known else ""
             raise ReadError(
                 YamlProblem(
-                    "syntax",
+                    YamlProblemKind.SYNTAX,
                     f"alias {quote('*' + name)} has no anchor {quote('&' + name)} before it",
                     span,
                     'a value that starts with "*" is an alias; put it in double quotes if it is a formula' + defined,
@@ -168,7 +168,7 @@ class NodeBuilder:
         if node.end < 0:
             raise ReadError(
                 YamlProblem(
-                    "syntax",
+                    YamlProblemKind.SYNTAX,
                     f"alias {quote('*' + name)} stands inside the node that it names",
                     span,
                     related=((f"the node {quote('&' + name)}", Span(node.start, node.start + 1)),),
@@ -179,7 +179,9 @@ class NodeBuilder:
         if depth + height > MAX_DEPTH:
             raise ReadError(_too_deep(span))
         if self._aliased > MAX_ALIASED_NODES:
-            raise ReadError(YamlProblem("limit", f"the aliases stand for more than {MAX_ALIASED_NODES} nodes", span))
+            raise ReadError(
+                YamlProblem(YamlProblemKind.LIMIT, f"the aliases stand for more than {MAX_ALIASED_NODES} nodes", span)
+            )
         return node
 
     def _extent(self, node: Node) -> tuple[int, int]:
@@ -237,7 +239,7 @@ class NodeBuilder:
                 place -= 1
         self.problems.append(
             YamlProblem(
-                "tag",
+                YamlProblemKind.TAG,
                 message,
                 Span(place, token_end(self.text, place)),
                 'a value that starts with "!" has a tag; if it is a formula, put it in double quotes',
@@ -245,7 +247,9 @@ class NodeBuilder:
         )
 
     def _report(self, span: Span, message: str) -> None:
-        self.problems.append(YamlProblem("tag", message, span, "put the value in double quotes to make it a string"))
+        self.problems.append(
+            YamlProblem(YamlProblemKind.TAG, message, span, "put the value in double quotes to make it a string")
+        )
 
 
 _YAML_TYPES: Final = frozenset(
@@ -279,13 +283,15 @@ def _check_root_block(text: str, start: int, end: int) -> None:
         offset += 1
     if offset < end and text[offset] != " ":
         raise ReadError(
-            YamlProblem("syntax", "the text of a block must be indented", Span(offset, token_end(text, offset)))
+            YamlProblem(
+                YamlProblemKind.SYNTAX, "the text of a block must be indented", Span(offset, token_end(text, offset))
+            )
         )
 
 
 def _too_deep(span: Span) -> YamlProblem:
-    return YamlProblem("limit", f"nested more than {MAX_DEPTH} levels deep", span)
+    return YamlProblem(YamlProblemKind.LIMIT, f"nested more than {MAX_DEPTH} levels deep", span)
 
 
 def _too_many(span: Span) -> YamlProblem:
-    return YamlProblem("limit", f"more than {MAX_NODES} nodes in one file", span)
+    return YamlProblem(YamlProblemKind.LIMIT, f"more than {MAX_NODES} nodes in one file", span)

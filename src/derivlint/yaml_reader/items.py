@@ -7,7 +7,7 @@ import re
 from msgspec import Struct
 
 from derivlint.source import Span
-from derivlint.yaml_reader.problems import YamlProblem
+from derivlint.yaml_reader.problems import YamlProblem, YamlProblemKind
 from derivlint.yaml_reader.text import token_end
 
 _LINE_START = r"(?:(?<=[\n\r])|(?<![\s\S]))"
@@ -57,7 +57,7 @@ def find_items(text: str, base: int) -> Items | None:
 def several_documents(text: str, start: int) -> YamlProblem:
     """The problem of a second document that starts at ``start``."""
     return YamlProblem(
-        "several-documents",
+        YamlProblemKind.SEVERAL_DOCUMENTS,
         "a second YAML document starts here",
         Span(start, token_end(text, start)),
         "keep one document per file",
@@ -75,7 +75,7 @@ def _is_prologue(text: str, start: int, end: int, problems: list[YamlProblem]) -
                 return False
             problems.append(
                 YamlProblem(
-                    "syntax",
+                    YamlProblemKind.SYNTAX,
                     'a list item needs a blank behind its "-"',
                     Span(offset, offset + 1),
                     'write "- " at the start of the item',

@@ -104,11 +104,19 @@ class LineReader:
         count: how many nodes were made.
     """
 
-    def __init__(self, text: str, base: int) -> None:
+    def __init__(self, text: str, base: int, end: int | None = None) -> None:
+        """Read a text, or a part of it that holds whole items.
+
+        Args:
+            text: the text.
+            base: where to begin.
+            end: where to end; by default at the end of the text.
+        """
         self.text = text
         self.start = base
         self.count = 0
-        self._lines = text[base:].split("\n")
+        self._is_part = end is not None
+        self._lines = text[base:end].removesuffix("\n" if end is not None and end < len(text) else "").split("\n")
         self._known: dict[str, _Line] = {}
         self._strings: dict[str, str] = {}
 
@@ -122,7 +130,9 @@ class LineReader:
         while index < len(lines) and self._line(lines[index]).style == _BLANK:
             self.start += len(lines[index]) + 1
             index += 1
-        if index == len(lines) or not lines[index].startswith("- ") or not _can_be_split(self.text):
+        if index == len(lines) or not lines[index].startswith("- "):
+            return None
+        if not self._is_part and not can_be_split(self.text):
             return None
         items: list[Mapping | Span] = []
         offset = self.start
@@ -337,7 +347,7 @@ def _close(mapping: Mapping, pairs: list[Pair], end: int) -> None:
     mapping.end = end
 
 
-def _can_be_split(text: str) -> bool:
+def can_be_split(text: str) -> bool:
     r"""Whether there are no document markers, and lines end with ``\n`` or ``\r\n`` only."""
     if "\n---" in text or "\n..." in text:
         return False

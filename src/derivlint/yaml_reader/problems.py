@@ -2,28 +2,38 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from enum import Enum
 
 from msgspec import Struct
 
 from derivlint.source import Span
 
-ProblemKind: TypeAlias = Literal["syntax", "limit", "encoding", "tag", "several-documents"]
+
+class YamlProblemKind(Enum):
+    """What is wrong with the YAML of a file."""
+
+    SYNTAX = "syntax"
+    #: nested too deep, or too large
+    LIMIT = "limit"
+    #: not UTF-8, or with characters that YAML forbids
+    ENCODING = "encoding"
+    #: an unknown tag, or a value that cannot be built
+    TAG = "tag"
+    SEVERAL_DOCUMENTS = "several-documents"
 
 
 class YamlProblem(Struct, frozen=True):
     """One problem of the YAML of a file.
 
     Attributes:
-        kind: ``syntax``; ``limit`` (nested too deep or too large); ``encoding`` (no UTF-8, or characters that YAML
-            forbids); ``tag`` (an unknown tag, or a value that cannot be built); ``several-documents``.
+        kind: what is wrong.
         message: the fact, one line.
         span: its place.
         help: what to do about it.
         related: further places, each with what is there.
     """
 
-    kind: ProblemKind
+    kind: YamlProblemKind
     message: str
     span: Span
     help: str | None = None

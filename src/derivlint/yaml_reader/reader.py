@@ -17,7 +17,7 @@ from derivlint.yaml_reader.build import MAX_NODES, NodeBuilder
 from derivlint.yaml_reader.events import open_events
 from derivlint.yaml_reader.lines import LineReader
 from derivlint.yaml_reader.nodes import Mapping, Node, Sequence
-from derivlint.yaml_reader.problems import ReadError, YamlProblem
+from derivlint.yaml_reader.problems import ReadError, YamlProblem, YamlProblemKind
 
 #: Texts up to this many characters in all are read again in Python where libyaml refuses them: the libyaml that
 #: ruamel.yaml ships is older than PyYAML's and refuses ``[at::kFloat]``. Reading in Python is 20 times slower.
@@ -28,19 +28,30 @@ MAX_BROKEN_ITEMS: Final = 100
 MAX_BATCH: Final = 1 << 20
 
 
-class Document(Struct, frozen=True):
+class Document:
     """A file as YAML.
 
     Attributes:
         source: the file.
-        root: its top-level node; None for an empty file, or if nothing could be read. Where a top-level list has items
-            that are no YAML, the root holds the others.
         problems: what is wrong with the YAML, in file order.
+        has_anchors: whether a node may be used in several places.
     """
 
-    source: SourceFile
-    root: Node | None
-    problems: tuple[YamlProblem, ...]
+    def __init__(
+        self, source: SourceFile, root: Node | None, problems: tuple[YamlProblem, ...], *, has_anchors: bool = False
+    ) -> None:
+        self.source = source
+        self.problems = problems
+        self.has_anchors = has_anchors
+        self._root = root
+
+    @property
+    def root(self) -> Node | None:
+        """The top-level node; None for an empty file, or if nothing could be read.
+
+        Where a top-level list has items that cannot be read, the root holds the others.
+        """
+        return self._root
 
 
 def read_yaml(source: SourceFile, *, pure: bool = False) -> Document:
@@ -51,7 +62,9 @@ def read_yaml(source: SourceFile, *, pure: bool = False) -> Document:
         pure: read with the parser in Python even where the one in C is installed.
     """
     if source.undecodable is not None:
-        problem = YamlProblem("encoding", "this is no UTF-8 text", source.undecodable, "save the file as UTF-8")
+        problem = YamlProblem(
+            YamlProblemKind.ENCODING, "this is no UTF-8 text", source.undecodable, "save the file as UTF-8"
+        )
         return Document(source, None, (problem,))
     return _Reading(source, pure).read()
 
@@ -82,20 +95,24 @@ class _Reading:
         self.anchors: dict[str, Node] = {}
         self.count = 0
         self.rescued = False
+        self.has_anchors = False
 
     def read(self) -> Document:
         base = 1 if self.text.startswith(BOM) else 0
         if self.text.startswith(BOM, base):
-            problem = YamlProblem("encoding", "a second byte order mark", Span(base, base + 1), "delete it")
+            problem = YamlProblem(
+                YamlProblemKind.ENCODING, "a second byte order mark", Span(base, base + 1), "delete it"
+            )
             return Document(self.source, None, (problem,))
         if not self.pure:
             by_line = self._read_lines(base)
             if by_line is not None:
                 return self._document(*by_line)
         whole = self._part(base, len(self.text), self.pure)
+        self.has_anchors = bool(whole.anchors)
         if not whole.failed:
             return self._document(whole.root, whole.problems)
-        if whole.stopped is not None and whole.stopped.kind == "limit":
+        if whole.stopped is not None and whole.stopped.kind is YamlProblemKind.LIMIT:
             return Document(self.source, None, (whole.stopped,))
         forbidden = _find_forbidden(self.text, base)
         if forbidden is not None:
@@ -109,7 +126,7 @@ class _Reading:
             return self._document(part.root, part.problems + found)
         nodes, problems = self._read_items(items.starts, items.end)
         problems.extend(items.problems)
-        if not self.rescued and all(problem.kind == "tag" for problem in problems):
+        if not self.rescued and all(problem.kind is YamlProblemKind.TAG for problem in problems):
             part = self._diagnosed(base, len(self.text), whole)
             problems.extend([part.stopped] if part.stopped is not None else part.problems)
         root = Sequence(items.starts[0], nodes[-1].end if nodes else items.starts[0] + 1, None, False)
@@ -146,7 +163,8 @@ class _Reading:
         return whole, problems
 
     def _document(self, root: Node | None, problems: list[YamlProblem]) -> Document:
-        return Document(self.source, root, tuple(sorted(problems, key=lambda problem: problem.span)))
+        found = tuple(sorted(problems, key=lambda problem: problem.span))
+        return Document(self.source, root, found, has_anchors=self.has_anchors or bool(self.anchors))
 
     def _part(self, start: int, end: int, pure: bool) -> _Part:
         """Read ``text[start:end]``."""
@@ -208,12 +226,12 @@ class _Reading:
                 problems.append(part.stopped)
                 broken += 1
                 size = 1
-                if part.stopped.kind == "limit":
+                if part.stopped.kind is YamlProblemKind.LIMIT:
                     break
                 if broken == MAX_BROKEN_ITEMS and last < len(starts):
                     problems.append(
                         YamlProblem(
-                            "limit",
+                            YamlProblemKind.LIMIT,
                             f"{broken} list items are no YAML; the rest of the file is not read",
                             Span(bounds[last], bounds[last] + 1),
                         )
@@ -240,4 +258,4 @@ def _find_forbidden(text: str, base: int) -> YamlProblem | None:
         return None
     code = ord(match.group())
     name = "NUL" if code == 0 else f"control character U+{code:04X}" if code < 0xA0 else f"character U+{code:04X}"
-    return YamlProblem("encoding", f"YAML does not allow the {name}", Span(*match.span()), "delete it")
+    return YamlProblem(YamlProblemKind.ENCODING, f"YAML does not allow the {name}", Span(*match.span()), "delete it")

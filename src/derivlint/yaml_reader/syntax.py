@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from derivlint.source import Span
 from derivlint.yaml_reader.decode import BREAKS
-from derivlint.yaml_reader.problems import YamlProblem
+from derivlint.yaml_reader.problems import YamlProblem, YamlProblemKind
 from derivlint.yaml_reader.text import line_end, line_start, quote, token_end
 
 _QUOTE_IT: Final = "put the whole value in double quotes"
@@ -89,7 +89,7 @@ def _index(error: Exception, name: str, start: int) -> int | None:
 def _problem(
     message: str, start: int, end: int, help_: str | None = None, related: tuple[tuple[str, Span], ...] = ()
 ) -> YamlProblem:
-    return YamlProblem("syntax", message, Span(start, max(start, end)), help_, related)
+    return YamlProblem(YamlProblemKind.SYNTAX, message, Span(start, max(start, end)), help_, related)
 
 
 @lru_cache(maxsize=1)

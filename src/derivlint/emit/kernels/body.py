@@ -14,7 +14,9 @@ from derivlint.emit.kernels.tangents import (
     propagate,
 )
 from derivlint.emit.kernels.templates import filled
+from derivlint.emit.own_operators import redispatching
 from derivlint.emit.release import INTRUSIVE
+from derivlint.emit.selection import ATEN
 from derivlint.emit.template import indented
 from derivlint.model.differentiable import DifferentiableValue
 from derivlint.schema import SchemaKind
@@ -116,10 +118,7 @@ def _node(subject: Subject) -> str:
 def _call(subject: Subject) -> str:
     function = subject.function
     arguments = list(subject.formals)
-    call = (
-        f"at::_ops::{function.name.unambiguous_name}::redispatch("
-        f"{', '.join(['ks & c10::after_autograd_keyset', *arguments])})"
-    )
+    call = f"{redispatching(function)}({', '.join(['ks & c10::after_autograd_keyset', *arguments])})"
     # what makes views or writes still has to pass the kernel that tracks views and versions
     keeps_tracking = subject.makes_view or subject.modifies_arguments
     below = "AutoDispatchBelowAutograd" if keeps_tracking else "AutoDispatchBelowADInplaceOrView"
@@ -191,7 +190,8 @@ def _fire_creation_hooks(subject: Subject) -> str:
 
 def _refuse_complex(subject: Subject) -> list[str]:
     base = subject.function.name.base
-    accepts = subject.model.book.is_complex_differentiable(subject.function)
+    # PyTorch's list of what is right for complex numbers knows its own operators only
+    accepts = subject.function.namespace != ATEN or subject.model.book.is_complex_differentiable(subject.function)
     if accepts or subject.function.schema.kind in (SchemaKind.inplace, SchemaKind.out):
         return []
     written = {

@@ -9,9 +9,10 @@ from derivlint.emit.kernels.lines import from_yaml
 from derivlint.emit.kernels.subject import Subject
 from derivlint.emit.template import indented
 from derivlint.formula import Call, Name, parse_formula
-from derivlint.model.derivative import Derivative, SavedAttribute
 from derivlint.model.differentiable import is_tensor_list
+from derivlint.model.entry import Derivative
 from derivlint.model.gradients import GRAD_INPUT_MASK
+from derivlint.model.saved_attribute import SavedAttribute
 from derivlint.operators.special import WRAP_OPT_IF
 
 SELF = "self"

@@ -42,12 +42,12 @@ def kernels_source(
         file_name: the name of the file, for messages of the compiler.
     """
     chosen = tuple(kernels)
-    by_key: dict[str, list[str]] = {}
+    by_key: dict[tuple[str, str], list[str]] = {}
     for kernel in chosen:
-        by_key.setdefault(kernel.dispatch_key, []).append(kernel.registration)
+        by_key.setdefault((kernel.function.namespace, kernel.dispatch_key), []).append(kernel.registration)
     registrations = [
-        f"TORCH_LIBRARY_IMPL(aten, {key}, m) {{\n" + "\n".join(f"  {line}" for line in by_key[key]) + "\n}"
-        for key in sorted(by_key)
+        f"TORCH_LIBRARY_IMPL({library}, {key}, m) {{\n" + "\n".join(f"  {line}" for line in lines) + "\n}"
+        for (library, key), lines in sorted(by_key.items())
     ]
     text = filled(
         chosen[0].release if chosen else DEFAULT,

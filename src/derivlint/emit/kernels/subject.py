@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from derivlint.cpp import return_names, return_type
 from derivlint.emit.release import release_of
+from derivlint.emit.selection import ATEN
 from derivlint.emit.template import yaml_name
-from derivlint.model.derivative import DifferentiabilityInfo, InfoSource
 from derivlint.model.differentiable import (
     Differentiability,
     DifferentiableValue,
     is_tensor_list,
 )
+from derivlint.model.entry import DifferentiabilityInfo, InfoSource
 from derivlint.model.evaluation import formals
 from derivlint.model.match import FunctionMatch
 from derivlint.model.model import Model
@@ -31,7 +32,7 @@ def without_entry(function: NativeFunction, book: Book) -> Differentiability:
         name=function.name.base,
         key=DEFAULT,
         func=function,
-        op=None,
+        prefix=None,
         derivatives=(),
         forward_derivatives=(),
         all_saved_inputs=(),
@@ -126,7 +127,7 @@ class Subject:
     @property
     def node(self) -> str | None:
         """The class of the node, None where nothing can be computed backward."""
-        return self.info.op if self.info.has_derivatives else None
+        return self.model.node_name(self.info) if self.info.has_derivatives else None
 
     @property
     def node_type(self) -> str:
@@ -157,7 +158,9 @@ class Subject:
 
     @property
     def differentiates_decomposition(self) -> bool:
-        """Whether forward-mode AD goes through a decomposition, since there is no formula."""
+        """Whether forward-mode AD goes through a decomposition of PyTorch's, since there is no formula."""
+        if self.function.namespace != ATEN:
+            return False
         is_functional = not self.modifies_arguments and not self.differentiability.is_void
         return self.requires_derivative and not self.forwards and is_functional
 

@@ -6,8 +6,8 @@ from derivlint.emit.kernels.lines import from_yaml
 from derivlint.emit.kernels.saving import SELF, saves_self
 from derivlint.emit.kernels.subject import Subject
 from derivlint.emit.kernels.templates import filled
-from derivlint.model.derivative import ForwardDerivative
 from derivlint.model.differentiable import DifferentiableValue, is_tensor_list
+from derivlint.model.entry import ForwardDerivative
 from derivlint.model.foreach import kernel_text
 
 ORIGINAL_SELF = "original_self"

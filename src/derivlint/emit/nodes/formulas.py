@@ -16,14 +16,6 @@ from derivlint.operators.special import NOT_IMPLEMENTED
 from derivlint.source import SourceFile
 
 
-def gradient_names(info: DifferentiabilityInfo) -> list[str]:
-    """The declarations of ``grad`` and ``grad_<return>``."""
-    if any(derivative.uses_grad for derivative in info.derivatives):
-        return ["const Tensor& grad = grads[0];"]
-    available = info.available_named_gradients
-    return [f"const Tensor& {name} = grads[{available.index(name)}];" for name in sorted(info.used_named_gradients)]
-
-
 def checks_definedness(info: DifferentiabilityInfo, derivative: Derivative) -> bool:
     """Whether a formula is evaluated only where some incoming gradient is defined.
 

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from derivlint.emit.release import DEFAULT, Release
 from derivlint.model import DifferentiabilityInfo, SavedAttribute
-from derivlint.model.evaluation import SCALAR, TENSOR, retains_variables, unpacked_type
+from derivlint.model.evaluation import SCALAR, TENSOR, list_size, retains_variables, unpacked_type
 from derivlint.model.scope import RETAIN_VARIABLES
 
 SAVED_VARIABLE = "SavedVariable"
@@ -101,7 +101,7 @@ def _members(info: DifferentiabilityInfo) -> Iterator[Member]:
         yield from _saved(saved, is_output=True)
     for binding in info.args_with_derivatives:
         if binding.is_tensor_list:
-            name = f"{binding.name}_size_"
+            name = list_size(binding.name)
             yield Member(name, "size_t", MemberKind.SIZE, "0", name, "size_t")
 
 
@@ -112,7 +112,7 @@ def _name(saved: SavedAttribute) -> str:
 def _saved(saved: SavedAttribute, *, is_output: bool) -> Iterator[Member]:
     # a number that an operator returns is kept as the tensor that autograd made of it
     declared = TENSOR if is_output and saved.type == SCALAR else saved.type
-    unpacked = unpacked_type(declared).removesuffix("&")
+    unpacked = unpacked_type(declared)
     name = saved.name
     if unpacked == "Tensor":
         yield Member(f"{name}_", SAVED_VARIABLE, MemberKind.TENSOR, "", name, unpacked, is_output, saved)

@@ -10,11 +10,12 @@ from collections.abc import Collection, Iterator, Sequence
 
 from msgspec import Struct
 
-from derivlint.emit.nodes.formulas import formula_statements, gradient_names
+from derivlint.emit.nodes.formulas import formula_statements
 from derivlint.emit.nodes.members import OWNING, Member, MemberKind, members
 from derivlint.emit.release import Release, release_of
 from derivlint.emit.template import fill, load, yaml_name
 from derivlint.model import DifferentiabilityInfo, Model
+from derivlint.model.gradients import incoming_gradients
 
 TRACEABLE = "TraceableFunction"
 UNTRACEABLE = "Node"
@@ -60,7 +61,7 @@ def node_classes(model: Model, names: Collection[str] | None = None) -> tuple[No
     Raises:
         UnsupportedRelease: the operators are those of a release that code cannot be emitted for.
     """
-    wanted = (info for info in _infos(model, names) if names is None or info.op in names)
+    wanted = (info for info in _infos(model, names) if names is None or model.node_name(info) in names)
     return tuple(made for info in wanted if (made := node_class(model, info)) is not None)
 
 
@@ -82,7 +83,8 @@ def node_class(model: Model, info: DifferentiabilityInfo) -> NodeClass | None:
     Raises:
         UnsupportedRelease: the operators are those of a release that code cannot be emitted for.
     """
-    if info.op is None or not info.args_with_derivatives:
+    op = model.node_name(info)
+    if op is None or not info.args_with_derivatives:
         return None
     source = model.source
     file = yaml_name(source.path)
@@ -96,11 +98,11 @@ def node_class(model: Model, info: DifferentiabilityInfo) -> NodeClass | None:
     own = members(info, release)
     return NodeClass(
         info,
-        info.op,
+        op,
         base,
         own,
-        _header(info.op, base, own, origin, release),
-        _source(info, info.op, own, origin, formula_statements(info, source, file, release), release),
+        _header(op, base, own, origin, release),
+        _source(info, op, own, origin, formula_statements(info, source, file, release), release),
         file,
         line,
         release,
@@ -176,7 +178,9 @@ def _source(
         name=name,
         parameters=_on_lines(parameters),
         ranges="\n".join(ranges),
-        gradients="\n".join(gradient_names(info)),
+        gradients="\n".join(
+            f"const Tensor& {name} = grads[{position}];" for name, position in incoming_gradients(info).items()
+        ),
         formulas="\n".join(formulas),
         lock="std::lock_guard<std::mutex> lock(mutex_);" if is_locked else "",
         unpacking=unpacking,

@@ -1,11 +1,10 @@
-"""The text of one entry: its Function, or what is registered for its operator, and the public function over it."""
+"""The text of one entry: its Function, and the public function over it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from derivlint.emit.python.function import FunctionWriter
 from derivlint.emit.python.plan import Plan
@@ -39,34 +38,21 @@ def function_text(plan: Plan, file: str, line: int, *, register: bool = False) -
         plan: the plan.
         file: the name of the YAML file.
         line: the line of the entry in it.
-        register: whether its methods are registered for an operator of :mod:`torch.library` instead of being applied.
+        register: whether it becomes the autograd kernel of an operator of :mod:`torch.library`.
     """
-    if register:
-        # an operator of torch.library has no rule for tangents
-        plan = replace(plan, tangents=())
     writer = FunctionWriter(plan, register=register)
+    methods = [writer.forward(), writer.setup_context(), writer.backward()]
+    if plan.tangents:
+        methods.append(writer.jvp())
+    functional = not plan.is_inplace and not plan.function.schema.modifies_arguments
+    if functional and not plan.once and not plan.flattened and not plan.returns_list and not register:
+        methods.insert(0, ["generate_vmap_rule = True"])
     names = {"name": class_name(plan.function), "operator": str(plan.function.name), "place": f"{file}:{line}"}
+    public = "\n".join(writer.public())
     if register:
-        text = fill(
-            load("python_registered.txt"),
-            **names,
-            qualified=qualified(plan.function),
-            schema=_without_name(plan),
-            methods=_joined([writer.setup_context(), writer.backward()]),
-            public="\n".join(writer.registered()),
-        )
-    else:
-        methods = [writer.forward(), writer.setup_context(), writer.backward()]
-        if plan.tangents:
-            methods.append(writer.jvp())
-        functional = not plan.is_inplace and not plan.function.schema.modifies_arguments
-        is_simple = functional and not plan.once and not plan.flattened and not plan.returns_list
-        text = fill(
-            load("python_function.txt"),
-            **names,
-            methods=_joined([["generate_vmap_rule = True"], *methods] if is_simple else methods),
-            public="\n".join(writer.public()),
-        )
+        name = qualified(plan.function)
+        public = f'F.define("{name}", "{_without_name(plan)}")\n\n\n@F.register("{name}")\n{public}'
+    text = fill(load("python_function.txt"), **names, methods=_joined(methods), public=public)
     return FunctionText(names["operator"], names["name"], function_name(plan.function), text, bool(plan.tangents))
 
 

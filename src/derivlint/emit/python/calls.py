@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from derivlint.cpp import argument_type
 from derivlint.cpp.canonical import canonical_type
+from derivlint.cpp.cpp_type import CppType
 from derivlint.cpp.declaration import Function
+from derivlint.cpp.operator_signatures import OPTIONS
+from derivlint.cpp.value import UNKNOWN
 from derivlint.formula import Call, Expr
 from derivlint.schema import Argument, NativeFunction, NativeFunctions, TensorOptionsArguments
 
@@ -25,7 +28,8 @@ def called_operator(
     found = [
         function for function in natives.named(name) if variant in function.variants and not function.schema.is_out
     ]
-    if callee is not None:
+    # of an operator that is not in PyTorch's C++ API only the name is known there
+    if callee is not None and not callee.variadic:
         found = [function for function in found if _is_for(function, callee, method=receiver is not None)]
         return found[0] if found else None
     count = len(node.args) + (receiver is not None)
@@ -41,14 +45,14 @@ def _is_for(function: NativeFunction, callee: Function, *, method: bool) -> bool
         return False
     for argument, parameter in zip(arguments, callee.parameters, strict=True):
         if isinstance(argument, TensorOptionsArguments):
-            if parameter.type != "TensorOptions":
+            if parameter.type is not OPTIONS:
                 return False
         elif argument.name != parameter.name or parameter.type not in _types(argument, function):
             return False
     return True
 
 
-def _types(argument: Argument, function: NativeFunction) -> set[str]:
+def _types(argument: Argument, function: NativeFunction) -> set[CppType]:
     """The C++ types of an argument, with symbolic sizes and without."""
     return {
         canonical_type(
@@ -60,7 +64,7 @@ def _types(argument: Argument, function: NativeFunction) -> set[str]:
                 const_write=function.use_const_ref_for_mutable_tensors,
             )
         )
-        or "?"
+        or UNKNOWN
         for symint in (False, True)
     }
 

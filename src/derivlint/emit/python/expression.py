@@ -25,13 +25,17 @@ functions stand for the helpers of PyTorch's FunctionsManual.cpp.
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct, field
 
+from derivlint.cpp.conversion import FLOATS
+from derivlint.cpp.cpp_type import CppType, cpp_type
 from derivlint.cpp.declaration import Function
-from derivlint.cpp.value import Value
+from derivlint.cpp.operator_names import without_symint
+from derivlint.cpp.value import INT, INT64, SIZE, SYM_INT, TENSOR, UNKNOWN, UNKNOWN_VALUE, Value
 from derivlint.emit.python.calls import called_operator
+from derivlint.emit.python.helpers import LIBRARY
 from derivlint.emit.python.spelling import OPTIONS, number, operator_parameters, packet, python_name
 from derivlint.emit.python.vocabulary import (
     BINARY,
@@ -44,6 +48,7 @@ from derivlint.emit.python.vocabulary import (
     NO_METHOD,
     PREDICATES,
     PROPERTIES,
+    SAVED_BY,
     WRAPPERS,
     Precedence,
 )
@@ -52,29 +57,28 @@ from derivlint.formula import (
     BraceList,
     Call,
     Cast,
-    Char,
     Conditional,
-    Construct,
     Expr,
     Index,
     Lambda,
     Member,
     Name,
     Number,
-    Parenthesized,
-    Postfix,
     String,
     Unary,
     unparenthesized,
 )
+from derivlint.formula.analysis import Analysis
+from derivlint.formula.tuples import position_of, tuple_access
+from derivlint.operators.constants import constant_named, plain_spelling, scalar_type_named
 from derivlint.schema import NativeFunction, NativeFunctions
 
 __all__ = ["PythonExpression", "Typing", "Untranslatable", "python_name", "translate"]
 
-SYMINT = "_symint"
+SCALAR, DEVICE = cpp_type("Scalar"), cpp_type("Device")
 #: The largest integer that C++ has a type for.
 LARGEST = 2**64 - 1
-INTEGRAL = frozenset({"int", "int64_t", "SymInt", "size_t", "unsigned long", "long", "uint64_t"})
+INTEGRAL = frozenset({INT, INT64, SYM_INT, SIZE})
 
 
 class PythonExpression(Struct, frozen=True):
@@ -120,20 +124,21 @@ class _CannotTranslateError(Exception):
 
 
 def translate(
-    tree: Expr, natives: NativeFunctions, helpers: Collection[str], typing: Typing | None = None
+    tree: Expr, natives: NativeFunctions, helpers: Mapping[str, str], typing: Typing | None = None
 ) -> PythonExpression | Untranslatable:
     """The Python expression that a C++ expression means.
 
     Args:
         tree: the syntax tree of a formula.
         natives: the operators.
-        helpers: the helper functions that there are in Python, :func:`derivlint.emit.python.helpers.helper_names`.
+        helpers: the helper functions that there are in Python, each with the name of its module there,
+            :func:`derivlint.emit.python.helpers.helper_modules`.
         typing: the types of the tree's nodes and the functions that its calls call; without them overloads that share
             a number of arguments cannot be told apart.
     """
     translator = _Translator(natives, helpers, typing if typing is not None else Typing())
     try:
-        text, _ = translator.visit(tree)
+        text, _ = translator.of(tree)
     except _CannotTranslateError as error:
         return error.result
     except RecursionError:
@@ -146,10 +151,11 @@ def translate(
 _Text = tuple[str, int]
 
 
-class _Translator:
-    """Translates one tree; every visit gives a text with the precedence of its outermost operator."""
+class _Translator(Analysis[_Text]):
+    """Translates one tree; every node gives a text with the precedence of its outermost operator."""
 
-    def __init__(self, natives: NativeFunctions, helpers: Collection[str], typing: Typing) -> None:
+    def __init__(self, natives: NativeFunctions, helpers: Mapping[str, str], typing: Typing) -> None:
+        super().__init__()
         self.natives = natives
         self.helpers = helpers
         self.typing = typing
@@ -158,20 +164,22 @@ class _Translator:
         self.names: set[str] = set()
         self.bound: list[str] = []
 
-    def type_of(self, node: Expr) -> str:
-        value = self.typing.values.get(node)
-        return "?" if value is None else value.type.removeprefix("const ").removesuffix("&").strip()
+    def type_of(self, node: Expr) -> CppType:
+        return self.typing.values.get(node, UNKNOWN_VALUE).type
 
     def text(self, node: Expr, least: int = Precedence.LOWEST) -> str:
         """The text of a node, in parentheses where it binds less than ``least``."""
-        text, precedence = self.visit(node)
+        text, precedence = self.of(node)
         return f"({text})" if precedence < least else text
 
     def helper(self, name: str) -> str:
         self.used_helpers.add(name)
-        return f"F.{name}"
+        return f"{self.helpers.get(name, LIBRARY)}.{name}"
 
-    def number(self, node: Number) -> str:
+    def otherwise(self, node: Expr) -> _Text:
+        raise _CannotTranslateError("there is no Python for this kind of expression", node)
+
+    def number(self, node: Number) -> _Text:
         text = number(node)
         try:
             value = ast.literal_eval(text)
@@ -181,43 +189,25 @@ class _Translator:
         if value is None or (isinstance(value, int) and value > LARGEST):
             shown = node.text if len(node.text) <= 40 else f"{node.text[:20]}..."
             raise _CannotTranslateError(f'there is no Python for the number "{shown}"', node)
-        return text
+        return text, Precedence.ATOM
 
-    def visit(self, node: Expr) -> _Text:
-        if isinstance(node, Parenthesized):
-            return self.visit(node.inner)
-        if isinstance(node, Name):
-            return self.name(node)
-        if isinstance(node, Number):
-            return self.number(node), Precedence.ATOM
-        if isinstance(node, String):
-            return string(node), Precedence.ATOM
-        if isinstance(node, Call):
-            return self.call(node)
-        if isinstance(node, Index):
-            indices = ", ".join(self.text(item) for item in node.args)
-            return f"{self.text(node.object, Precedence.ATOM)}[{indices}]", Precedence.ATOM
-        if isinstance(node, Unary):
-            return self.unary(node)
-        if isinstance(node, Binary):
-            return self.binary(node)
-        if isinstance(node, Conditional):
-            then, condition = self.text(node.then, Precedence.OR), self.text(node.condition, Precedence.OR)
-            return f"{then} if {condition} else {self.text(node.otherwise, Precedence.CONDITIONAL)}", (
-                Precedence.CONDITIONAL
-            )
-        if isinstance(node, BraceList):
-            return self.sequence(node.items), Precedence.ATOM
-        if isinstance(node, Construct):
-            return self.sequence(node.braces.items), Precedence.ATOM
-        if isinstance(node, Cast):
-            return self.cast(node.type.spelling, node)
-        if isinstance(node, Lambda):
-            return self.lambda_(node)
-        if isinstance(node, Member):
-            raise _CannotTranslateError(f'there is no Python for the member "{node.name}"', node)
-        assert isinstance(node, Postfix | Char)
-        raise _CannotTranslateError("there is no Python for this kind of expression", node)
+    def string(self, node: String) -> _Text:
+        return string(node), Precedence.ATOM
+
+    def index(self, node: Index) -> _Text:
+        indices = ", ".join(self.text(item) for item in node.args)
+        return f"{self.text(node.object, Precedence.ATOM)}[{indices}]", Precedence.ATOM
+
+    def conditional(self, node: Conditional) -> _Text:
+        then, condition = self.text(node.then, Precedence.OR), self.text(node.condition, Precedence.OR)
+        otherwise = self.text(node.otherwise, Precedence.CONDITIONAL)
+        return f"{then} if {condition} else {otherwise}", Precedence.CONDITIONAL
+
+    def braces(self, node: BraceList) -> _Text:
+        return self.sequence(node.items), Precedence.ATOM
+
+    def member(self, node: Member) -> _Text:
+        raise _CannotTranslateError(f'there is no Python for the member "{node.name}"', node)
 
     def sequence(self, items: Sequence[Expr]) -> str:
         return f"[{', '.join(map(self.text, items))}]"
@@ -225,17 +215,20 @@ class _Translator:
     # ---- names, casts, operators
 
     def name(self, node: Name) -> _Text:
-        if node.simple is not None and node.simple not in NAMES:
-            if node.simple not in self.bound:
-                self.names.add(node.simple)
-            return python_name(node.simple), Precedence.ATOM
-        spelling = node.spelling.removeprefix("::")
-        known = NAMES.get(spelling) or NAMES.get(spelling.removeprefix("at::").removeprefix("c10::"))
-        if known is None:
-            raise _CannotTranslateError(f'there is no Python for "{spelling}"', node)
-        return known, Precedence.ATOM
+        constant = constant_named(node) or scalar_type_named(node)
+        if constant is not None:
+            return constant.python, Precedence.ATOM
+        known = NAMES.get(plain_spelling(node))
+        if known is not None:
+            return known, Precedence.ATOM
+        if node.simple is None:
+            raise _CannotTranslateError(f'there is no Python for "{node.spelling.removeprefix("::")}"', node)
+        if node.simple not in self.bound:
+            self.names.add(node.simple)
+        return python_name(node.simple), Precedence.ATOM
 
-    def cast(self, spelling: str, node: Cast) -> _Text:
+    def cast(self, node: Cast) -> _Text:
+        spelling = node.type.spelling
         function = CASTS.get(spelling.removeprefix("c10::").removeprefix("at::"))
         if function is None:
             raise _CannotTranslateError(f'there is no Python for a cast to "{spelling}"', node)
@@ -265,7 +258,7 @@ class _Translator:
             return f"{node.op}{self.text(node.operand, Precedence.UNARY)}", Precedence.UNARY
         if node.op == "*":
             # what an optional holds is the value itself
-            return self.visit(node.operand)
+            return self.of(node.operand)
         raise _CannotTranslateError(f'there is no Python for the operator "{node.op}"', node)
 
     def binary(self, node: Binary) -> _Text:
@@ -290,19 +283,19 @@ class _Translator:
         raise _CannotTranslateError("what is called is no name", node)
 
     def method(self, node: Call, callee: Member) -> _Text:
-        name = callee.name.removesuffix(SYMINT)
+        name = without_symint(callee.name)
         owner, args = callee.object, node.args
         kind = self.type_of(owner)
         if name in PREDICATES and not args:
             return f"{self.text(owner, Precedence.COMPARISON + 1)} is not None", Precedence.COMPARISON
         if name in ("value", "get") and not args:
-            return self.visit(owner)
+            return self.of(owner)
         if name == "value_or":
             value = self.text(owner, Precedence.COMPARISON + 1)
             other = self.text(args[0], Precedence.CONDITIONAL)
             return f"{value} if {value} is not None else {other}", Precedence.CONDITIONAL
         receiver = self.text(owner, Precedence.ATOM)
-        if name == "conj" and kind == "Scalar":
+        if name == "conj" and kind is SCALAR:
             return f"{receiver}.conjugate()", Precedence.ATOM
         if name in CASTS and not args:
             return f"{CASTS[name]}({self.text(owner)})", Precedence.ATOM
@@ -312,11 +305,11 @@ class _Translator:
             return f"{self.helper('options')}({self.text(owner)})", Precedence.ATOM
         if name == "sym_strides" and not args:
             return f"{self.helper('strides')}({self.text(owner)})", Precedence.ATOM
-        if name == "size" and not args and kind not in ("Tensor", "?"):
+        if name == "size" and not args and kind not in (TENSOR, UNKNOWN):
             return f"len({self.text(owner)})", Precedence.ATOM
         if name == "back" and not args:
             return f"{receiver}[-1]", Precedence.ATOM
-        if kind == "Device" and name.startswith("is_"):
+        if kind is DEVICE and name.startswith("is_"):
             return f'{receiver}.type == "{name.removeprefix("is_")}"', Precedence.COMPARISON
         if name in PROPERTIES and not args:
             return f"{receiver}.{PROPERTIES[name]}", Precedence.ATOM
@@ -346,7 +339,7 @@ class _Translator:
         special = self.special(node, callee, spelling)
         if special is not None:
             return special
-        name = base.removesuffix(SYMINT)
+        name = without_symint(base)
         function = called_operator(node, name, None, self.typing.callees.get(node), self.natives)
         if function is not None:
             self.used_operators.add(str(function.name))
@@ -368,8 +361,9 @@ class _Translator:
             if not args and template is not None:
                 return f"({', '.join(['None'] * len(template))})", Precedence.ATOM
             return f"({', '.join(map(self.text, args))})", Precedence.ATOM
-        if base == "get" and template is not None and len(args) == 1 and isinstance(template[0], Number):
-            return f"{self.text(args[0], Precedence.ATOM)}[{template[0].text}]", Precedence.ATOM
+        access = tuple_access(node)
+        if access is not None and (position := position_of(access[1])) is not None:
+            return f"{self.text(access[0], Precedence.ATOM)}[{position}]", Precedence.ATOM
         if base == "vector" and len(args) == 1 and (self.type_of(args[0]) in INTEGRAL or _is_size(args[0])):
             return f"[None] * {self.text(args[0], Precedence.UNARY)}", Precedence.PRODUCT
         if base == "vector" and len(args) == 2:
@@ -379,16 +373,18 @@ class _Translator:
             return f"[{body} for {parameters} in {self.text(args[0], Precedence.OR)}]", Precedence.ATOM
         if base == "fmap" and len(args) == 2:
             return f"list(map({self.text(args[1])}, {self.text(args[0])}))", Precedence.ATOM
-        if base == "TensorGeometry" and len(args) == 1:
-            return f"{self.helper('geometry')}({self.text(args[0])})", Precedence.ATOM
+        if base in SAVED_BY and args:
+            return f"{self.helper(SAVED_BY[base])}({self.text(args[0])})", Precedence.ATOM
         if spelling.endswith("GradMode::is_enabled"):
             return "torch.is_grad_enabled()", Precedence.ATOM
+        if base == "complex" and template is not None and len(args) == 2:
+            return f"complex({', '.join(map(self.text, args))})", Precedence.ATOM
         if base in WRAPPERS:
-            return (EMPTY_OF.get(base, "None"), Precedence.ATOM) if not args else self.visit(args[0])
+            return (EMPTY_OF.get(base, "None"), Precedence.ATOM) if not args else self.of(args[0])
         if base in CASTS and template is None and len(args) == 1 and base == spelling:
             return f"{CASTS[base]}({self.text(args[0])})", Precedence.ATOM
         kinds = {self.type_of(item) for item in args}
-        if base in MATH and (spelling.startswith("std::") or kinds <= {"double", "float", *INTEGRAL}):
+        if base in MATH and (spelling.startswith("std::") or kinds <= FLOATS | INTEGRAL):
             return f"math.{base}({', '.join(map(self.text, args))})", Precedence.ATOM
         return None
 

@@ -27,12 +27,9 @@ class FunctionWriter:
     def __init__(self, plan: Plan, *, register: bool = False) -> None:
         self.plan = plan
         self.arguments = plan.function.schema.arguments.flat_non_out
-        #: arguments that setup_context has by name, and that backward returns nothing for
-        self.named = plan.function.schema.arguments.flat_kwarg_only if register else ()
+        self.register = register
         self.flat = [item for item in self.arguments if item.name in plan.flattened]
-        self.plain = [item for item in self.arguments if item.name not in plan.flattened and item not in self.named]
-        #: arguments that are not among the inputs where they are not given
-        self.omissible = {item.name for item in self.plain if register and item.default is not None}
+        self.plain = [item for item in self.arguments if item.name not in plan.flattened]
         #: lists of which the number of tensors has to be told
         self.counted = self.flat[:-1]
         self.position = {item.name: index + len(self.counted) for index, item in enumerate(self.plain)}
@@ -78,6 +75,12 @@ class FunctionWriter:
         call = listed(f"return {packet(function)}(", given, ")", depth=3)
         if self.plan.returns_list:
             call = listed(f"return tuple({packet(function)}(", given, "))", depth=3)
+        if self.register and self.plan.is_inplace:
+            # under torch.func what the operator returns is another object than its argument
+            call = [
+                *listed(f"{packet(function)}(", given, ")", depth=3),
+                f"return {python_name(self.arguments[0].name)}",
+            ]
         annotation = return_annotation(function.schema)
         return [
             "@staticmethod",
@@ -144,18 +147,15 @@ class FunctionWriter:
         used |= {self.arguments[0].name} if plan.is_inplace else set()
         used |= {item.name for item in self.flat}
         kept = used | set(hidden)
-        head = [
-            f'{python_name(item.name)} = keyword_only_inputs["{item.name}"]' for item in self.named if item.name in used
-        ]
+        head: list[str] = []
         if any(item.name in used for item in (*self.plain, *self.flat)):
             head += unpacked(self.inputs(used), "inputs", depth=2) + self.divided()
-        named = "keyword_only_inputs: dict[str, Any], " if self.named else ""
         wanted = [python_name(name) if name in kept else "_" for name in self.outputs]
         if any(name != "_" for name in wanted):
             head += [f"{wanted[0]} = output"] if len(wanted) == 1 else unpacked(wanted, "output", depth=2)
         return [
             "@staticmethod",
-            f"def setup_context(ctx: Any, inputs: tuple[Any, ...], {named}output: Any) -> None:",
+            "def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:",
             *indented([*head, *lines]),
         ]
 
@@ -185,11 +185,7 @@ class FunctionWriter:
     def needs(self, argument: str) -> str:
         """The question whether an argument needs its gradient."""
         if argument in self.position:
-            position = self.position[argument]
-            if argument in self.omissible:
-                # torch.library drops what is equal to its default from the end of the inputs
-                return f"any(ctx.needs_input_grad[{position}:{position + 1}])"
-            return f"ctx.needs_input_grad[{position}]"
+            return f"ctx.needs_input_grad[{self.position[argument]}]"
         first = self.first_of_lists
         if not self.counted:
             return f"any(ctx.needs_input_grad[{first}:])"
@@ -341,29 +337,17 @@ class FunctionWriter:
                 parts.append(f"{name}_t is not None")
         return " or ".join(parts)
 
-    def registered(self) -> list[str]:
-        """The public function of an operator of :mod:`torch.library`."""
-        function = self.plan.function
-        keyword = {item.name for item in function.schema.arguments.flat_kwarg_only}
-        given = [
-            f"{item.name}={python_name(item.name)}" if item.name in keyword else python_name(item.name)
-            for item in self.arguments
-        ]
-        annotation = return_annotation(function.schema)
-        return [
-            *listed(f"def {function_name(function)}(", parameters(function.schema), f") -> {annotation}:", depth=0),
-            f'    """{function.schema}"""',
-            *indented(listed(f"return {packet(function)}(", given, ")", depth=1)),
-        ]
-
     def public(self) -> list[str]:
         """The public function, with the signature of the operator."""
         function = self.plan.function
         given = [f"len({python_name(item.name)})" for item in self.counted]
         given += [python_name(item.name) for item in self.plain] + [f"*{python_name(item.name)}" for item in self.flat]
         annotation = return_annotation(function.schema)
+        call = f"return {class_name(function)}.apply("
+        if self.register:
+            call, given = "return F.applied(", [class_name(function), *given]
         return [
             *listed(f"def {function_name(function)}(", parameters(function.schema), f") -> {annotation}:", depth=0),
             f'    """{function.schema}"""',
-            *indented(listed(f"return {class_name(function)}.apply(", given, ")", depth=1)),
+            *indented(listed(call, given, ")", depth=1)),
         ]

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
 from derivlint.operators.definitions import Kind, definitions
 
+#: What generated code calls :mod:`derivlint.functional`.
+LIBRARY = "F"
 _PACKAGE = Path(__file__).parent.parent.parent / "functional" / "__init__.py"
 
 
@@ -19,3 +22,21 @@ def helper_names() -> frozenset[str]:
         if isinstance(node, ast.Assign):
             return defined | frozenset(ast.literal_eval(node.value))
     return defined
+
+
+def functions_in(text: str) -> tuple[str, ...]:
+    """The functions that a Python file defines; nothing of it is executed.
+
+    Raises:
+        SyntaxError: it is not Python.
+    """
+    return tuple(node.name for node in ast.parse(text).body if isinstance(node, ast.FunctionDef))
+
+
+def helper_modules(own: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The helper functions that there are in Python, each with what generated code calls its module.
+
+    Args:
+        own: the functions of the author's own modules, with the names of these.
+    """
+    return {**dict.fromkeys(helper_names(), LIBRARY), **(own or {})}

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Mapping
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from derivlint.cpp.canonical import canonical_type
+from derivlint.cpp.conversion import element_of
+from derivlint.cpp.cpp_type import types
 from derivlint.emit.python.expression import PythonExpression, Typing, Untranslatable, translate
 from derivlint.emit.selection import unread
 from derivlint.formula import parse_formula
@@ -16,10 +19,10 @@ from derivlint.meaning.typed import TypedFormula, typed_formulas
 from derivlint.model import Derivative, DifferentiabilityInfo, Entry, ForwardDerivative, Model, SavedAttribute
 from derivlint.model.differentiable import Differentiability, is_tensor_list
 from derivlint.model.read import DEFAULT
+from derivlint.model.saved import TYPE_AND_SIZE
 from derivlint.operators.special import NOT_IMPLEMENTED
 from derivlint.schema import Argument, NativeFunction, SchemaKind
 
-TYPE_AND_SIZE = "torch::autograd::generated::TypeAndSize"
 GRADS = "grads"
 
 
@@ -119,17 +122,21 @@ class LeftOut(Struct, frozen=True):
     reason: str
 
 
+#: The elements of lists of tensors.
+TENSORS = types("Tensor optional<Tensor>")
+
+
 class _NoFunctionError(Exception):
     pass
 
 
-def plan(model: Model, entry: Entry, helpers: Collection[str]) -> Plan | LeftOut | None:
+def plan(model: Model, entry: Entry, helpers: Mapping[str, str]) -> Plan | LeftOut | None:
     """How an entry becomes a Function; None where it has no formula that could be evaluated.
 
     Args:
         model: the model.
         entry: the entry.
-        helpers: the helper functions that there are in Python.
+        helpers: the helper functions that there are in Python, with their modules.
     """
     found = _differentiability(model, entry)
     if found is None:
@@ -154,7 +161,7 @@ def _differentiability(model: Model, entry: Entry) -> Differentiability | None:
 
 
 def _plan(
-    model: Model, entry: Entry, found: Differentiability, written: list[Derivative], helpers: Collection[str]
+    model: Model, entry: Entry, found: Differentiability, written: list[Derivative], helpers: Mapping[str, str]
 ) -> Plan:
     function, info = found.function, found.info
     assert entry.function is not None
@@ -234,7 +241,7 @@ def _gradient(
     info: DifferentiabilityInfo,
     derivative: Derivative,
     typed: dict[tuple[int, bool], TypedFormula],
-    helpers: Collection[str],
+    helpers: Mapping[str, str],
 ) -> Gradient:
     assert derivative.line is not None
     start = derivative.line.value.start
@@ -250,7 +257,7 @@ def _tangent(
     model: Model,
     forward: ForwardDerivative,
     typed: dict[tuple[int, bool], TypedFormula],
-    helpers: Collection[str],
+    helpers: Mapping[str, str],
     found: Differentiability,
 ) -> Tangent:
     assert forward.line is not None
@@ -276,7 +283,7 @@ def function_is_view(function: NativeFunction) -> bool:
 
 
 def _translated(
-    model: Model, text: str, typed: TypedFormula | None, helpers: Collection[str], line: int
+    model: Model, text: str, typed: TypedFormula | None, helpers: Mapping[str, str], line: int
 ) -> PythonExpression:
     tree = typed.tree if typed is not None and typed.text == text else parse_formula(text).tree
     if tree is None:
@@ -301,15 +308,9 @@ def _attributes(info: DifferentiabilityInfo, written: list[Derivative]) -> list[
     return list(known.values())
 
 
-def _saved(model: Model, item: SavedAttribute, is_output: bool, helpers: Collection[str]) -> Saved:
+def _saved(model: Model, item: SavedAttribute, is_output: bool, helpers: Mapping[str, str]) -> Saved:
     tree = parse_formula(item.expr).tree
     value = Untranslatable("") if tree is None else translate(tree, model.natives, helpers)
-    if item.expr.startswith("at::sparse_csr::getSymIntBlockSize("):
-        name = item.expr.partition("(")[2].removesuffix(")")
-        value = PythonExpression(f"F.blocksize({name})", frozenset({"blocksize"}), frozenset(), frozenset({name}))
-    if item.expr.startswith("strides_or_error("):
-        name = item.name.removesuffix("_sym_strides")
-        value = PythonExpression(f"F.strides({name})", frozenset({"strides"}), frozenset(), frozenset({name}))
     if isinstance(value, Untranslatable):
         raise _NoFunctionError(f'there is no Python for the saved "{item.expr}"')
     if item.type == TYPE_AND_SIZE:
@@ -318,11 +319,7 @@ def _saved(model: Model, item: SavedAttribute, is_output: bool, helpers: Collect
     kind = "value"
     if item.is_tensor:
         kind = "tensor"
-    elif (
-        item.is_tensor_vector
-        or item.type in ("at::TensorList", "at::ITensorListRef")
-        or "optional<at::Tensor>" in item.type
-    ):
+    elif (type := canonical_type(item.type)) is not None and element_of(type) in TENSORS:
         kind = "tensors"
     return Saved(item.name, value, kind, is_output)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from derivlint.emit.selection import ATEN
-from derivlint.schema import Argument, BaseType, FunctionSchema, NativeFunction, Return, Type
+from derivlint.schema import Argument, BaseType, FunctionSchema, NativeFunction, Return, SchemaKind, Type
 
 #: Base types that only torchgen knows.
 _OF_TORCHGEN = frozenset({"Dimname", "DimVector", "GraphModule"})
@@ -49,20 +49,15 @@ def _of_name(function: NativeFunction) -> str | None:
 def _of_schema(schema: FunctionSchema) -> str | None:
     arguments = schema.arguments
     items: list[Argument | Return] = [*arguments.flat_all, *schema.returns]
-    if schema.modifies_arguments:
-        return "it writes to an argument"
-    if any(item.annotation is not None for item in items):
-        return "it returns a view of an argument"
+    if schema.modifies_arguments and schema.kind is not SchemaKind.inplace:
+        return "it writes to an argument that is not the first"
+    if schema.kind is not SchemaKind.inplace and any(item.annotation is not None for item in items):
+        return "it returns a view of an argument: return a copy, or call an operator of PyTorch that returns the view"
     if not schema.returns:
         return "it returns nothing"
     for item in items:
         if _is_unknown(item.type):
             return f'torch.library does not know the type "{item.type}"'
-        if item.type.is_tensor_like and item.type.is_list_like is not None:
-            # the gradients of a list are another list there, with another form where tensors may be missing
-            return "it takes a list of tensors" if isinstance(item, Argument) else "it returns a list of tensors"
-    if any(each.type.is_tensor_like for each in arguments.flat_kwarg_only):
-        return "it has keyword-only arguments that are tensors"
     return _of_defaults(schema)
 
 

@@ -42,29 +42,8 @@ BINARY: dict[str, tuple[str, Precedence]] = {
     "%": ("%", Precedence.PRODUCT),
 }
 
-#: Values that C++ has a name for.
+#: Layouts and formats of memory.
 NAMES = {
-    "true": "True",
-    "false": "False",
-    "nullptr": "None",
-    "std::nullopt": "None",
-    "nullopt": "None",
-    "M_PI": "math.pi",
-    "M_LN2": "math.log(2)",
-    "M_LN10": "math.log(10)",
-    "M_E": "math.e",
-    "M_SQRT2": "math.sqrt(2)",
-    "M_2_SQRTPI": "(2 / math.sqrt(math.pi))",
-    "Reduction::None": "0",
-    "Reduction::Mean": "1",
-    "Reduction::Sum": "2",
-    "kLong": "torch.int64",
-    "kInt": "torch.int32",
-    "kBool": "torch.bool",
-    "kFloat": "torch.float32",
-    "kDouble": "torch.float64",
-    "kHalf": "torch.float16",
-    "kBFloat16": "torch.bfloat16",
     "kStrided": "torch.strided",
     "kSparse": "torch.sparse_coo",
     "kSparseCsr": "torch.sparse_csr",
@@ -92,6 +71,8 @@ LIST_PROPERTIES = {
     "to_args_sizes_symint": "tuple(each.shape)",
     "to_args_scalartypes": "each.dtype",
 }
+#: What kernels save by a function of their own, and the function of ours.
+SAVED_BY = {"TensorGeometry": "geometry", "strides_or_error": "strides", "getSymIntBlockSize": "blocksize"}
 #: Functions over numbers.
 MATH = frozenset({"sqrt", "exp", "log", "pow", "sin", "cos", "tan", "log2", "log10", "floor", "ceil"})
 #: Methods of tensors without arguments that Python has as attributes.

@@ -10,30 +10,15 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from derivlint.cpp.canonical import canonical_type
+from derivlint.cpp.cpp_type import types
 from derivlint.emit.nodes.members import OWNING, Member, MemberKind
 
-#: The types of values that Python sees, by their names without qualification; the others have no property.
-SHOWN = frozenset(
-    {
-        "bool",
-        "double",
-        "int64_t",
-        "string",
-        "Scalar",
-        "SymInt",
-        "optional<double>",
-        "optional<int64_t>",
-        "optional<string>",
-        "optional<Scalar>",
-        "optional<SymInt>",
-        "vector<int64_t>",
-        "vector<SymInt>",
-        "OptionalArray<double>",
-        "OptionalArray<int64_t>",
-        "OptionalArray<SymInt>",
-    }
-)
-_NAMESPACES = ("std::", "c10::", "at::")
+#: The types of values that Python sees; the others have no property.
+SHOWN = types("""
+    bool double int64_t string Scalar SymInt optional<double> optional<int64_t> optional<string> optional<Scalar>
+    optional<SymInt> vector<int64_t> vector<SymInt> OptionalArray<double> OptionalArray<int64_t> OptionalArray<SymInt>
+""")
 
 
 class Getter(Struct, frozen=True):
@@ -67,12 +52,4 @@ def getters(members: Sequence[Member]) -> tuple[Getter, ...]:
 
 def is_shown(member: Member) -> bool:
     """Whether Python sees a member."""
-    return member.kind in OWNING or (member.kind is MemberKind.VALUE and _unqualified(member.type) in SHOWN)
-
-
-def _unqualified(type_: str) -> str:
-    """A type without the namespaces of its names: ``::std::optional<at::Scalar>`` is ``optional<Scalar>``."""
-    bare = type_.replace(" ", "").replace("<::", "<").removeprefix("::")
-    for namespace in _NAMESPACES:
-        bare = bare.replace(namespace, "")
-    return bare
+    return member.kind in OWNING or (member.kind is MemberKind.VALUE and canonical_type(member.type) in SHOWN)

@@ -11,6 +11,8 @@ from collections.abc import Collection, Sequence
 from msgspec import Struct
 
 from derivlint.cpp import value_type
+from derivlint.cpp.canonical import canonical_type
+from derivlint.cpp.types import optional_of
 from derivlint.emit.template import fill, load
 from derivlint.emit.view_funcs.functions import (
     SELF,
@@ -22,20 +24,8 @@ from derivlint.emit.view_funcs.functions import (
 from derivlint.model.evaluation import formals
 from derivlint.model.model import Model
 from derivlint.operators import Book
-from derivlint.schema import Argument, NativeFunction
+from derivlint.schema import Argument, ListType, NativeFunction, OptionalType, Type
 
-_ARRAY = "at::ArrayRef<"
-_OPTIONAL = "::std::optional<"
-#: What a type that only refers to its value is kept as.
-_OWNING = {
-    "at::IntArrayRef": "::std::vector<int64_t>",
-    "c10::SymIntArrayRef": "::std::vector<c10::SymInt>",
-    "at::TensorList": "::std::vector<at::Tensor>",
-    "at::OptionalIntArrayRef": "::std::optional<::std::vector<int64_t>>",
-    "at::OptionalSymIntArrayRef": "::std::optional<::std::vector<c10::SymInt>>",
-    "c10::string_view": "::std::string",
-    "::std::optional<c10::string_view>": "::std::optional<::std::string>",
-}
 _OPTIONAL_LISTS = ("at::OptionalIntArrayRef", "at::OptionalSymIntArrayRef")
 #: The types of what can be read and replaced in a view function.
 SYMINT = "c10::SymInt"
@@ -49,6 +39,7 @@ class Member(Struct, frozen=True):
         type: its C++ type, which owns its value.
         name: its name, that of the argument.
         parameter_type: the type of the constructor's parameter.
+        initial: what it is constructed of.
         state: what its elements are where they can be read and replaced, ``c10::SymInt`` or ``at::Tensor``; else None.
     """
 
@@ -56,15 +47,7 @@ class Member(Struct, frozen=True):
     name: str
     parameter_type: str
     state: str | None
-
-    @property
-    def initial(self) -> str:
-        """What it is constructed of."""
-        if self.type.startswith("::std::vector<"):
-            return f"{self.name}.vec()"
-        if self.type.startswith("::std::optional<::std::vector<"):
-            return f"{self.name}.has_value() ? {self.type}({self.name}->vec()) : ::std::nullopt"
-        return self.name
+    initial: str
 
     @property
     def argument(self) -> str:
@@ -122,7 +105,7 @@ def view_func(function: NativeFunction) -> ViewFunc:
     call = ", ".join(["input_base", *(member.argument for member in members)])
     result = f"at::_ops::{function.name.unambiguous_name}::call({call})"
     if makes_several_views(function):
-        members.append(Member("int64_t", VIEW_INDEX, "int64_t", None))
+        members.append(Member("int64_t", VIEW_INDEX, "int64_t", None, VIEW_INDEX))
         result += f"[{VIEW_INDEX}]"
     own = tuple(members)
     return ViewFunc(function, name, own, _header(function, name, own), _source(name, own, result))
@@ -131,15 +114,28 @@ def view_func(function: NativeFunction) -> ViewFunc:
 def _member(argument: Argument, parameter_type: str) -> Member:
     kind = argument.type
     state = TENSOR if kind.is_tensor_like else SYMINT if kind.is_symint_like else None
-    return Member(_owning(value_type(kind)), argument.name, parameter_type, state)
+    owning, name = _owning(kind), argument.name
+    initial = name
+    if _is_referred(kind):
+        initial = f"{name}.vec()"
+    elif isinstance(kind, OptionalType) and _is_referred(kind.elem):
+        initial = f"{name}.has_value() ? {owning}({name}->vec()) : ::std::nullopt"
+    return Member(owning, name, parameter_type, state, initial)
 
 
-def _owning(kind: str) -> str:
-    if kind.startswith(_ARRAY):
-        return f"::std::vector<{kind[len(_ARRAY) :]}"
-    if kind.startswith(_OPTIONAL + _ARRAY):
-        return f"{_OPTIONAL}::std::vector<{kind[len(_OPTIONAL + _ARRAY) :]}"
-    return _OWNING.get(kind, kind)
+def _is_referred(kind: Type) -> bool:
+    """Whether C++ passes a list of this type as a reference to elements that others own."""
+    type = canonical_type(value_type(kind))
+    return isinstance(kind, ListType) and type is not None and type.head == "ArrayRef"
+
+
+def _owning(kind: Type) -> str:
+    """The C++ type that an argument is kept as, which owns its value."""
+    if isinstance(kind, OptionalType):
+        return optional_of(_owning(kind.elem))
+    if isinstance(kind, ListType) and _is_referred(kind):
+        return f"::std::vector<{value_type(kind.elem)}>"
+    return "::std::string" if str(kind) == "str" else value_type(kind)
 
 
 def _header(function: NativeFunction, name: str, members: Sequence[Member]) -> str:

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from derivlint.cpp.declaration import Function
 from derivlint.lsp.features.facts import Callee, FormulaFacts, operators_of
 from derivlint.model import DispatchBody, Entry, FunctionMatch, How, KeyedFormula, Model, Role, SavedAttribute
-from derivlint.model.derivative import without_repetition
 from derivlint.model.read import DEFAULT
+from derivlint.model.saved_attribute import without_repetition
 from derivlint.schema import NativeFunction, SchemaKind
 from derivlint.source import SourceFile
 
@@ -92,8 +92,9 @@ def _body(model: Model, body: DispatchBody) -> Iterable[str]:
     if info.forward_derivatives:
         forwards = [name for forward in info.forward_derivatives for name in forward.var_names]
         yield f"- forward formulas: {names(forwards)}"
-    if info.op is not None:
-        yield f"- autograd node: `{info.op}`"
+    op = model.node_name(info)
+    if op is not None:
+        yield f"- autograd node: `{op}`"
 
 
 def _served(model: Model, entry: Entry) -> str | None:

@@ -9,12 +9,13 @@ from __future__ import annotations
 from msgspec import Struct
 
 from derivlint.cpp import return_names, return_type
-from derivlint.cpp.calls import POINTER_LIKE
-from derivlint.cpp.conversion import template_of
+from derivlint.cpp.calls import held_by
+from derivlint.cpp.cpp_type import CppType
 from derivlint.cpp.declaration import Function
 from derivlint.cpp.library import ATEN, Found, Library
 from derivlint.cpp.load import library_of
-from derivlint.cpp.lookup import Meaning, look_up, qualified_meaning
+from derivlint.cpp.lookup import NameMeaning, look_up, qualified_meaning
+from derivlint.cpp.operator_names import without_symint
 from derivlint.cpp.scope import BACKWARD_LEVELS, FORWARD_LEVELS, Scope, declared_value
 from derivlint.cpp.value import UNKNOWN
 from derivlint.formula import Call, Expr, Member, Name
@@ -25,8 +26,6 @@ from derivlint.model import KeyedFormula, Model, Role
 from derivlint.model.evaluation import formals
 from derivlint.schema import NativeFunction
 from derivlint.source.lazy import cached_property
-
-SYMINT = "_symint"
 
 
 class Callee(Struct, frozen=True):
@@ -116,15 +115,15 @@ class FormulaFacts:
         """The typed node for a written one; None inside what is saved as a whole."""
         return self._by_range.get((node.start, node.end))
 
-    def type_of(self, node: Expr) -> str | None:
+    def type_of(self, node: Expr) -> CppType | None:
         """The C++ type of an expression, None where it is not known."""
         typed = self.typed(node)
         found = UNKNOWN
         if typed is not None and self.interpretation is not None:
             found = self.interpretation.formula.type_of(typed)
-        if found == UNKNOWN and isinstance(node, Name) and node.simple in self.variables:
+        if found is UNKNOWN and isinstance(node, Name) and node.simple in self.variables:
             found = declared_value(self.variables[node.simple]).type
-        return None if found == UNKNOWN else found
+        return None if found is UNKNOWN else found
 
     def degree_of(self, node: Expr) -> Degree | None:
         """How an expression depends on gradients or tangents, None where it is not known."""
@@ -160,7 +159,7 @@ class FormulaFacts:
         """The functions that a called name may mean."""
         return functions_named(self.library, self.scope, node)
 
-    def meaning(self, node: Name) -> Meaning:
+    def meaning(self, node: Name) -> NameMeaning:
         """What a name stands for that is no variable."""
         if node.simple is not None:
             return look_up(self.library, self.scope, node.simple)
@@ -176,7 +175,7 @@ def functions_named(library: Library, scope: Scope, node: Name) -> tuple[Functio
     return tuple(dict.fromkeys((*functions, *operators)))
 
 
-def methods_of(library: Library, owner: str | None, name: str, *, arrow: bool) -> tuple[Function, ...]:
+def methods_of(library: Library, owner: CppType | None, name: str, *, arrow: bool) -> tuple[Function, ...]:
     """The methods of a class; with ``->`` those of what it holds."""
     if owner is None:
         return ()
@@ -184,18 +183,15 @@ def methods_of(library: Library, owner: str | None, name: str, *, arrow: bool) -
     return found.functions if found is not None else ()
 
 
-def accessed(owner: str, *, arrow: bool) -> str:
+def accessed(owner: CppType, *, arrow: bool) -> CppType:
     """The class whose members an access reaches: ``->`` reaches into an optional and through a pointer."""
-    plain = owner.rstrip("&")
-    if not arrow:
-        return plain
-    head, arguments = template_of(plain)
-    return arguments[0] if head in POINTER_LIKE and arguments else plain.rstrip("*")
+    plain = owner.unreferenced
+    return held_by(plain) or plain if arrow else plain
 
 
 def operator_name(name: str) -> str:
     """The operator that a C++ function of this name belongs to: ``sum_symint`` is one of ``sum``."""
-    return name.removesuffix(SYMINT)
+    return without_symint(name)
 
 
 def operators_of(model: Model, callee: Callee) -> tuple[NativeFunction, ...]:

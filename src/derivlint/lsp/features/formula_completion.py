@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from weakref import WeakKeyDictionary
 
+from derivlint.cpp.cpp_type import cpp_type
 from derivlint.cpp.declaration import Function
 from derivlint.cpp.library import ATEN, HELPERS, INCLUDED, Library
 from derivlint.cpp.load import library_of
@@ -146,7 +147,7 @@ def _functions(found: Probe, prefix: str, span: Span) -> Iterable[Completion]:
 def _function(found: Probe, owner: str, name: str, kind: str, span: Span, sort: str) -> Completion:
     """A function of a namespace, or a method of a class; of operators only the schema is told at once."""
     data = f"{kind}|{owner}|{name}"
-    if owner in (ATEN, TENSOR):
+    if owner in (ATEN, TENSOR.text):
         schemas = _schemas(found.facts.model.natives).get(operator_name(name), ())
         if schemas:
             more = f" (+{len(schemas) - 1})" if len(schemas) > 1 else ""
@@ -169,7 +170,7 @@ def resolve(analysis: Analysis, data: str) -> str:
 def _overloads(library: Library, kind: str, owner: str, name: str) -> tuple[Function, ...]:
     if kind == _FUNCTION:
         return library.functions(owner, name).functions
-    methods = library.methods(owner, name)
+    methods = library.methods(cpp_type(owner), name)
     return methods.functions if methods is not None else ()
 
 
@@ -207,7 +208,7 @@ def _of_namespace(analysis: Analysis, writing: Writing, part: Fragment, span: Sp
             items.append(_function(found, place, name, _FUNCTION, span, sort))
         for name, type in library.declarations.variables.get(place, {}).items():
             if name.startswith(part.prefix):
-                items.append(Completion(name, "Constant", name, span, type, f"{own}{name}"))
+                items.append(Completion(name, "Constant", name, span, type.text, f"{own}{name}"))
         inner = f"{place}::" if place else ""
         for path in library.names.namespaces:
             name = path.removeprefix(inner)
@@ -229,9 +230,9 @@ def _members(analysis: Analysis, writing: Writing, part: Fragment, span: Span) -
     members = library.members(accessed_type)
     for name, type in (members.fields if members is not None else {}).items():
         if name.startswith(part.prefix):
-            yield Completion(name, "Property", name, span, type, f"{_OWN}{name}")
+            yield Completion(name, "Property", name, span, type.text, f"{_OWN}{name}")
     names = [name for name in library.method_names(accessed_type) if name.startswith(part.prefix)]
     names.sort(key=lambda name: (name.startswith("_"), name))
     for name in names[: MOST + 1]:
         sort = _OTHER if name.startswith("_") else _HELPER
-        yield _function(found, accessed_type, name, "Method", span, sort)
+        yield _function(found, accessed_type.text, name, "Method", span, sort)

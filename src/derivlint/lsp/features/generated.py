@@ -59,7 +59,8 @@ def _code(analysis: Analysis, entry: Entry) -> str | None:
     pieces = []
     seen: set[str] = set()
     for info in [info for match in matches for info in match.infos.values()]:
-        node = node_class(model, info) if info.op in wanted and info.op not in seen else None
+        name = model.node_name(info)
+        node = node_class(model, info) if name in wanted and name not in seen else None
         if node is not None:
             seen.add(node.name)
             pieces += [listing(node.header), listing(node.source)]

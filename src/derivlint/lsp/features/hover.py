@@ -23,7 +23,7 @@ from derivlint.lsp.features.locate import (
 )
 from derivlint.lsp.features.variables import Variable, VariableKind, variable
 from derivlint.meaning.degree import Degree
-from derivlint.model import Entry, KeyedFormula, Role
+from derivlint.model import Entry, KeyedFormula, Model, Role
 from derivlint.schema import Argument
 from derivlint.source import Span
 
@@ -73,7 +73,7 @@ def hover(analysis: Analysis, offset: int) -> Hover | None:
         text = _schema(analysis, at)
     elif isinstance(at, AtDispatchKey):
         lines = ", ".join(f"`{line.key_text}`" for line in at.body.lines)
-        text = paragraphs([f"dispatch key `{at.body.key}` with formulas for {lines or 'nothing'}", _node(at)])
+        text = paragraphs([f"dispatch key `{at.body.key}` with formulas for {lines or 'nothing'}", _node(model, at)])
     elif isinstance(at, AtEntryKey):
         about = _ENTRY_KEYS.get(at.key.value)
         is_name = at.key.value == "name"
@@ -85,8 +85,8 @@ def hover(analysis: Analysis, offset: int) -> Hover | None:
     return Hover(text, at.span) if at is not None and text else None
 
 
-def _node(at: AtDispatchKey) -> str | None:
-    op = at.body.info.op if at.body.info is not None else None
+def _node(model: Model, at: AtDispatchKey) -> str | None:
+    op = model.node_name(at.body.info) if at.body.info is not None else None
     return f"autograd node: `{op}`" if op is not None else None
 
 
@@ -293,5 +293,5 @@ def _named(facts: FormulaFacts, node: Name) -> str:
         )
         return describe.callee_text(facts, function)
     if meaning.type is not None:
-        return code(f"{meaning.type} {node.spelling}" if meaning.type != node.spelling else node.spelling)
+        return code(f"{meaning.type} {node.spelling}" if meaning.type.text != node.spelling else node.spelling)
     return paragraphs([code(node.spelling), _value(facts, node, f"`{node.spelling}`")])

@@ -202,7 +202,7 @@ def schema_of(model: Model, entry: Entry) -> FunctionSchema | None:
     if function is not None and entry.name is not None:
         # the schema of a generated function was never written, and has no places
         return _parsed(entry.name.value)
-    problem = model.schema_problems.get(entry.index)
+    problem = entry.schema_problem
     return problem.schema if problem is not None else None
 
 
@@ -235,7 +235,7 @@ def part_span(entry: Entry, part: Argument | Return) -> Span | None:
 
 
 def _places(model: Model) -> _Places:
-    return model.once(_Places, lambda: _Places(model))
+    return model.ask(_Places, model)
 
 
 def _touches(node: YamlNode, offset: int) -> bool:

@@ -286,5 +286,5 @@ class _Calls:
 
 
 def _calls(model: Model, name: str) -> Iterator[Span]:
-    calls = model.once(_Calls, lambda: _Calls(model))
+    calls = model.ask(_Calls, model)
     return (line.span_of(word) for line, word in calls.by_name.get(name, ()))

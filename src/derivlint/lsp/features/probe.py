@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from derivlint.cpp.cpp_type import CppType
 from derivlint.cpp.library import Library
 from derivlint.cpp.scope import Scope
 from derivlint.formula import Token, tokens
@@ -216,7 +217,7 @@ def _with_scope(items: list[Token], start: int) -> int:
     return start - 1 if start and items[start - 1].type == "SCOPE" else start
 
 
-def type_of(analysis: Analysis, writing: Writing, expression: str) -> str | None:
+def type_of(analysis: Analysis, writing: Writing, expression: str) -> CppType | None:
     """The C++ type of an expression where a formula is being written."""
     found = probe(analysis, writing, expression)
     if found is None or found.line.formula.tree is None:

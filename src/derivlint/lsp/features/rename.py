@@ -10,7 +10,7 @@ from derivlint.lint import TextEdit
 from derivlint.lint.edits import formula_edit
 from derivlint.lint.wording import quoted
 from derivlint.lsp.analysis import Analysis
-from derivlint.lsp.features.facts import FormulaFacts
+from derivlint.lsp.features.facts import FormulaFacts, operator_name
 from derivlint.lsp.features.hover import callee_at
 from derivlint.lsp.features.locate import AtFormula, AtKey, AtSchema, AtSuppression, Located, locate
 from derivlint.lsp.features.variables import VariableKind, variable
@@ -100,7 +100,7 @@ def _of_schema(name: str) -> str:
 def _in_formula(analysis: Analysis, at: AtFormula, line: KeyedFormula, word: Word) -> str:
     callee = callee_at(FormulaFacts(analysis.model, line), at)
     if callee is not None:
-        if analysis.natives.named(callee.name.removesuffix("_symint")):
+        if analysis.natives.named(operator_name(callee.name)):
             return f"{quoted(callee.name)} is an operator of native_functions.yaml"
         return f"{quoted(callee.name)} is declared in C++"
     found = variable(line, word.text) if word.role == "variable" else None

@@ -82,7 +82,7 @@ def _takes(function: Function, argument: int) -> bool:
 
 def _signature(function: Function) -> Signature:
     label = function.signature
-    position = label.index("(", len(function.result) + len(function.name)) + 1
+    position = label.index("(", len(function.result.text) + len(function.name)) + 1
     ranges = []
     for parameter in function.parameters:
         shown = str(parameter)

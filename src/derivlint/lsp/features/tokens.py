@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 from msgspec import Struct
 
 from derivlint.cpp.load import library_of
-from derivlint.cpp.lookup import Kind, qualified_meaning
+from derivlint.cpp.lookup import MeaningKind, qualified_meaning
 from derivlint.cpp.scope import BACKWARD_LEVELS, FORWARD_LEVELS, Scope
 from derivlint.formula import Name, tokens, walk
 from derivlint.lsp.analysis import Analysis
@@ -156,7 +156,7 @@ def _qualified(model: Model, expression: Expression) -> Iterator[tuple[int, tupl
                 yield part.start, (kind, ("defaultLibrary",) if is_operator else ())
 
 
-_KINDS = {Kind.FUNCTION: "function", Kind.TYPE: "type", Kind.VARIABLE: "variable"}
+_KINDS = {MeaningKind.FUNCTION: "function", MeaningKind.TYPE: "type", MeaningKind.VARIABLE: "variable"}
 _TOKENS = {"NUMBER": "number", "STRING": "string", "CHAR": "string", "COMMENT": "comment", "LINE_COMMENT": "comment"}
 
 

@@ -10,19 +10,21 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct, field
 
+from derivlint.meaning.formula_compiler import called_names
 from derivlint.meaning.meaning import Meaning
 from derivlint.meaning.one_element.evaluate import compile_formula
-from derivlint.meaning.one_element.points import POINTS, Arguments, Kind, direction
+from derivlint.meaning.one_element.points import POINTS, RANGES, Arguments, Kind, direction
 from derivlint.meaning.one_element.situation import Values, World, components, world_of
 from derivlint.meaning.one_element.structure import PLAIN
-from derivlint.meaning.one_element.truth import Truth
-from derivlint.meaning.one_element.values import UnknownValueError, Value, conj, is_finite
+from derivlint.meaning.one_element.truth import FOREACH, Truth
+from derivlint.meaning.one_element.values import NotFiniteError, UnknownValueError, Value, conj, is_finite
 from derivlint.meaning.typed import TypedFormula
 from derivlint.model import Differentiability, DispatchBody
 from derivlint.model.forward import TANGENT
 from derivlint.model.gradients import GRAD, GRADS, NAMED_PREFIX
 from derivlint.operators import Book, holds_for
 from derivlint.operators.evaluators import Evaluator
+from derivlint.operators.sizes import is_broadcasting
 from derivlint.schema import NativeFunction
 
 #: Relative difference of two numbers that are not equal.
@@ -31,10 +33,15 @@ DIFFERENT = 1e-3
 WITNESSES = 1
 #: At how many points of each kind a formula is evaluated.
 ENOUGH = {Kind.REAL: 6, Kind.COMPLEX: 2, Kind.MIXED: 4}
+#: At how many points a formula that never is has to be infinite.
+NEVER = 3
 #: The same for operators that only move elements.
 ENOUGH_OF_IDENTITY = 2
+#: The same for operators that are not element by element; these are compared on small tensors as well.
+ENOUGH_OF_SEVERAL = 3
 #: After how many points at which nothing is known a formula is given up.
 PATIENCE = 4
+DTYPE = "dtype"
 #: Operators that take real and complex tensors together.
 PROMOTING = Book.by_hand("promotes-types")
 
@@ -59,6 +66,18 @@ class Disagreement(Struct, frozen=True):
     other: TypedFormula | None = None
 
 
+class NotFinite(Struct, frozen=True):
+    """A formula that is infinite or not a number.
+
+    Attributes:
+        formula: the formula.
+        at: arguments and the gradients or the tangents, for which it is.
+    """
+
+    formula: TypedFormula
+    at: tuple[tuple[str, Value], ...]
+
+
 def differ(expected: Value, found: Value) -> bool:
     """Whether two numbers are clearly not equal."""
     try:
@@ -79,6 +98,7 @@ class Trial(Struct):
         unknown: at how many points in a row it is not.
         compared: the kinds of points at which its value is known.
         witnesses: where it is wrong.
+        infinite: where it is not finite though the operator has a derivative.
     """
 
     formula: TypedFormula
@@ -88,6 +108,7 @@ class Trial(Struct):
     unknown: int = 0
     compared: set[Kind] = field(default_factory=set)
     witnesses: list[Disagreement] | None = None
+    infinite: list[NotFinite] = field(default_factory=list)
 
     def is_done(self, enough: int) -> bool:
         """Whether nothing more can be learned at points of one kind."""
@@ -141,13 +162,25 @@ class _Point(Struct, frozen=True):
         return total
 
 
-def wrong_formulas(
-    meaning: Meaning, body: DispatchBody, differentiability: Differentiability, truth: Truth
-) -> Iterator[Disagreement]:
+def wrong_formulas(trials: Iterable[Trial]) -> Iterator[Disagreement]:
     """The formulas of a dispatch key that contradict the operator's own value, each once."""
-    for trial in compared(meaning, body, differentiability, truth):
+    for trial in trials:
         if trial.witnesses is not None and len(trial.witnesses) >= WITNESSES:
             yield trial.witnesses[0]
+
+
+def finite_nowhere(function: NativeFunction, trials: Iterable[Trial]) -> Iterator[NotFinite]:
+    """The formulas that are not finite at any point, each once.
+
+    What takes several elements together may well be finite for more than one, whose mean is another number.
+    """
+    if not is_broadcasting(function.name.base.removeprefix(FOREACH)):
+        return
+    for trial in trials:
+        if trial.compared or len(trial.infinite) < NEVER:
+            continue
+        if all(map(is_broadcasting, called_names(trial.formula))):
+            yield trial.infinite[0]
 
 
 def compared(
@@ -161,9 +194,13 @@ def compared(
         return ()
     used = frozenset().union(*(world.gradients(trial.formula) for trial in trials if trial.formula.is_backward))
     arguments_of = Arguments(function, world.inputs)
-    is_identity = function.name.base in PLAIN
+    most = len(RANGES)
+    if function.name.base in PLAIN:
+        most = ENOUGH_OF_IDENTITY
+    elif not is_broadcasting(function.name.base.removeprefix(FOREACH)):
+        most = ENOUGH_OF_SEVERAL
     for kind in _kinds(meaning, function):
-        enough = ENOUGH_OF_IDENTITY if is_identity else ENOUGH[kind]
+        enough = min(ENOUGH[kind], most)
         for trial in trials:
             trial.known = trial.unknown = 0
         for number in range(POINTS):
@@ -191,7 +228,13 @@ def _is_usable(outputs: tuple[Value, ...]) -> bool:
 
 
 def _kinds(meaning: Meaning, function: NativeFunction) -> tuple[Kind, ...]:
-    if not meaning.model.book.is_complex_differentiable(function) or not holds_for(meaning.model.natives):
+    book = meaning.model.book
+    if not book.is_complex_differentiable(function) and (
+        not book.takes_complex(function) or any(each.name == DTYPE for each in function.schema.arguments.flat_non_out)
+    ):
+        # with a type for its real result, such an operator refuses complex numbers
+        return (Kind.REAL,)
+    if not holds_for(meaning.model.natives):
         return (Kind.REAL,)
     if function.name.base in PROMOTING:
         return (Kind.REAL, Kind.COMPLEX, Kind.MIXED)
@@ -201,6 +244,12 @@ def _kinds(meaning: Meaning, function: NativeFunction) -> tuple[Kind, ...]:
 def _judge(trial: Trial, point: _Point, used: frozenset[str]) -> None:
     try:
         found = _wrong_gradient(trial, point, used) if trial.formula.is_backward else _wrong_tangent(trial, point)
+    except NotFiniteError:
+        trial.unknown += 1
+        at = _not_finite_at(trial, point, used)
+        if at is not None:
+            trial.infinite.append(NotFinite(trial.formula, at))
+        return
     except UnknownValueError:
         trial.unknown += 1
         return
@@ -208,6 +257,26 @@ def _judge(trial: Trial, point: _Point, used: frozenset[str]) -> None:
     trial.known += 1
     if found is not None:
         trial.witnesses = [*(trial.witnesses or ()), found]
+
+
+def _not_finite_at(trial: Trial, point: _Point, used: frozenset[str]) -> tuple[tuple[str, Value], ...] | None:
+    """Where a formula is not finite; None where the operator has no derivative there, either."""
+    world = point.world
+    if trial.formula.is_backward:
+        directions = _directions(point.outputs, tuple(name for name in world.differentiable if name in used), 0)
+        judged = world.inputs
+    else:
+        given = tuple(name for name in world.inputs if point.arguments.get(name) is not None)
+        directions = _directions(point.arguments, given, 0)
+        judged = world.differentiable
+    right_value = point.gradient if trial.formula.is_backward else point.tangent
+    try:
+        for name in trial.names:
+            if name in judged:
+                right_value(name, directions, certain=True)
+    except UnknownValueError:
+        return None
+    return _shown(trial.formula, point, directions)
 
 
 def _directions(values: Values, names: tuple[str, ...], number: int) -> dict[str, Value]:

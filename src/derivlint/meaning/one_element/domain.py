@@ -16,7 +16,7 @@ from derivlint.meaning.one_element import surrogates as _surrogates
 from derivlint.meaning.one_element.structure import ones_like, zeros_like
 from derivlint.meaning.one_element.table import TABLE, Function, Implementation
 from derivlint.meaning.one_element.values import COMPLEX, REAL, SIZES, UnknownValueError, Value, cast, conj, scalar_type
-from derivlint.meaning.one_element.vocabulary import BINARY, CONSTANTS, METADATA, NUMBERS, QUALIFIED, UNARY
+from derivlint.meaning.one_element.vocabulary import BINARY, METADATA, NUMBERS, UNARY
 from derivlint.operators.definitions import Kind, definitions
 from derivlint.operators.interpretation import Domain, InterpretationError, Interpreter, Primitive
 
@@ -92,7 +92,6 @@ class Numbers(Domain):
     """Numbers, in place of tensors with one element."""
 
     def __init__(self) -> None:
-        self.constants = {**QUALIFIED, **CONSTANTS}
         self.unary = UNARY
         self.binary = BINARY
 
@@ -135,13 +134,20 @@ def implementation_named(name: str) -> Implementation | None:
     if definition is None or definition.kind is Kind.PART:
         return None
     try:
-        compiled = INTERPRETER.function(name)
+        return defined(INTERPRETER, name)
     except InterpretationError:
         return None
+
+
+def defined(interpreter: Interpreter, name: str) -> Implementation:
+    """What is defined under a name, bound like an operator or helper.
+
+    Raises:
+        InterpretationError: it cannot be run.
+    """
+    compiled = interpreter.function(name)
     assert compiled is not None, "it is defined"
     names = tuple(each if each in compiled.needed else f"_{each}" for each in compiled.parameters)
-    is_helper = definition.kind is Kind.HELPER
-    by_position = is_helper or name.endswith(BACKWARD)
-    return Implementation(
-        compiled.primitive.function, compiled.call, names, compiled.required, by_position, is_whole=is_helper
-    )
+    declared = compiled.parameters if definitions()[name].kind is Kind.HELPER else None
+    by_position = declared is not None or name.endswith(BACKWARD)
+    return Implementation(compiled.primitive.function, compiled.call, names, compiled.required, by_position, declared)

@@ -6,17 +6,19 @@ understood raises :class:`UnknownValueError` where it is evaluated: a branch tha
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
-from derivlint.cpp.inference import number_value
-from derivlint.formula import Call, Expr, Name, Number
-from derivlint.meaning.callee import Argument, CallFacts, call_facts
+from derivlint.cpp.operator_names import without_symint
+from derivlint.formula import Expr, Name
+from derivlint.meaning.callee import Argument, CallFacts
+from derivlint.meaning.formula_compiler import FormulaCompiler
 from derivlint.meaning.one_element.domain import implementation_named
 from derivlint.meaning.one_element.structure import PLACES
 from derivlint.meaning.one_element.table import Implementation
 from derivlint.meaning.one_element.values import (
     COMPLEX,
     REAL,
+    NotFiniteError,
     Token,
     UnknownValueError,
     Value,
@@ -25,24 +27,21 @@ from derivlint.meaning.one_element.values import (
 )
 from derivlint.meaning.one_element.vocabulary import (
     BINARY,
-    CONSTANTS,
     CREATED,
     EMPTY,
     GRAD_MODE,
     METADATA,
     NUMBERS,
-    QUALIFIED,
+    TYPES,
     UNARY,
     present,
     saved_property,
 )
 from derivlint.meaning.typed import TypedFormula
-from derivlint.operators.evaluators import Evaluator, ExpressionCompiler
+from derivlint.operators.constants import constant_named, plain_spelling
+from derivlint.operators.evaluators import Evaluator
 
 Environment = Mapping[str, Value]
-
-#: Namespaces whose functions the table has.
-NAMESPACES = frozenset({"at", "torch", "std", "c10"})
 
 #: What evaluating raises for numbers outside their domains, and for lists and tokens where a number is expected.
 FAILURES = (ArithmeticError, AttributeError, TypeError, ValueError, LookupError)
@@ -53,14 +52,20 @@ def compile_formula(formula: TypedFormula) -> Evaluator | None:
 
     None where nothing of it is understood.
     """
-    evaluator = _Compiler(formula).expression(formula.tree)
-    if evaluator is _unknown:
+    return careful(ElementCompiler(formula).compiled(), FAILURES)
+
+
+def careful(evaluator: Evaluator | None, failures: tuple[type[Exception], ...]) -> Evaluator | None:
+    """The same; what fails is not known."""
+    if evaluator is None:
         return None
 
     def evaluate(environment: Environment) -> Value:
         try:
             return evaluator(environment)
-        except FAILURES as failure:
+        except ZeroDivisionError as failure:
+            raise NotFiniteError from failure
+        except failures as failure:
             raise UnknownValueError from failure
 
     return evaluate
@@ -68,36 +73,65 @@ def compile_formula(formula: TypedFormula) -> Evaluator | None:
 
 def is_understood(node: Expr, formula: TypedFormula) -> bool:
     """Whether it is known what an expression in a formula computes, given the values of its parts."""
-    return _Compiler(formula).expression(node) is not _unknown
-
-
-def _unknown(_: Environment) -> Value:
-    raise UnknownValueError
+    return ElementCompiler(formula).is_understood(node)
 
 
 def _constant(value: Value) -> Evaluator:
     return lambda _: value
 
 
-class _Compiler(ExpressionCompiler):
-    unary = UNARY
-    binary = BINARY
+class ElementCompiler(FormulaCompiler):
+    """Compiles formulas of tensors with one element.
 
-    def __init__(self, formula: TypedFormula) -> None:
-        super().__init__()
-        self._formula = formula
+    Attributes:
+        metadata: methods that look at metadata, without arguments or whatever their arguments are.
+        numbers: conversions of C++ numbers, methods and functions.
+    """
 
-    def unknown(self, node: Expr) -> Evaluator:
-        return _unknown
+    unary_operators: Mapping[str, Callable[[Value], Value]] = UNARY
+    binary_operators: Mapping[str, Callable[[Value, Value], Value]] = BINARY
+    metadata: Mapping[str, Callable[[Value], Value]] = METADATA
+    numbers: Mapping[str, Callable[[Value], Value]] = NUMBERS
+
+    @staticmethod
+    def unknown(_: Environment, /) -> Value:
+        """Evaluates what is not understood.
+
+        Raises:
+            UnknownValueError: always.
+        """
+        raise UnknownValueError
+
+    @staticmethod
+    def saved_property(name: str) -> tuple[str, Callable[[Value], Value] | None]:
+        """The variable that a saved property belongs to, and how it is read."""
+        return saved_property(name)
+
+    @staticmethod
+    def implementation(name: str) -> Implementation | None:
+        """What an operator or helper does."""
+        return implementation_named(name)
+
+    @staticmethod
+    def converted(value: Value, target: Value) -> Value:
+        """A tensor of another scalar type."""
+        return cast(value, target) if target in (REAL, COMPLEX) or target is scalar_type(value) else value
+
+    @staticmethod
+    def like(value: Value, other: Value) -> Value:
+        """A tensor of the scalar type of another one."""
+        return cast(value, scalar_type(other))
 
     def name(self, node: Name) -> Evaluator:
+        """A constant, a type, a variable or what is saved of one."""
+        constant = constant_named(node)
+        if constant is not None:
+            return _constant(constant.value)
         if node.simple is None:
-            spelling = node.spelling.removeprefix("::")
-            return _constant(QUALIFIED[spelling]) if spelling in QUALIFIED else _unknown
+            type = TYPES.get(plain_spelling(node))
+            return self.unknown if type is None else _constant(type)
         name = node.simple
-        if name in CONSTANTS:
-            return _constant(CONSTANTS[name])
-        owner, read = saved_property(name)
+        owner, read = self.saved_property(name)
 
         def variable(environment: Environment) -> Value:
             if name in environment:
@@ -108,67 +142,59 @@ class _Compiler(ExpressionCompiler):
 
         return variable
 
-    def number(self, node: Number) -> Evaluator:
-        constant = number_value(node.text).constant
-        return _unknown if constant is None or isinstance(constant, str) else _constant(constant)
-
-    def call(self, node: Call) -> Evaluator:
-        call = call_facts(node, self._formula)
-        if call is None:
-            return _unknown
-        name = call.spelling.removesuffix("_symint")
-        special = self._method(call, name) if call.is_method else self._function(call, name)
+    def of_call(self, call: CallFacts) -> Evaluator:
+        """A call of an operator or helper, or of what C++ has."""
+        name = without_symint(call.spelling)
+        special = self.method(call, name) if call.is_method else self.plain_function(call, name)
         if special is not None:
             return special
-        implementation = implementation_named(call.name)
-        if implementation is None or (call.function is None and call.name != "index"):
-            return _unknown
-        callee = node.callee
-        if isinstance(callee, Name) and len(callee.parts) > 1 and callee.parts[0].identifier not in NAMESPACES:
-            return _unknown
-        if call.function is not None and not implementation.is_of(len(call.function.parameters)):
+        implementation = self.implementation(call.name)
+        if implementation is None or not self.is_of_operator(call):
+            return self.unknown
+        declared = implementation.declared
+        if declared is not None and not call.is_of(declared, implementation.required):
             # "slogdet_jvp" of PyTorch 2.15 takes "A" as well
-            return _unknown
+            return self.unknown
         return self._table(call, implementation)
 
-    def _method(self, call: CallFacts, name: str) -> Evaluator | None:
-        owner = self.expression(call.arguments[0].node)
-        read = METADATA.get(name) or NUMBERS.get(name)
+    def method(self, call: CallFacts, name: str) -> Evaluator | None:
+        """A method that is not an operator; None where it is one."""
+        owner = self.of(call.arguments[0].node)
+        read = self.metadata.get(name) or self.numbers.get(name)
         if read is not None:
             return lambda environment: read(owner(environment))
         if name == "value" and len(call.arguments) == 1:
             return lambda environment: present(owner(environment))
         if len(call.arguments) > 1 and name in ("value_or", "to", "type_as"):
-            other = self.expression(call.arguments[1].node)
+            other = self.of(call.arguments[1].node)
             if name == "value_or":
                 return lambda environment: _or(owner(environment), other, environment)
             if name == "to":
-                return lambda environment: _to(owner(environment), other(environment))
-            return lambda environment: cast(owner(environment), scalar_type(other(environment)))
+                return lambda environment: self.converted(owner(environment), other(environment))
+            return lambda environment: self.like(owner(environment), other(environment))
         return None
 
-    def _function(self, call: CallFacts, name: str) -> Evaluator | None:
+    def plain_function(self, call: CallFacts, name: str) -> Evaluator | None:
+        """A function that is not an operator; None where it is one."""
         arguments = [argument.node for argument in call.arguments]
         if name == "is_enabled":
             return lambda environment: environment[GRAD_MODE]
         if not arguments:
             return _constant(None) if name in EMPTY else None
-        first = self.expression(arguments[0])
-        if name in NUMBERS and len(arguments) == 1:
-            read = NUMBERS[name]
+        first = self.of(arguments[0])
+        if name in self.numbers and len(arguments) == 1:
+            read = self.numbers[name]
             return lambda environment: read(first(environment))
         if name in CREATED:
             element = CREATED[name]
-            options = self.expression(arguments[-1]) if len(arguments) > 1 else _constant(REAL)
+            options = self.of(arguments[-1]) if len(arguments) > 1 else _constant(REAL)
             return lambda environment: cast(element, _element_type(options(environment)))
         if name == "scalar_tensor":
-            options = self.expression(arguments[-1]) if len(arguments) > 1 else _constant(None)
+            options = self.of(arguments[-1]) if len(arguments) > 1 else _constant(None)
             return lambda environment: cast(_as_element(first(environment)), options(environment))
         if name in ("make_tuple", "tuple"):
-            items = [self.expression(argument) for argument in arguments]
+            items = [self.of(argument) for argument in arguments]
             return lambda environment: tuple(item(environment) for item in items)
-        if name == "get":
-            return self.item(call.node)
         if name in ("wrap_opt_if", "Tensor", "optional"):
             return first
         return None
@@ -179,9 +205,9 @@ class _Compiler(ExpressionCompiler):
         else:
             bound = _by_name(call.arguments, implementation)
         if bound is None:
-            return _unknown
+            return self.unknown
         run = implementation.run
-        given = [(name, self.expression(node)) for name, node in bound.items()]
+        given = [(name, self.of(node)) for name, node in bound.items()]
         return lambda environment: run({name: evaluator(environment) for name, evaluator in given})
 
 
@@ -206,10 +232,6 @@ def _by_name(arguments: tuple[Argument, ...], implementation: Implementation) ->
 
 def _or(value: Value, other: Evaluator, environment: Environment) -> Value:
     return other(environment) if value is None else value
-
-
-def _to(value: Value, target: Value) -> Value:
-    return cast(value, target) if target in (REAL, COMPLEX) or target is scalar_type(value) else value
 
 
 def _element_type(options: Value) -> Value:

@@ -28,7 +28,9 @@ ZEROS = words("""
 #: Scalars that may be complex.
 COEFFICIENTS = words("alpha beta value other weight exponent self")
 #: Scalars without default, by name: where something interesting is near.
-USUAL = {"min": -0.6, "max": 0.7, "lambd": 0.5, "delta": 0.9, "beta": 0.8, "eps": 0.2, "epsilon": 0.2}
+USUAL = {"min": -0.6, "max": 0.7, "delta": 0.9, "beta": 0.8, "eps": 0.2, "epsilon": 0.2}
+#: Scalars that tensors lie on both sides of.
+BOUNDS = {"lambd": (0.4, 0.9), "threshold": (0.4, 2.9)}
 #: Saved values, by the argument that they are computed of: the mean of one number, the sum of one weight.
 COMPUTED = {"mean": "input", "save_mean": "input", "total_weight": "weight"}
 REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
@@ -183,8 +185,8 @@ def _scalar(argument: Argument, base: str, kind: Kind, point: int, position: int
         return (2.0, 1.5, 3.0, 1.0)[point % 4]
     if name == "exponent":
         return (2.5, 3.0, 1.7, 2.0, -1.5, -1.0, 0.4, 3.4)[point]
-    if name == "threshold":
-        return (0.4, 2.9)[point % 2]
+    if name in BOUNDS:
+        return BOUNDS[name][point % 2]
     if default is None:
         default = USUAL.get(name)
     if default is None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from derivlint.cpp import Binding, return_names
-from derivlint.meaning.one_element.values import Duals, UnknownValueError, Value, is_finite
+from derivlint.meaning.one_element.values import Duals, NotFiniteError, UnknownValueError, Value, is_finite
 from derivlint.meaning.typed import TypedFormula
 from derivlint.model import Differentiability
 from derivlint.model.evaluation import INDEX
@@ -117,7 +117,8 @@ def components(evaluator: Evaluator, environment: Values, count: int) -> tuple[V
     """The gradients or tangents that a formula for several names lists; None for one that is undefined.
 
     Raises:
-        UnknownValueError: the value is not known, or is no number.
+        NotFiniteError: a value is infinite or not a number.
+        UnknownValueError: the value is not known.
     """
     found = evaluator(environment)
     if count == 1 and not isinstance(found, tuple):
@@ -126,5 +127,5 @@ def components(evaluator: Evaluator, environment: Values, count: int) -> tuple[V
         raise UnknownValueError
     for item in found[:count]:
         if item is not None and not is_finite(item):
-            raise UnknownValueError
+            raise NotFiniteError if type(item) in (float, complex) else UnknownValueError
     return found[:count]

@@ -21,8 +21,8 @@ class Implementation(Struct, frozen=True):
         required: how many of them have no default.
         by_position: whether arguments are bound by position: helpers, whose headers do not always agree with
             themselves about names. Operators are bound by the names in their schemas.
-        is_whole: whether the parameters are all that the declaration has: a declaration with more or fewer is that of
-            another release, and another function.
+        declared: the parameters of the helper whose definition it runs; a helper that is declared with others is
+            another function. None of what has no definition as a helper.
     """
 
     function: Function
@@ -30,46 +30,50 @@ class Implementation(Struct, frozen=True):
     parameters: tuple[str, ...]
     required: int
     by_position: bool
-    is_whole: bool = False
-
-    def is_of(self, declared: int) -> bool:
-        """Whether it stands for a function that is declared with so many parameters."""
-        return not self.is_whole or self.required <= declared <= len(self.parameters)
+    declared: tuple[str, ...] | None = None
 
 
-TABLE: dict[str, Implementation] = {}
+class Table(dict[str, Implementation]):
+    """Operators and helpers by name."""
+
+    def add(self, names: Iterable[str], function: Function, *, by_position: bool) -> None:
+        """Add a function under all of its names."""
+        code = function.__code__
+        parameters = code.co_varnames[: code.co_argcount]
+        required = len(parameters) - len(function.__defaults__ or ())
+        unused = dict.fromkeys(name for name in parameters if name[0] == "_")
+
+        def run(values: Mapping[str, Value]) -> Value:
+            return function(**{**unused, **values})
+
+        self.update(dict.fromkeys(names, Implementation(function, run, parameters, required, by_position)))
+
+    def add_with(self, names: Iterable[str], function: Function, parameters: tuple[str, ...], required: int) -> None:
+        """Add a function that takes values by position, with parameters of these names."""
+
+        def run(values: Mapping[str, Value]) -> Value:
+            return function(*[values.get(name) for name in parameters])
+
+        self.update(dict.fromkeys(names, Implementation(function, run, parameters, required, False)))
+
+    def operator(self, *names: str) -> Callable[[Function], Function]:
+        """An operator with the parameters of its schema; ``names`` are further operators, or all if there are any."""
+
+        def decorate(function: Function) -> Function:
+            self.add(names or (function.__name__,), function, by_position=False)
+            return function
+
+        return decorate
+
+    def helper(self, *names: str) -> Callable[[Function], Function]:
+        """A function that is bound by position: a helper, or operators whose schemas differ in names only."""
+
+        def decorate(function: Function) -> Function:
+            self.add(names or (function.__name__,), function, by_position=True)
+            return function
+
+        return decorate
 
 
-def add(names: Iterable[str], function: Function, *, by_position: bool) -> None:
-    """Add a function under all of its names."""
-    code = function.__code__
-    parameters = code.co_varnames[: code.co_argcount]
-    required = len(parameters) - len(function.__defaults__ or ())
-    unused = dict.fromkeys(name for name in parameters if name[0] == "_")
-
-    def run(values: Mapping[str, Value]) -> Value:
-        return function(**{**unused, **values})
-
-    implementation = Implementation(function, run, parameters, required, by_position)
-    for name in names:
-        TABLE[name] = implementation
-
-
-def operator(*names: str) -> Callable[[Function], Function]:
-    """An operator with the parameters of its schema; ``names`` are further operators, or all where there are any."""
-
-    def decorate(function: Function) -> Function:
-        add(names or (function.__name__,), function, by_position=False)
-        return function
-
-    return decorate
-
-
-def helper(*names: str) -> Callable[[Function], Function]:
-    """A function that is bound by position: a helper, or operators whose schemas differ in names only."""
-
-    def decorate(function: Function) -> Function:
-        add(names or (function.__name__,), function, by_position=True)
-        return function
-
-    return decorate
+TABLE = Table()
+add, operator, helper = TABLE.add, TABLE.operator, TABLE.helper

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from derivlint.meaning.one_element.domain import implementation_named
 from derivlint.meaning.one_element.evaluate import FAILURES
 from derivlint.meaning.one_element.structure import IDENTITIES, PLACES
+from derivlint.meaning.one_element.table import Implementation
 from derivlint.meaning.one_element.values import UnknownValueError, Value, is_finite
-from derivlint.schema import NativeFunction
+from derivlint.operators import Book
+from derivlint.schema import NativeFunction, SchemaKind
 
 Values = Mapping[str, Value]
 #: Steps of the central differences; both have to give the same derivative.
@@ -16,6 +18,10 @@ STEPS = (2e-5, 1e-4)
 #: How far both may differ, relatively.
 AGREEMENT = 1e-4
 
+#: A number that was drawn; any other would do as well.
+DRAWN = 0.625
+#: The argument that an in-place operator writes to.
+OVERWRITTEN = "self"
 ATEN = "aten"
 FOREACH = "_foreach_"
 
@@ -86,16 +92,40 @@ class Truth:
         return differences
 
 
-def truth_of(function: NativeFunction) -> Truth | None:
-    """An operator's own value, None where it is not in the table.
+class _Drawn(Truth):
+    """Numbers that are drawn into a tensor: what was in it before is lost, and nothing is known of other arguments."""
 
-    Its arguments are bound to the table's parameters like those of a call; one that the table does not know makes the
-    operator unknown.
+    def _differences(self, arguments: Values, name: str, direction: Value, step: float) -> tuple[Value, ...]:
+        if name != OVERWRITTEN:
+            raise UnknownValueError
+        return (0.0,)
+
+
+def truth_of(function: NativeFunction) -> Truth | None:
+    """An operator's own value, None where it is not in the table."""
+    if function.namespace == ATEN and function.name.base in Book.by_hand("drawn"):
+        return _Drawn(lambda _: DRAWN, {}) if function.schema.kind is SchemaKind.inplace else None
+    found = bound_operator(function, implementation_named, PLACES)
+    return None if found is None else Truth(*found)
+
+
+def bound_operator(
+    function: NativeFunction, named: Callable[[str], Implementation | None], ignored: Collection[str]
+) -> tuple[Callable[[Mapping[str, Value]], Value], Mapping[str, str]] | None:
+    """What an operator computes, and which of its arguments each parameter of that takes; None where it is not known.
+
+    Arguments are bound to parameters like those of a call; one that there is no parameter for makes the operator
+    unknown.
+
+    Args:
+        function: the operator.
+        named: what is known of an operator by its name.
+        ignored: the names of arguments that do not matter.
     """
     if function.namespace != ATEN:
         return None
     base = function.name.base.removeprefix(FOREACH)
-    implementation = implementation_named(base)
+    implementation = named(base)
     if implementation is None:
         return None
     names = [argument.name for argument in function.schema.arguments.flat_non_out]
@@ -106,9 +136,9 @@ def truth_of(function: NativeFunction) -> Truth | None:
         further = function.schema.arguments.flat_non_out[len(implementation.parameters) :]
         if base not in IDENTITIES and any(argument.type.is_tensor_like for argument in further):
             return None
-        return Truth(implementation.run, dict(pairs))
+        return implementation.run, dict(pairs)
     bound = {name: name for name in names if name in implementation.parameters}
-    unknown = [name for name in names if name not in bound and name not in PLACES]
+    unknown = [name for name in names if name not in bound and name not in ignored]
     if any(f"_{name}" not in implementation.parameters for name in unknown):
         return None
     required = implementation.parameters[: implementation.required]
@@ -116,4 +146,4 @@ def truth_of(function: NativeFunction) -> Truth | None:
         return None
     if "dim" in implementation.parameters and "dim" not in names:
         bound.pop("dim", None)
-    return Truth(implementation.run, bound)
+    return implementation.run, bound

@@ -18,6 +18,10 @@ class UnknownValueError(Exception):
     """A value that is not known: an operator outside the table, a number outside its domain."""
 
 
+class NotFiniteError(UnknownValueError):
+    """A value that is infinite or not a number."""
+
+
 class Token:
     """Metadata of a tensor, of which only the identity is known."""
 

@@ -23,37 +23,8 @@ from derivlint.meaning.one_element.values import (
 #: The environment's name for whether gradients are recorded.
 GRAD_MODE = "GradMode::is_enabled()"
 
-CONSTANTS: dict[str, Value] = {
-    "true": True,
-    "false": False,
-    "nullptr": None,
-    "nullopt": None,
-    "INFINITY": math.inf,
-    "M_PI": math.pi,
-    "M_PI_2": math.pi / 2,
-    "M_PI_4": math.pi / 4,
-    "M_1_PI": 1 / math.pi,
-    "M_2_PI": 2 / math.pi,
-    "M_2_SQRTPI": 2 / math.sqrt(math.pi),
-    "M_SQRT2": math.sqrt(2),
-    "M_SQRT1_2": math.sqrt(0.5),
-    "M_LN2": math.log(2),
-    "M_LN10": math.log(10),
-    "M_LOG2E": 1 / math.log(2),
-    "M_LOG10E": 1 / math.log(10),
-    "M_E": math.e,
-}
-QUALIFIED: dict[str, Value] = {
-    "at::Reduction::None": 0,
-    "at::Reduction::Mean": 1,
-    "at::Reduction::Sum": 2,
-    "std::nullopt": None,
-    "c10::nullopt": None,
-    "at::kFloat": REAL,
-    "at::kDouble": REAL,
-    "at::kLong": INTEGER,
-    "c10::kJagged": JAGGED,
-}
+#: The types and layouts that formulas name.
+TYPES: dict[str, Value] = {"kFloat": REAL, "kDouble": REAL, "kLong": INTEGER, "kJagged": JAGGED}
 
 #: Saved properties of a variable, by what their names add to its name.
 PROPERTIES: dict[str, Callable[[Value], Value]] = {
@@ -150,7 +121,7 @@ def _multiply(left: Value, right: Value) -> Value:
 def _divide(left: Value, right: Value) -> Value:
     if type(left) is int and type(right) is int:
         return int(left / right)
-    if right == 0 and isinstance(right, (float, complex)) and isinstance(left, (int, float)):
+    if right == 0 and isinstance(left, (int, float)):
         # as tensors do it
         return math.copysign(math.inf, left) if left else math.nan
     return left / right

@@ -8,6 +8,7 @@ from typing import Any
 
 import derivlint.rules
 from derivlint.lint import Option
+from derivlint.lint.groups import GROUPS
 from derivlint.project.settings.keys import KEYS
 from derivlint.project.settings.kinds import option_kind, options_of
 from derivlint.project.settings.selection import ALL, known_names
@@ -28,8 +29,8 @@ def configuration_schema() -> dict[str, Any]:
         "properties": {key.name: {"description": key.doc, **key.kind.schema} for key in KEYS.values()},
         "definitions": {
             "selector": {
-                "description": "The name of a rule, a pattern of names, or ALL.",
-                "anyOf": [{"enum": [ALL, *known_names()]}, *former, {"type": "string", "pattern": "[*?\\[]"}],
+                "description": "The name of a rule, a pattern of names, a group, or ALL.",
+                "anyOf": [{"enum": [ALL, *GROUPS, *known_names()]}, *former, {"type": "string", "pattern": "[*?\\[]"}],
             },
             "options": {
                 "type": "object",

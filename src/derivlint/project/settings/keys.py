@@ -53,6 +53,11 @@ KEYS: dict[str, Key] = {
         Key("force-exclude", FLAG, "Whether excluded files are not checked even if the command names them."),
         Key("native-functions", PATHS, "Files of native functions; later ones win."),
         Key("tags", PATH, "The file of tags."),
+        Key(
+            "pytorch-operators",
+            FLAG,
+            "Whether native functions add to PyTorch's; those of a whole native_functions.yaml take their place.",
+        ),
         Key("headers", PATHS, "C++ headers with functions that formulas call."),
         Key("torch", _VERSION, "The PyTorch release whose bundled operators count, or the installed one."),
         Key("preset", one_of(sorted(PRESETS)), "The conventions that a project's derivatives files follow."),
@@ -61,8 +66,12 @@ KEYS: dict[str, Key] = {
         Key("version-key", TEXT, "The key of an entry that says for which of these versions it holds."),
         Key("ignored-keys", TEXTS, "More keys of entries that say nothing of derivatives."),
         Key("overrides", FLAG, "Whether entries take the place of PyTorch's own ones for the same operators."),
+        Key("declares-operators", FLAG, "Whether an entry declares its operator where no native functions do."),
+        Key(
+            "composites", FLAG, "Whether entries of composite operators count; PyTorch's generator has no use for them."
+        ),
         Key("version", TEXT, "The one version that is checked of a file that serves several; all of them by default."),
-        Key("select", SELECTORS, "The only rules to run: names, patterns, or ALL."),
+        Key("select", SELECTORS, "The only rules to run: names, patterns, groups, or ALL."),
         Key("ignore", SELECTORS, "Rules not to run."),
         Key("extend-select", SELECTORS, "Rules to run besides."),
         Key("preview", FLAG, "Whether rules in preview run as well."),

@@ -1,4 +1,4 @@
-"""Which rules run: names, patterns of names and ``ALL``, from the least important source to the most important one."""
+"""Which rules run: names, patterns, groups and ``ALL``, from the least important source to the most important one."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from msgspec import Struct
 
 import derivlint.rules
 from derivlint.lint import Rule
+from derivlint.lint.groups import GROUPS
 from derivlint.lint.wording import did_you_mean
 
 ALL = "ALL"
@@ -61,17 +62,23 @@ def _strength(selectors: tuple[str, ...], name: str, exact_only: bool = False) -
 
 
 def specificity(selector: str) -> tuple[int, int]:
-    """The order of selectors: ``ALL`` before patterns, patterns with more letters later, names last."""
+    """The order of selectors: ``ALL``, then groups, then patterns, those with more letters later, and names last."""
     if selector == ALL:
         return 0, 0
+    if selector in GROUPS:
+        return 1, 0
     if _WILD.isdisjoint(selector):
-        return 2, 0
-    return 1, sum(char not in _WILD for char in selector)
+        return 3, 0
+    return 2, sum(char not in _WILD for char in selector)
 
 
 def matches(selector: str, name: str) -> bool:
     """Whether a selector matches the name of a rule."""
-    return selector in (ALL, name) or (not _WILD.isdisjoint(selector) and fnmatchcase(name, selector))
+    if selector in (ALL, name):
+        return True
+    if selector in GROUPS:
+        return derivlint.rules.group_of(name) == selector
+    return not _WILD.isdisjoint(selector) and fnmatchcase(name, selector)
 
 
 def any_matches(selectors: Iterable[str], name: str) -> bool:
@@ -109,10 +116,10 @@ def resolve(text: str, *, patterns: bool = True) -> Resolved:
 
     Args:
         text: what a user wrote.
-        patterns: whether ``ALL`` and patterns are allowed, besides names.
+        patterns: whether ``ALL``, groups and patterns are allowed, not only names.
     """
     known = known_names()
-    if text in known or (patterns and text == ALL):
+    if text in known or (patterns and (text == ALL or text in GROUPS)):
         return Resolved(text)
     present = derivlint.rules.RENAMED.get(text)
     if present is not None:
@@ -121,4 +128,6 @@ def resolve(text: str, *, patterns: bool = True) -> Resolved:
         if any(fnmatchcase(name, text) for name in known):
             return Resolved(text)
         return Resolved(text, mistake=f'no rule matches "{text}"')
-    return Resolved(text, mistake=unknown_rule(text, (*known, ALL) if patterns else known))
+    if text in GROUPS:
+        return Resolved(text, mistake=f'"{text}" is a group of rules; name a rule')
+    return Resolved(text, mistake=unknown_rule(text, (*known, *GROUPS, ALL) if patterns else known))

@@ -38,6 +38,7 @@ class Settings(Compared, Struct, frozen=True):
         force_exclude: whether excluded files are not checked even if the command names them.
         native_functions: files of native functions.
         tags: the file of tags.
+        pytorch_operators: whether native functions that are not a whole native_functions.yaml add to PyTorch's.
         headers: C++ headers with functions that formulas call.
         torch: a version of the bundled index, or ``installed``.
         preset: the conventions that the files follow.
@@ -47,6 +48,8 @@ class Settings(Compared, Struct, frozen=True):
         version_key: the key of an entry's versions.
         ignored_keys: more keys of entries that say nothing of derivatives.
         overrides: whether entries take the place of PyTorch's.
+        declares_operators: whether entries declare the operators that nothing else does.
+        composites: whether entries of composite operators count.
         version: the one version that is checked of a file that serves several.
         selections: which rules run, by everyone who says something, the least important one first.
         preview: whether rules in preview run.
@@ -71,6 +74,7 @@ class Settings(Compared, Struct, frozen=True):
     force_exclude: bool = False
     native_functions: tuple[Path, ...] = ()
     tags: Path | None = None
+    pytorch_operators: bool = True
     headers: tuple[Path, ...] = ()
     torch: str | None = None
     preset: str | None = None
@@ -79,6 +83,8 @@ class Settings(Compared, Struct, frozen=True):
     version_key: str | None = None
     ignored_keys: tuple[str, ...] = ()
     overrides: bool | None = None
+    declares_operators: bool | None = None
+    composites: bool | None = None
     version: str | None = None
     selections: tuple[Selection, ...] = ()
     preview: bool = False
@@ -145,6 +151,8 @@ class Settings(Compared, Struct, frozen=True):
             "version": self.version_key,
             "ignored": frozenset(self.ignored_keys) or None,
             "overrides": self.overrides,
+            "declares": self.declares_operators,
+            "composites": self.composites,
         }
         changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
         if self.preset is None and not changes:

@@ -1,0 +1,106 @@
+"""The formulas of two sibling operators differ in one token.
+
+## What it detects
+
+Two entries whose operators are called alike but for the number of dimensions ("max_pool2d" and "max_pool3d") or the
+library ("cudnn_batch_norm" and "miopen_batch_norm"), and whose formulas for the same key differ in a single token. The
+number of dimensions itself, and names that differ in the same way, are no difference.
+
+## Why it is bad
+
+Siblings are copied from one another. A correction made in one of them often does not reach the other: the memory format
+in "slow_conv_transpose2d" was corrected twenty months before "slow_conv_transpose3d".
+
+## Example
+
+    - name: replication_pad2d(Tensor self, SymInt[4] padding) -> Tensor
+      self: replication_pad2d_backward_symint(grad, self, padding)
+    - name: replication_pad3d(Tensor self, SymInt[6] padding) -> Tensor
+      self: replication_pad3d_backward_symint(grad, grad, padding)
+
+## Instead
+
+    - name: replication_pad2d(Tensor self, SymInt[4] padding) -> Tensor
+      self: replication_pad2d_backward_symint(grad, self, padding)
+    - name: replication_pad3d(Tensor self, SymInt[6] padding) -> Tensor
+      self: replication_pad3d_backward_symint(grad, self, padding)
+
+## What it cannot see
+
+Which of the two is right, or whether both are: some siblings differ for a reason. Therefore the rule is a preview. Two
+slips in one formula are not seen, nor a difference that adds or removes a token.
+
+## Sources
+
+PyTorch pull request 67829 (slow_conv_transpose3d).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Confidence, Finding, Invalid, Related, RuleMeta, Severity
+from derivlint.lint.wording import quoted
+from derivlint.meaning.siblings import odd_tokens
+from derivlint.model import Entry, Model
+
+META = RuleMeta(
+    severity=Severity.WARNING, group="arguments", confidence=Confidence.LOW, status="preview", compares=True
+)
+
+VALID = (
+    """\
+- name: replication_pad2d(Tensor self, SymInt[4] padding) -> Tensor
+  self: replication_pad2d_backward_symint(grad, self, padding)
+- name: replication_pad3d(Tensor self, SymInt[6] padding) -> Tensor
+  self: replication_pad3d_backward_symint(grad, self, padding)
+""",
+    # the number of dimensions
+    """\
+- name: max_pool2d_with_indices_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride, \
+int[2] padding, int[2] dilation, bool ceil_mode, Tensor indices) -> Tensor
+  grad_output: max_pool_double_backward(grad, indices, 2)
+- name: max_pool3d_with_indices_backward(Tensor grad_output, Tensor self, int[3] kernel_size, int[3] stride, \
+int[3] padding, int[3] dilation, bool ceil_mode, Tensor indices) -> Tensor
+  grad_output: max_pool_double_backward(grad, indices, 3)
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: replication_pad2d(Tensor self, SymInt[4] padding) -> Tensor
+  self: replication_pad2d_backward_symint(grad, self, padding)
+- name: replication_pad3d(Tensor self, SymInt[6] padding) -> Tensor
+  self: replication_pad3d_backward_symint(grad, grad, padding)
+""",
+        at="4:49-53",
+        message='"grad" is the only difference from "replication_pad2d", which has "self"',
+        help="make sure that the operators differ there",
+        also=("nonlinear-gradient",),
+    ),
+    Invalid(
+        """\
+- name: reflection_pad2d(Tensor self, SymInt[4] padding) -> Tensor
+  self: reflection_pad2d_backward_symint(grad, self.contiguous(), padding)
+- name: reflection_pad3d(Tensor self, SymInt[6] padding) -> Tensor
+  self: reflection_pad3d_backward_symint(grad, self.detach(), padding)
+""",
+        at="4:53-59",
+        message='"detach" is the only difference from "reflection_pad2d", which has "contiguous"',
+        help="make sure that the operators differ there",
+    ),
+)
+
+
+def check(entry: Entry, model: Model) -> Iterator[Finding]:
+    """Compare the formulas of sibling operators."""
+    for odd in odd_tokens(model, entry):
+        sibling = quoted(odd.sibling.entry.operator or "")
+        yield Finding(
+            odd.line.span_of(odd.token),
+            f"{quoted(odd.token.text)} is the only difference from {sibling}, which has {quoted(odd.other.text)}",
+            help="make sure that the operators differ there",
+            related=(Related(f"the formula of {sibling}", odd.sibling.span_of(odd.other)),),
+            at=odd.line,
+        )

@@ -1,0 +1,118 @@
+"""Tensors of sizes that do not fit each other are operands of one operator.
+
+## What it detects
+
+A call or an operator in a formula that raises for the sizes of its operands: matrices that cannot be multiplied,
+tensors that do not broadcast, a dimension that is not there, sizes that a tensor cannot be viewed as. The formula is
+evaluated over the sizes of tensors only, for a few arguments that the operator takes, with a different prime for the
+size of each dimension.
+
+## Why it is bad
+
+The formula raises wherever it is used. Where sizes happen to agree, it computes something else.
+
+## Example
+
+    - name: mv(Tensor self, Tensor vec) -> Tensor
+      self: grad.ger(vec.conj())
+      vec: self.conj().mv(grad)
+
+## Instead
+
+    - name: mv(Tensor self, Tensor vec) -> Tensor
+      self: grad.ger(vec.conj())
+      vec: self.conj().t().mv(grad)
+
+## What it cannot see
+
+Operators and helpers whose sizes are not known or depend on values, and branches that the arguments do not take.
+
+## Sources
+
+The checks that PyTorch's kernels make of their arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.formula import Binary, Call, Expr
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.precedence import WRONG_SIZES
+from derivlint.lint.shape_wording import given
+from derivlint.lint.wording import quoted
+from derivlint.meaning.callee import callee_name
+from derivlint.meaning.shapes.compare import ShapeProblem
+from derivlint.meaning.shapes.judgement import wrong_shapes_of
+from derivlint.model import Entry, Model
+
+META = RuleMeta(severity=Severity.ERROR, group="shapes", yields_to=WRONG_SIZES)
+
+VALID = (
+    """\
+- name: mv(Tensor self, Tensor vec) -> Tensor
+  self: grad.ger(vec.conj())
+  vec: self.conj().t().mv(grad)
+""",
+    """\
+- name: bmm(Tensor self, Tensor mat2) -> Tensor
+  self: grad.bmm(mat2.transpose(1, 2).conj())
+  mat2: self.transpose(1, 2).conj().bmm(grad)
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: mv(Tensor self, Tensor vec) -> Tensor
+  self: grad.ger(vec.conj())
+  vec: self.conj().mv(grad)
+""",
+        at="3:8-28",
+        message='operands of "mv" do not fit: [2, 3] and [2] cannot be multiplied at self = [2, 3]',
+        help="the sizes of operands follow from those of the operator's arguments",
+    ),
+    Invalid(
+        """\
+- name: std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor
+  self: grad * (self - self.mean(dim, keepdim)) / result
+""",
+        at="2:17-47",
+        message=(
+            'operands of "-" do not fit: [3, 2, 5] and [3, 5] do not broadcast at self = [3, 2, 5], dim = {1}, '
+            "keepdim = false"
+        ),
+        help="the sizes of operands follow from those of the operator's arguments",
+    ),
+    Invalid(
+        """\
+- name: index_select(Tensor self, int dim, Tensor index) -> Tensor
+  self: index_select_backward_symint(grad, self.sym_sizes(), dim + 1, index)
+  index: non_differentiable
+""",
+        at="2:9-77",
+        message=(
+            'operands of "index_select_backward_symint" do not fit: [2, 3, 7] is not [2, 5, 3] at self = [2, 5, '
+            "7], dim = 1, index = [3]"
+        ),
+        help="the sizes of operands follow from those of the operator's arguments",
+    ),
+)
+
+
+def _of(place: Expr) -> str:
+    """What has the operands."""
+    name = place.op if isinstance(place, Binary) else callee_name(place) if isinstance(place, Call) else None
+    return "" if name is None else f" of {quoted(name)}"
+
+
+def check(entry: Entry, model: Model) -> Iterator[Finding]:
+    """Find the operands whose sizes do not fit."""
+    for wrong in wrong_shapes_of(model, entry, ShapeProblem.OPERANDS):
+        place = wrong.place or wrong.formula.tree
+        yield Finding(
+            wrong.formula.span_of(place),
+            f"operands{_of(place)} do not fit: {wrong.reason}{given(wrong.formula, wrong.name, wrong.at)}",
+            help="the sizes of operands follow from those of the operator's arguments",
+            at=wrong.formula.line,
+        )

@@ -1,0 +1,101 @@
+"""A parameter gets another value than the argument of its name.
+
+## What it detects
+
+A call of a backward or forward helper in which a parameter has the name of a tensor argument of the operator, and
+gets another argument of it or, in the operator's own backward function, its result, while the argument of that name
+is not passed at all. Also a tensor that a helper gets twice: for the parameter of its name and for another one; an
+output that a helper gets twice; and an output that holds no indices for a parameter that takes indices or a mask,
+where another output holds them.
+
+## Why it is bad
+
+Both are tensors, so that the compiler takes either. "hardsigmoid_backward" decides by "self" where the function is
+flat; with the result in its place the gradient is wrong for values that the function has squeezed.
+
+## Example
+
+    - name: hardsigmoid(Tensor self) -> Tensor
+      self: hardsigmoid_backward(grad, result)
+
+## Instead
+
+    - name: hardsigmoid(Tensor self) -> Tensor
+      self: hardsigmoid_backward(grad, self)
+
+## Fix safety
+
+Passing the argument of the parameter's name is unsafe: it changes what the formula computes.
+
+## What it cannot see
+
+Functions whose parameters have other names, methods, and values that are no plain variables ("f(x + 1)"). A backward
+helper that is used for another argument than the one it is made for takes the arguments in other roles, and is left
+alone.
+
+## Sources
+
+torch/csrc/autograd/FunctionsManual.h and native_functions.yaml, for the names of parameters; Rice and others,
+Detecting Argument Selection Defects (OOPSLA 2017).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.passing_wording import passing_findings
+from derivlint.lint.precedence import UNCOMPILED_HERE
+from derivlint.meaning.passing import Passed
+from derivlint.model import Entry, Model
+
+META = RuleMeta(severity=Severity.WARNING, group="arguments", yields_to=(UNCOMPILED_HERE,))
+
+VALID = (
+    """\
+- name: hardsigmoid(Tensor self) -> Tensor
+  self: hardsigmoid_backward(grad, self)
+""",
+    """\
+- name: relu(Tensor self) -> Tensor
+  self: threshold_backward(grad, result, 0)
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: hardsigmoid(Tensor self) -> Tensor
+  self: hardsigmoid_backward(grad, result)
+""",
+        at="2:36-42",
+        message='"hardsigmoid_backward" gets "result" for "self"',
+        help="pass the argument of the parameter's name",
+        fixed="""\
+- name: hardsigmoid(Tensor self) -> Tensor
+  self: hardsigmoid_backward(grad, self)
+""",
+    ),
+    Invalid(
+        """\
+- name: huber_loss(Tensor self, Tensor target, int reduction=Mean, float delta=1.0) -> Tensor
+  self: huber_loss_backward(grad, self, self, reduction, delta)
+  target: huber_loss_backward(grad, target, self, reduction, delta)
+""",
+        at="2:41-45",
+        message='"huber_loss_backward" gets "self" for "target"',
+        help="pass the argument of the parameter's name",
+        fixed="""\
+- name: huber_loss(Tensor self, Tensor target, int reduction=Mean, float delta=1.0) -> Tensor
+  self: huber_loss_backward(grad, self, target, reduction, delta)
+  target: huber_loss_backward(grad, target, self, reduction, delta)
+""",
+    ),
+)
+
+KINDS = (Passed.OTHER_ARGUMENT, Passed.RESULT_FOR_ARGUMENT, Passed.REPEATED_VALUE, Passed.NOT_DISCRETE)
+
+
+def check(entry: Entry, model: Model) -> Iterator[Finding]:
+    """Find the calls that get another argument of the operator."""
+    yield from passing_findings(entry, model, KINDS)

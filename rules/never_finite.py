@@ -1,0 +1,101 @@
+"""A formula is infinite or not a number at every ordinary input.
+
+## What it detects
+
+A backward or forward formula whose value is infinite or NaN for tensors with one element at all inputs that were tried,
+where the operator itself has a finite derivative: a division by zero, by a difference that is always zero.
+
+## Why it is bad
+
+Every gradient becomes infinite or NaN, and so does every parameter after one step.
+
+## Example
+
+    - name: sinh(Tensor self) -> Tensor
+      self: grad * self.cosh().conj() / 0
+
+## Instead
+
+    - name: sinh(Tensor self) -> Tensor
+      self: grad * self.cosh().conj()
+
+## What it cannot see
+
+Formulas that are infinite at some inputs only; operators and helpers whose values are not known, or that take several
+elements together.
+
+## Sources
+
+IEEE 754, section 7.3: a finite number divided by zero is infinite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.precedence import SLIP, UNCOMPILED, UNCOMPILED_BESIDE, WRONG_DEGREE
+from derivlint.lint.value_wording import values
+from derivlint.lint.wording import quoted_list
+from derivlint.meaning.one_element.judgement import judgement_of
+from derivlint.model import Entry, Model
+
+META = RuleMeta(
+    severity=Severity.ERROR, group="gradients", yields_to=(UNCOMPILED, WRONG_DEGREE, SLIP, UNCOMPILED_BESIDE)
+)
+
+VALID = (
+    """\
+- name: sinh(Tensor self) -> Tensor
+  self: grad * self.cosh().conj()
+""",
+    # infinite at zero, where the operator has no derivative
+    """\
+- name: sqrt(Tensor self) -> Tensor
+  self: grad / (2 * result.conj())
+""",
+    # nothing is known of it
+    """\
+- name: sinh(Tensor self) -> Tensor
+  self: mine(grad) / 0
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: sinh(Tensor self) -> Tensor
+  self: grad * self.cosh().conj() / 0
+""",
+        at="2:9-38",
+        message='the gradient of "self" is never finite, as at self = 0.571, grad = 1.34',
+        help="the operator has a derivative there",
+    ),
+    Invalid(
+        """\
+- name: hypot(Tensor self, Tensor other) -> Tensor
+  self: grad * self / result
+  other: grad * other / result
+  result: (self_t * self_p + other_t * other_p) / (2 * result - result - result)
+""",
+        at="4:11-81",
+        message=(
+            'the tangent of "result" is never finite, as at self = 0.571, other = 0.483, self_t = 1.34, other_t = -1.15'
+        ),
+        help="the operator has a derivative there",
+    ),
+)
+
+
+def check(entry: Entry, model: Model) -> Iterator[Finding]:
+    """Find the formulas that are finite nowhere."""
+    for wrong in judgement_of(model, entry).infinite:
+        formula = wrong.formula
+        what = "gradient" if formula.is_backward else "tangent"
+        names = quoted_list([name.text for name in formula.line.names])
+        yield Finding(
+            formula.span_of(formula.tree),
+            f"the {what} of {names} is never finite, as at {values(wrong.at)}",
+            help="the operator has a derivative there",
+            at=formula.line,
+        )

@@ -1,0 +1,140 @@
+"""``output_differentiability`` has a value that only counts as true or false, or counts as not given.
+
+## What it detects
+
+Numbers and empty values in the list, and a value in place of the list that is empty or false.
+
+## Why it is bad
+
+PyTorch's generator asks Python whether a value is true, so ``0`` and an empty value switch an output off. In place of a
+whole list, ``false`` or nothing means that ``output_differentiability`` is not given, and all outputs stay
+differentiable.
+
+## Example
+
+    - name: max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
+      output_differentiability: [1, 0]
+
+## Instead
+
+    - name: max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
+      output_differentiability: [True, False]
+
+## Fix safety
+
+Writing a value as the truth value that it counts as is safe. Putting a value in brackets that counted as not given is
+unsafe: it counts then.
+
+## Sources
+
+torchgen/packaged/autograd/load_derivatives.py, ``load_derivatives``; torchgen/api/autograd.py,
+``gen_differentiable_outputs``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
+from derivlint.lint.wording import quoted
+from derivlint.model import Entry, Model
+from derivlint.model.entry_syntax import FormProblemKind
+from derivlint.yaml_reader import Node, Scalar, Sequence
+
+META = RuleMeta(severity=Severity.WARNING, group="differentiability", checks=("X5",))
+
+VALID = (
+    """\
+- name: max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
+  output_differentiability: [True, False]
+  self: value_selecting_reduction_backward_symint(grad, dim, indices, self.sym_sizes(), keepdim)
+""",
+    """\
+- name: bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor
+  output_differentiability: [no]
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
+  output_differentiability: [True, 0]
+  self: value_selecting_reduction_backward_symint(grad, dim, indices, self.sym_sizes(), keepdim)
+""",
+        at="2:36-37",
+        message='the value "0" of output_differentiability counts as False',
+        help="write False",
+        fixed="""\
+- name: max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
+  output_differentiability: [True, False]
+  self: value_selecting_reduction_backward_symint(grad, dim, indices, self.sym_sizes(), keepdim)
+""",
+    ),
+    Invalid(
+        """\
+- name: bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor
+  output_differentiability: false
+""",
+        at="2:29-34",
+        message='output_differentiability is "false", which counts as not given',
+        help="write [False] to make the output non-differentiable, or leave it out",
+        fixed="""\
+- name: bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor
+  output_differentiability: [False]
+""",
+    ),
+    Invalid(
+        """\
+- name: max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
+  output_differentiability: []
+  self: value_selecting_reduction_backward_symint(grad, dim, indices, self.sym_sizes(), keepdim)
+""",
+        at="2:29-31",
+        message="output_differentiability is an empty list, which counts as not given",
+        help="write True or False for each output, or leave it out",
+    ),
+)
+
+
+def check(entry: Entry, model: Model) -> Iterator[Finding]:
+    """Report values that are understood in an unexpected way."""
+    for problem in entry.problems:
+        if model.is_explained(problem.node):
+            continue
+        if problem.kind is FormProblemKind.OUTPUT_DIFFERENTIABILITY_VALUE:
+            yield _value(entry, problem.node)
+        elif problem.kind is FormProblemKind.OUTPUT_DIFFERENTIABILITY_IGNORED:
+            yield _ignored(entry, problem.node)
+
+
+def _value(entry: Entry, node: Node) -> Finding:
+    declared = entry.output_differentiability
+    assert declared is not None
+    # the values of a list with an odd item are known: only strings and collections make them None
+    index = declared.node.items.index(node) if isinstance(declared.node, Sequence) else 0
+    word = str(declared.values is not None and declared.values[index])
+    if not isinstance(node, Scalar) or not node.value:
+        message = f"an empty value of output_differentiability counts as {word}"
+        return Finding(declared.node.span, message, help=f"write {word}", at=entry)
+    fix = Fix(f"write {word}", (TextEdit(node.span, word),))
+    message = f"the value {quoted(node.value)} of output_differentiability counts as {word}"
+    return Finding(node.span, message, help=f"write {word}", fix=fix, at=entry)
+
+
+def _ignored(entry: Entry, node: Node) -> Finding:
+    declared = entry.output_differentiability
+    assert declared is not None
+    help_text = "write True or False for each output, or leave it out"
+    if isinstance(node, Sequence):
+        message = "output_differentiability is an empty list, which counts as not given"
+        return Finding(node.span, message, help=help_text, at=entry)
+    if not isinstance(node, Scalar) or not node.value:
+        message = "output_differentiability is empty, which counts as not given"
+        return Finding(declared.key.span, message, help=help_text, at=entry)
+    fix = None
+    if node.kind == "bool" and entry.function is not None and len(entry.function.outputs) == 1:
+        help_text = "write [False] to make the output non-differentiable, or leave it out"
+        fix = Fix("put it in brackets", (TextEdit(node.span, "[False]"),), safe=False)
+    message = f"output_differentiability is {quoted(node.value)}, which counts as not given"
+    return Finding(node.span, message, help=help_text, fix=fix, at=entry)

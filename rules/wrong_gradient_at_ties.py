@@ -1,0 +1,126 @@
+"""Where two arguments are equal, their gradients do not add up.
+
+## What it detects
+
+Formulas of "maximum", "minimum", "fmax", "fmin" and "clamp" by which, where the arguments are equal, the gradients of
+all of them together are not the gradient of the output; likewise the tangents. For "fmax" and "fmin" also where one
+argument is NaN, and the other one is the result.
+
+## Why it is bad
+
+Where arguments are equal a derivative is a convention; but when all arguments move together, so does the output. If the
+shares add up to 2 or to 0, gradients there are twice too great or get lost: often enough, with constants and padding.
+
+## Example
+
+    - name: maximum(Tensor self, Tensor other) -> Tensor
+      self: at::where(self == other, grad, grad).masked_fill_(self < other, 0)
+      other: at::where(self == other, grad / 2, grad).masked_fill_(self > other, 0)
+
+## Instead
+
+    - name: maximum(Tensor self, Tensor other) -> Tensor
+      self: at::where(self == other, grad / 2, grad).masked_fill_(self < other, 0)
+      other: at::where(self == other, grad / 2, grad).masked_fill_(self > other, 0)
+
+## What it cannot see
+
+Other operators, reductions over several elements among them; formulas that call unknown functions.
+
+## Sources
+
+Griewank and Walther, Evaluating Derivatives, section 14 (generalized gradients); PyTorch's derivatives.yaml at
+"maximum".
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity, Within, Yields
+from derivlint.lint.precedence import SLIP, UNCOMPILED, WRONG_DEGREE
+from derivlint.lint.value_wording import number
+from derivlint.lint.wording import quoted, quoted_list
+from derivlint.meaning.one_element.judgement import judgement_of
+from derivlint.meaning.one_element.ties import WrongShares
+from derivlint.model import Entry, Model
+
+META = RuleMeta(
+    severity=Severity.ERROR,
+    group="gradients",
+    yields_to=(
+        UNCOMPILED,
+        WRONG_DEGREE,
+        Yields(("wrong-tangent", "wrong-gradient"), "the formula is wrong itself", Within.FORMULA),
+        SLIP,
+    ),
+)
+
+VALID = (
+    """\
+- name: maximum(Tensor self, Tensor other) -> Tensor
+  self: at::where(self == other, grad / 2, grad).masked_fill_(self < other, 0)
+  other: at::where(self == other, grad / 2, grad).masked_fill_(self > other, 0)
+""",
+    # one of both gets everything
+    """\
+- name: maximum(Tensor self, Tensor other) -> Tensor
+  self: grad.masked_fill(self < other, 0)
+  other: grad.masked_fill(self >= other, 0)
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: maximum(Tensor self, Tensor other) -> Tensor
+  self: grad.masked_fill(self < other, 0)
+  other: at::where(self == other, grad / 2, grad).masked_fill_(self > other, 0)
+""",
+        at="2:9-42",
+        message=('where they are equal the gradients of "self" and "other" add up to 1.5 times that of the output'),
+        help="the shares of all arguments add up to 1",
+    ),
+    Invalid(
+        """\
+- name: fmax(Tensor self, Tensor other) -> Tensor
+  self: grad.masked_fill((self >= other).logical_not_(), 0)
+  other: grad.masked_fill((self >= other).logical_or_(other.isnan()), 0)
+""",
+        at="2:9-60",
+        message='where "other" is NaN the gradients of "self" and "other" add up to 0 times that of the output',
+        help="the shares of all arguments add up to 1",
+    ),
+    Invalid(
+        """\
+- name: clamp_min.Tensor(Tensor self, Tensor min) -> Tensor
+  self: where(self > min, grad, at::scalar_tensor(0., grad.options()))
+  min: where(self < min, grad, at::scalar_tensor(0., grad.options()))
+  result: where(self_p >= min_p, self_t, min_t)
+""",
+        at="2:9-71",
+        message='where they are equal the gradients of "self" and "min" add up to 0 times that of the output',
+        help="the shares of all arguments add up to 1",
+    ),
+)
+
+
+def check(entry: Entry, model: Model) -> Iterator[Finding]:
+    """Find the formulas whose shares do not add up."""
+    for item in judgement_of(model, entry).shares:
+        first = item.formulas[0]
+        what = "gradients" if first.is_backward else "tangents"
+        yield Finding(
+            first.span_of(first.tree),
+            f"{_where(item)} the {what} of {quoted_list(item.names)} add up to {number(item.total)} times that of the "
+            "output",
+            help="the shares of all arguments add up to 1",
+            related=tuple(Related("another share", other.span_of(other.tree)) for other in item.formulas[1:]),
+            at=first.line,
+        )
+
+
+def _where(item: WrongShares) -> str:
+    nan = [name for name, value in zip(item.names, item.values, strict=True) if math.isnan(value)]
+    return f"where {quoted(nan[0])} is NaN" if nan else "where they are equal"

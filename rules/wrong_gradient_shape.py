@@ -1,0 +1,92 @@
+"""A gradient has other sizes than its input.
+
+## What it detects
+
+A backward formula whose value cannot have the sizes of the input that it is for, nor be summed up to them: a dimension
+that was reduced is missing, one is too many, two are exchanged. The formula is evaluated over the sizes of tensors
+only, for a few arguments that the operator takes, with a different prime for the size of each dimension.
+
+## Why it is bad
+
+The engine raises in the backward pass. Where sizes happen to agree, the gradient is wrong and nothing raises.
+
+## Example
+
+    - name: sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
+      self: grad
+
+## Instead
+
+    - name: sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
+      self: sum_backward(grad, self.sym_sizes(), dim, keepdim)
+
+## What it cannot see
+
+Operators and helpers whose sizes are not known or depend on values, and formulas that call them. A gradient that is
+larger than its input is legal: the engine sums it up, as it does for inputs that were broadcast.
+
+## Sources
+
+The engine's checks of gradients, validate_outputs in torch/csrc/autograd/engine.cpp.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.precedence import WRONG_SIZES
+from derivlint.lint.shape_wording import size_findings
+from derivlint.meaning.shapes.compare import ShapeProblem
+from derivlint.model import Entry, Model
+
+META = RuleMeta(severity=Severity.ERROR, group="shapes", yields_to=WRONG_SIZES)
+
+HELP = "the engine raises unless a gradient can be summed up to the sizes of its input"
+
+VALID = (
+    """\
+- name: logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor
+  self: logsumexp_backward(grad, self, result, dim, keepdim)
+""",
+    # the engine sums up what was broadcast
+    """\
+- name: atan2(Tensor self, Tensor other) -> Tensor
+  self: grad * other / (self * self + other * other)
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
+  self: grad
+""",
+        at="2:9-13",
+        message='the gradient of "self" has the sizes [3, 5], "self" has [3, 2, 5] at dim = {1}, keepdim = false',
+        help='dimension 1, "dim", is missing: put it back with unsqueeze, or keep it where it is reduced',
+    ),
+    Invalid(
+        """\
+- name: unsqueeze(Tensor(a) self, int dim) -> Tensor(a)
+  self: grad.unsqueeze(dim)
+""",
+        at="2:9-28",
+        message='the gradient of "self" has the sizes [2, 1, 1, 3], "self" has [2, 3] at dim = 1',
+        help="the engine raises unless a gradient can be summed up to the sizes of its input",
+    ),
+    Invalid(
+        """\
+- name: mm(Tensor self, Tensor mat2) -> Tensor
+  self: grad.mm(mat2.t().conj()).t()
+""",
+        at="2:9-37",
+        message='the gradient of "self" has the sizes [3, 2], "self" has [2, 3] at mat2 = [3, 5]',
+        help="the engine raises unless a gradient can be summed up to the sizes of its input",
+    ),
+)
+
+
+def check(entry: Entry, model: Model) -> Iterator[Finding]:
+    """Find the backward formulas whose sizes do not fit their inputs."""
+    yield from size_findings(entry, model, ShapeProblem.GRADIENT, "gradient", HELP)

@@ -1,0 +1,93 @@
+"""A tangent has other sizes than its output.
+
+## What it detects
+
+A forward formula whose value has other sizes than the output that it is for: it does not reduce where the operator
+does, or it lacks what the operator broadcasts. The formula is evaluated over the sizes of tensors only, for a few
+arguments that the operator takes, with a different prime for the size of each dimension.
+
+## Why it is bad
+
+PyTorch refuses a tangent of other sizes: forward-mode derivatives of the operator raise. Where sizes happen to agree,
+the tangent is wrong and nothing raises.
+
+## Example
+
+    - name: sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
+      self: sum_backward(grad, self.sym_sizes(), dim, keepdim)
+      result: self_t.sum(dim, !keepdim)
+
+## Instead
+
+    - name: sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
+      self: sum_backward(grad, self.sym_sizes(), dim, keepdim)
+      result: self_t.sum(dim, keepdim)
+
+## What it cannot see
+
+Operators and helpers whose sizes are not known or depend on values, and formulas that call them.
+
+## Sources
+
+AutogradMeta::set_fw_grad in torch/csrc/autograd/autograd_meta.cpp.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.precedence import WRONG_SIZES
+from derivlint.lint.shape_wording import size_findings
+from derivlint.meaning.shapes.compare import ShapeProblem
+from derivlint.model import Entry, Model
+
+META = RuleMeta(severity=Severity.ERROR, group="shapes", yields_to=WRONG_SIZES)
+
+HELP = "a tangent has the sizes of its output"
+
+VALID = (
+    """\
+- name: sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
+  self: sum_backward(grad, self.sym_sizes(), dim, keepdim)
+  result: self_t.sum(dim, keepdim)
+""",
+    """\
+- name: mv(Tensor self, Tensor vec) -> Tensor
+  self: grad.ger(vec.conj())
+  vec: self.conj().t().mv(grad)
+  result: mv(self_t, vec_p) + mv(self_p, vec_t)
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
+  self: sum_backward(grad, self.sym_sizes(), dim, keepdim)
+  result: self_t.sum(dim, !keepdim)
+""",
+        at="3:11-36",
+        message=(
+            'the tangent of "result" has the sizes [3, 1, 5], "result" has [3, 5] at self = [3, 2, 5], dim = '
+            "{1}, keepdim = false"
+        ),
+        help="a tangent has the sizes of its output",
+    ),
+    Invalid(
+        """\
+- name: mm(Tensor self, Tensor mat2) -> Tensor
+  self: grad.mm(mat2.t().conj())
+  mat2: self.t().conj().mm(grad)
+  result: (at::mm(self_t, mat2_p) + at::mm(self_p, mat2_t)).t()
+""",
+        at="4:11-64",
+        message=('the tangent of "result" has the sizes [5, 2], "result" has [2, 5] at self = [2, 3], mat2 = [3, 5]'),
+        help="a tangent has the sizes of its output",
+    ),
+)
+
+
+def check(entry: Entry, model: Model) -> Iterator[Finding]:
+    """Find the forward formulas whose sizes are not those of their outputs."""
+    yield from size_findings(entry, model, ShapeProblem.TANGENT, "tangent", HELP)

@@ -1,0 +1,197 @@
+"""Graphs as C++: an expression for a formula, or statements for the body of a kernel."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from derivlint.graph.builder import ARITHMETIC, COMPARISONS, default_of, item_of
+from derivlint.graph.entries import operator_name
+from derivlint.graph.errors import GraphError
+from derivlint.graph.ir import ADD, CONSTANT, LIST, ZERO, Graph, Node, Value
+from derivlint.graph.operators import Operators
+from derivlint.graph.reverse import SUM_TO_SIZE
+from derivlint.schema import Argument, NativeFunction
+
+#: Operators that C++ has a sign for, with its precedence; 9 is that of names and calls.
+_COMPARISON, _SUM, _PRODUCT, _UNARY, _ATOM = 3, 5, 6, 8, 9
+_BINARY = {name: (sign, _SUM if sign in "+-" else _PRODUCT) for sign, name in ARITHMETIC.items()}
+_BINARY.update((name, (sign, _COMPARISON)) for sign, name in COMPARISONS.items())
+ONE = ("1", _ATOM)
+#: Longer formulas are nothing that anybody reads.
+MAX_LENGTH = 2000
+
+Text = tuple[str, int]
+
+
+class Printer:
+    """Prints the values of a graph as C++ expressions."""
+
+    def __init__(self, graph: Graph, operators: Operators, names: Mapping[str, str]) -> None:
+        """Print a graph.
+
+        Args:
+            graph: the graph.
+            operators: the operators that it calls.
+            names: what to call its inputs, where not by their names.
+        """
+        self._operators = operators
+        self._texts: dict[Value, Text] = {value: (names.get(value.name, value.name), _ATOM) for value in graph.inputs}
+        #: sizes, and numbers and lists that are made of them
+        self._symbolic: set[Value] = set()
+        self._uses: dict[Value, int] = {}
+        for value in [value for node in graph.walk() for value in node.inputs] + graph.outputs:
+            self._uses[value] = self._uses.get(value, 0) + 1
+        self._graph = graph
+
+    def expressions(self) -> list[str]:
+        """The outputs, each as one expression.
+
+        Raises:
+            GraphError: one cannot be said in C++, or is too long.
+        """
+        for node in self._graph.nodes:
+            self._node(node)
+        return [self._bounded(self._texts[value][0]) for value in self._graph.outputs]
+
+    def body(self) -> list[str]:
+        """The statements of a function that returns the one output; what is used twice is computed once.
+
+        Raises:
+            GraphError: it cannot be said in C++.
+        """
+        lines: list[str] = []
+        taken = {text for text, _ in self._texts.values()}
+        for node in self._graph.nodes:
+            self._node(node)
+            if node.kind in (CONSTANT, LIST) or self._uses.get(node.output, 0) < 2:
+                continue
+            name = next(name for number in range(len(taken) + 1) if (name := f"t{number}") not in taken)
+            taken.add(name)
+            lines.append(f"const auto {name} = {self._texts[node.output][0]};")
+            self._texts[node.output] = name, _ATOM
+        (output,) = self._graph.outputs
+        return [*lines, f"return {self._texts[output][0]};"]
+
+    def _bounded(self, text: str) -> str:
+        if len(text) > MAX_LENGTH:
+            raise GraphError(f"a derived formula has {len(text):,} characters")
+        return text
+
+    def _node(self, node: Node) -> None:
+        if len(node.outputs) != 1 or node.blocks:
+            raise GraphError(f'"{node.kind}" has no form as a C++ expression')
+        self._texts[node.output] = self._text(node)
+        asks = operator_name(node) in ("size", "numel")
+        if asks or (not node.output.type.is_tensor and self._symbolic.intersection(node.inputs)):
+            self._symbolic.add(node.output)
+
+    def _text(self, node: Node) -> Text:
+        if node.kind == CONSTANT:
+            return _constant(node.attributes.get("value"))
+        if node.kind == LIST:
+            return "{" + ", ".join(self._texts[value][0] for value in node.inputs) + "}", _ATOM
+        operands = [self._texts[value] for value in node.inputs]
+        if node.kind == ADD:
+            return self._binary("+", _SUM, *operands)
+        name = operator_name(node)
+        if node.kind == ZERO:
+            raise GraphError("a gradient is zero")
+        if name == "size":
+            method = "sym_sizes()" if len(operands) == 1 else f"sym_size({operands[1][0]})"
+            return f"{_at(operands[0], _ATOM)}.{method}", _ATOM
+        if name == "numel" and len(operands) == 1:
+            return f"{_at(operands[0], _ATOM)}.sym_numel()", _ATOM
+        if node.kind == SUM_TO_SIZE:
+            return f"at::sum_to({operands[0][0]}, {operands[1][0]})", _ATOM
+        if node.kind == "prim::dtype":
+            return f"{_at(operands[0], _ATOM)}.scalar_type()", _ATOM
+        return self._call(node, name)
+
+    def _call(self, node: Node, name: str) -> Text:
+        bound = self._operators.bind(
+            str(node.function.name) if node.function is not None else name, [value.type for value in node.inputs]
+        )
+        if bound is None and name in _BINARY and len(node.inputs) == 2:
+            # numbers, which no operator is for
+            return self._binary(*_BINARY[name], *(self._texts[value] for value in node.inputs))
+        if bound is None:
+            raise GraphError(f'"{name}" has no form as a C++ expression')
+        function = bound.function
+        base = function.name.base
+        given = [*zip(function.schema.arguments.flat_non_out, node.inputs, strict=False)]
+        while given and _is_default(*given[-1]):
+            given.pop()
+        operands = [self._texts[value] for _, value in given]
+        rest = function.schema.arguments.flat_non_out[len(given) :]
+        if rest and given and _is_absent(given[-1][1]):
+            # an absent value alone could be that of several overloads
+            operands.append(_constant(default_of(rest[0])))
+        if base == "neg" and len(operands) == 1:
+            text, precedence = operands[0]
+            return (
+                (text[1:], _UNARY)
+                if precedence == _UNARY and text[0] == "-"
+                else (f"-{_at(operands[0], _UNARY)}", _UNARY)
+            )
+        if base == "pow" and operands[1:] == [ONE]:
+            return operands[0]
+        if base == "mul" and ONE in operands:
+            return operands[operands[0] == ONE]
+        if base == "rsub" and len(operands) == 2:
+            return self._binary("-", _SUM, operands[1], operands[0])
+        if len(operands) == 2 and base in _BINARY:
+            return self._binary(*_BINARY[base], *operands)
+        texts = [text for text, _ in operands]
+        if self._symbolic.intersection(node.inputs) and _has_symint(function):
+            base += "_symint"
+        if "method" in function.variants and given and given[0][0].name == "self":
+            return f"{_at(operands[0], _ATOM)}.{base}({', '.join(texts[1:])})", _ATOM
+        return f"at::{base}({', '.join(texts)})", _ATOM
+
+    @staticmethod
+    def _binary(sign: str, precedence: int, left: Text, right: Text) -> Text:
+        # what stands to the right of a sign of the same precedence would be taken apart
+        text, own = right
+        if sign == "+" and left == right:
+            return f"2 * {_at(left, _PRODUCT)}", _PRODUCT
+        if sign == "+" and own == precedence == _SUM:
+            return f"{left[0]} + {text}", precedence
+        if sign == "+" and text.startswith("-"):
+            return f"{_at(left, precedence)} - {text[1:]}", precedence
+        return f"{_at(left, precedence)} {sign} {_at(right, precedence + 1)}", precedence
+
+
+def _at(text: Text, precedence: int) -> str:
+    """An expression as an operand, in parentheses where it would be taken apart."""
+    return text[0] if text[1] >= precedence else f"({text[0]})"
+
+
+def _constant(value: object) -> Text:
+    if isinstance(value, bool):
+        return str(value).lower(), _ATOM
+    if value is None:
+        return "std::nullopt", _ATOM
+    if isinstance(value, str):
+        return json.dumps(value), _ATOM
+    if isinstance(value, tuple):
+        return "{" + ", ".join(_constant(item)[0] for item in value) + "}", _ATOM
+    text = repr(value)
+    if isinstance(value, float):
+        text = text.replace("inf", "INFINITY").replace("nan", "NAN")
+    return text, _UNARY if text.startswith("-") else _ATOM
+
+
+def _is_default(argument: Argument, value: Value) -> bool:
+    if argument.default is None or (value.node is not None and value.node.kind not in (CONSTANT, LIST)):
+        return False
+    item = item_of(value)
+    return not isinstance(item, Value) and item == default_of(argument)
+
+
+def _is_absent(value: Value) -> bool:
+    return value.node is not None and value.node.kind == CONSTANT and value.node.attributes.get("value") is None
+
+
+def _has_symint(function: NativeFunction) -> bool:
+    return any("SymInt" in str(argument.type) for argument in function.schema.arguments.flat_non_out)

@@ -1,0 +1,214 @@
+"""The formulas of an operator that is an expression of others: derived, simplified, and said in C++."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
+
+from msgspec import Struct
+
+from derivlint.authoring.cxx import Printer
+from derivlint.authoring.shapes import Sizes, SizesOf, drop_needless_sums
+from derivlint.formula import parse_formula
+from derivlint.graph.entries import Entries, operator_name
+from derivlint.graph.errors import GraphError, UnknownOperatorError
+from derivlint.graph.forward import PRIMAL, TANGENT, jvp
+from derivlint.graph.from_formula import formula_graph
+from derivlint.graph.ir import Graph, Value, copy_graph
+from derivlint.graph.operators import GRAPH_TYPES
+from derivlint.graph.passes import drop_sum_to_size, eliminate_dead_code, inline_linear_blocks, optimize, simplify
+from derivlint.graph.reverse import differentiate
+from derivlint.graph.types import TENSOR, GraphType, complex_tensor
+from derivlint.lint.wording import did_you_mean
+from derivlint.operators import Book
+from derivlint.project.errors import InputError
+from derivlint.schema import Argument, BaseType
+
+GRAD = "grad"
+GRAD_OUTPUT = "grad_output"
+
+
+Result = TypeVar("Result")
+
+
+class Derived(Struct, frozen=True):
+    """An operator that is an expression.
+
+    Attributes:
+        name: its name.
+        schema: its schema.
+        entry: its entry.
+        body: the statements of its kernel.
+    """
+
+    name: str
+    schema: str
+    entry: str
+    body: tuple[str, ...]
+
+
+class Deriver:
+    """Derives operators.
+
+    Attributes:
+        entries: the formulas of the operators that expressions call.
+    """
+
+    def __init__(self, entries: Entries, *, is_complex: bool = False, has_one_shape: bool = False) -> None:
+        """Derive operators.
+
+        Args:
+            entries: the formulas of the operators that expressions call.
+            is_complex: whether tensors may be complex.
+            has_one_shape: whether all tensors that meet have one shape, so that nothing is broadcast.
+        """
+        self.entries = entries
+        self._has_one_shape = has_one_shape
+        self._tensor = complex_tensor() if is_complex else TENSOR
+        self._sizes = SizesOf()
+
+    def graph(self, text: str, arguments: Sequence[Argument]) -> Graph:
+        """The graph of an expression.
+
+        Raises:
+            InputError: it cannot be read, names something else, or gives no tensor.
+        """
+        if any(each.name == GRAD for each in arguments):
+            raise InputError(f'an argument cannot be called "{GRAD}"')
+        types = {each.name: self._type(each) for each in arguments}
+        try:
+            graph = formula_graph(parse_formula(text), self.entries.operators, types)
+        except UnknownOperatorError as error:
+            question = did_you_mean(error.name, self.entries.operators.natives.operator_names())
+            message = f'"{text}" calls "{error.name}", which is not an operator'
+            raise InputError(f"{message}; {question}" if question else message) from error
+        except GraphError as error:
+            raise InputError(f'"{text}" cannot be followed: {error}') from error
+        if not graph.outputs[0].type.is_tensor:
+            raise InputError(f'"{text}" does not give a tensor')
+        used = {value for node in graph.walk() for value in node.inputs} | set(graph.outputs)
+        unused = [each.name for each in graph.inputs if each not in used]
+        if unused:
+            raise InputError(f'"{text}" does not use "{unused[0]}"')
+        return graph
+
+    def _type(self, argument: Argument) -> GraphType:
+        name = str(argument.type)
+        if name == "Tensor":
+            return self._tensor
+        found = GRAPH_TYPES.get(name)
+        if found is None:
+            raise InputError(f'the argument "{argument.name}" is of type "{name}"; expected a tensor or a number')
+        return found
+
+    def operators(self, name: str, graph: Graph, arguments: Sequence[Argument], inline: bool) -> list[Derived]:
+        """An operator, and the operators of its gradients.
+
+        Args:
+            name: its name.
+            graph: what it computes.
+            arguments: its arguments.
+            inline: whether the gradients are written into its entry, instead of being operators.
+
+        Raises:
+            InputError: it cannot be derived.
+        """
+        tensors = [value.name for value in graph.inputs if value.type.is_tensor]
+        inputs = {each: self._sizes.of_input(each) for each in tensors}
+        gradients = self._gradients(graph, tensors, inputs)
+        if inline:
+            formulas = {wrt: self._expression(found, {}) for wrt, found in gradients.items()}
+            return [self._operator(name, graph, arguments, formulas, inputs)]
+        if any(each.name == GRAD_OUTPUT for each in arguments):
+            raise InputError(f'an argument called "{GRAD_OUTPUT}" needs --inline')
+        inputs[GRAD_OUTPUT] = self._sizes.of(graph, inputs)[graph.outputs[0]]
+        formulas, others = {}, []
+        for wrt, found in gradients.items():
+            backward = f"{name}_{wrt}_backward" if len(tensors) > 1 else f"{name}_backward"
+            formulas[wrt] = f"{backward}({', '.join([GRAD, *(each.name for each in arguments)])})"
+            others.append(self._backward(backward, found, arguments, inputs))
+        return [self._operator(name, graph, arguments, formulas, inputs), *others]
+
+    def _backward(self, name: str, graph: Graph, arguments: Sequence[Argument], inputs: Mapping[str, Sizes]) -> Derived:
+        """The operator that computes a gradient, whose own gradients make the second derivatives."""
+        renamed, _ = copy_graph(graph)
+        for value in renamed.inputs:
+            if value.name == GRAD:
+                value.name = GRAD_OUTPUT
+        renamed.inputs.sort(key=lambda value: value.name != GRAD_OUTPUT)
+        taken = [Argument(GRAD_OUTPUT, BaseType("Tensor")), *(Argument(each.name, each.type) for each in arguments)]
+        tensors = [value.name for value in renamed.inputs if value.type.is_tensor]
+        gradients = self._gradients(renamed, tensors, inputs)
+        formulas = {wrt: self._expression(found, {}) for wrt, found in gradients.items()}
+        return self._operator(name, renamed, taken, formulas, inputs)
+
+    def _gradients(self, graph: Graph, names: Sequence[str], inputs: Mapping[str, Sizes]) -> dict[str, Graph]:
+        """The gradient of each variable that has one, each as a graph of its own."""
+        gradient = self._guarded(lambda: differentiate(graph, self.entries, names))
+        joined = gradient.joined([GRAD])
+        known = {**inputs, GRAD: self._sizes.of(graph, inputs)[graph.outputs[0]]}
+        return {
+            graph.inputs[place].name: self._single(joined, position, known)
+            for position, place in enumerate(gradient.df_output_vjps)
+        }
+
+    def _single(self, graph: Graph, output: int, inputs: Mapping[str, Sizes]) -> Graph:
+        """A graph of plain nodes that gives one of the outputs."""
+        single, _ = copy_graph(graph)
+        single.outputs = [single.outputs[output]]
+        inline_linear_blocks(single)
+        optimize(single)
+        if self._has_one_shape:
+            drop_sum_to_size(single)
+        else:
+            drop_needless_sums(single, self._sizes.of(single, inputs))
+        simplify(single)
+        eliminate_dead_code(single)
+        return single
+
+    def _operator(
+        self,
+        name: str,
+        graph: Graph,
+        arguments: Sequence[Argument],
+        gradients: Mapping[str, str],
+        inputs: Mapping[str, Sizes],
+    ) -> Derived:
+        schema = f"{name}({', '.join(map(str, arguments))}) -> Tensor"
+        tensors = [value.name for value in graph.inputs if value.type.is_tensor]
+        lines = [f"- name: {schema}"]
+        lines += [f"  {wrt}: {gradients.get(wrt, f'zeros_like({wrt})')}" for wrt in tensors]
+        try:
+            lines.append(f"  result: {self._tangent(graph, tensors, inputs)}")
+        except GraphError as error:
+            lines.append(f"  # no forward formula: {' '.join(str(error).split())}")
+        body = self._guarded(lambda: Printer(graph, self.entries.operators, {}).body())
+        return Derived(name, schema, "\n".join(lines) + "\n", tuple(body))
+
+    def _tangent(self, graph: Graph, tensors: Sequence[str], inputs: Mapping[str, Sizes]) -> str:
+        """The forward formula.
+
+        Raises:
+            GraphError: there is none.
+        """
+        known = {**inputs, **{each + TANGENT: inputs[each] for each in tensors}}
+        found = self._single(jvp(graph, self.entries, tensors), 1, known)
+        (text,) = Printer(found, self.entries.operators, {each: each + PRIMAL for each in tensors}).expressions()
+        # a tangent may not be the one of an argument itself, nor a view of it
+        return f"{text}.clone()" if _shares_memory(found.outputs[0]) else text
+
+    def _expression(self, graph: Graph, names: Mapping[str, str]) -> str:
+        (text,) = self._guarded(lambda: Printer(graph, self.entries.operators, names).expressions())
+        return text
+
+    @staticmethod
+    def _guarded(work: Callable[[], Result]) -> Result:
+        try:
+            return work()
+        except GraphError as error:
+            raise InputError(f"the derivative cannot be derived: {error}") from error
+
+
+def _shares_memory(value: Value) -> bool:
+    """Whether a value is an input of the graph, or a view of something."""
+    return value.node is None or operator_name(value.node) in Book.by_hand("returns-view")

@@ -1,0 +1,251 @@
+"""The files that a new operator needs, and what the checks say of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from msgspec import Struct
+
+from derivlint.authoring.derivation import Derived, Deriver
+from derivlint.authoring.opinfo import opinfo_test
+from derivlint.authoring.signature import Signature, parameter, signature_of
+from derivlint.authoring.skeleton import Helper, skeleton
+from derivlint.cpp.header import read_declarations
+from derivlint.formula import parse_formula
+from derivlint.graph.checking import compare
+from derivlint.graph.entries import Entries
+from derivlint.graph.errors import GraphError
+from derivlint.graph.from_formula import variables_of
+from derivlint.lint import Diagnostic, Rule
+from derivlint.model import Model
+from derivlint.project.check import check_source
+from derivlint.project.errors import InputError
+from derivlint.project.headers import merged
+from derivlint.project.settings import Settings
+from derivlint.schema import NativeFunctions, parse_schema, read_native_functions
+from derivlint.source import SourceFile
+
+DERIVATIVES = "derivatives.yaml"
+NATIVE_FUNCTIONS = "native_functions.yaml"
+HEADER = "FunctionsManual.h"
+SOURCE = "FunctionsManual.cpp"
+CONFIGURATION = "derivlint.toml"
+
+
+class Wanted(Struct, frozen=True):
+    """What is asked for.
+
+    Attributes:
+        operator: a name or a schema.
+        schema: the schema; empty where the operator or the expression says it.
+        forward: what the operator computes; empty where that is not said.
+        inline: whether derived gradients stand in the entry.
+        is_complex: whether gradients are derived for complex numbers.
+        has_one_shape: whether all tensors that meet in the expression have one shape.
+        non_differentiable: arguments and outputs without gradient.
+    """
+
+    operator: str
+    schema: str = ""
+    forward: str = ""
+    inline: bool = False
+    is_complex: bool = False
+    has_one_shape: bool = False
+    non_differentiable: tuple[str, ...] = ()
+
+
+class NewOperator(Struct, frozen=True):
+    """The files of a new operator.
+
+    Attributes:
+        name: its name, as it can be part of a file name.
+        files: the texts, by the names of the files.
+        known: whether PyTorch has the operator already.
+    """
+
+    name: str
+    files: Mapping[str, str]
+    known: bool
+
+
+def new_operator(wanted: Wanted, natives: NativeFunctions, model: Model | None) -> NewOperator:
+    """The files of an operator.
+
+    Args:
+        wanted: what is asked for.
+        natives: the operators that there are already.
+        model: a file with the entries of the operators that an expression calls; only needed for an expression.
+
+    Raises:
+        InputError: the schema or the expression cannot be understood, or the expression cannot be differentiated.
+    """
+    text = _schema(wanted, natives)
+    signature = signature_of(text, wanted.non_differentiable)
+    known = natives.by_schema(str(signature.schema)) is not None
+    if not known and natives.operator(str(signature.schema.name)) is not None:
+        existing = natives.operator(str(signature.schema.name))
+        assert existing is not None
+        raise InputError(f'there is an operator "{signature.schema.name}" already: {existing.schema}')
+    files: dict[str, str] = {}
+    if wanted.forward:
+        assert model is not None
+        derived = _derived(wanted, signature, model)
+        files[DERIVATIVES] = "\n".join(each.entry for each in derived)
+        files[NATIVE_FUNCTIONS] = "\n".join(stanza(each.schema) for each in derived)
+        files[f"{signature.name}.cpp"] = _kernels(derived)
+        configuration = _configuration(natives, headers=False, operators=not known)
+    else:
+        has_foreach = bool(natives.with_base(f"_foreach_{signature.schema.name.base}"))
+        function = natives.by_schema(str(signature.schema))
+        is_method = function is not None and "function" not in function.variants
+        entry = skeleton(signature, _taken(natives), has_foreach=has_foreach, is_method=is_method)
+        files[DERIVATIVES] = entry.text
+        files[NATIVE_FUNCTIONS] = stanza(str(signature.schema))
+        files[HEADER] = _header(entry.helpers)
+        files[SOURCE] = _source(entry.helpers)
+        configuration = _configuration(natives, headers=True, operators=not known)
+    files[CONFIGURATION] = configuration
+    files[f"test_{signature.name}.py"] = opinfo_test(signature)
+    return NewOperator(signature.name, files, known)
+
+
+def findings(
+    new: NewOperator, natives: NativeFunctions, settings: Settings, rules: tuple[Rule, ...]
+) -> list[Diagnostic]:
+    """What the checks find in the new entries."""
+    if not new.known:
+        more = read_native_functions((SourceFile(NATIVE_FUNCTIONS, new.files[NATIVE_FUNCTIONS]),))
+        declarations, derivatives = natives.declarations, natives.derivatives
+        natives = NativeFunctions(
+            (*natives.written, *more.written),
+            version=natives.version,
+            declarations=declarations,
+            derivatives=derivatives,
+            generator_lists=natives.generator_lists,
+            autograd_keys=natives.autograd_keys or more.autograd_keys,
+            known_tags=natives.known_tags,
+        )
+    if HEADER in new.files:
+        own = read_declarations(new.files[HEADER]).declarations.to_json()
+        parts = [part for part in (natives.declarations, own) if part is not None]
+        natives = natives.with_declarations(merged(parts), complete=True)
+    source = SourceFile(DERIVATIVES, new.files[DERIVATIVES])
+    return list(check_source(source, natives, settings, rules).shown)
+
+
+def numbers(wanted: Wanted, model: Model) -> str:
+    """How well first and second derivatives of an expression agree with PyTorch's own, in one line.
+
+    Raises:
+        InputError: there is no PyTorch, the expression cannot be run on random numbers, or the numbers differ.
+    """
+    signature = signature_of(_schema(wanted, model.natives), wanted.non_differentiable)
+    entries = Entries(model)
+    graph = Deriver(entries).graph(wanted.forward, signature.arguments)
+    try:
+        said = compare(graph, entries, [argument.name for argument in signature.inputs], 2)
+    except GraphError as error:
+        raise InputError(str(error)) from error
+    return said.removeprefix("# ")
+
+
+def stanza(schema: str) -> str:
+    """The entry of an operator in native_functions.yaml: one kernel for all devices."""
+    name = str(parse_schema(schema).name).replace(".", "_")
+    return f"- func: {schema}\n  variants: function\n  dispatch:\n    CompositeExplicitAutograd: {name}\n"
+
+
+def _schema(wanted: Wanted, natives: NativeFunctions) -> str:
+    """The schema that is meant."""
+    if "(" in wanted.operator:
+        if wanted.schema:
+            raise InputError("the schema is given twice")
+        return wanted.operator
+    if wanted.schema:
+        name = wanted.schema.partition("(")[0].strip()
+        if name != wanted.operator:
+            raise InputError(f'the schema is that of "{name}", not of "{wanted.operator}"')
+        return wanted.schema
+    known = natives.operator(wanted.operator)
+    if known is not None:
+        return str(known.schema)
+    if not wanted.forward:
+        raise InputError(
+            f'what does "{wanted.operator}" take? give its schema, "{wanted.operator}(Tensor self, float alpha=1.0) -> '
+            'Tensor", or what it computes: --forward "x * sigmoid(x)"'
+        )
+    formula = parse_formula(wanted.forward)
+    if formula.problems:
+        raise InputError(f'"{wanted.forward}" cannot be read: {formula.problems[0].message}')
+    variables = variables_of(formula)
+    if not variables:
+        raise InputError(f'"{wanted.forward}" has no variables')
+    return f"{wanted.operator}({', '.join(f'Tensor {name}' for name in variables)}) -> Tensor"
+
+
+def _derived(wanted: Wanted, signature: Signature, model: Model) -> list[Derived]:
+    if len(signature.outputs) != 1:
+        raise InputError("an expression has one output")
+    deriver = Deriver(Entries(model), is_complex=wanted.is_complex, has_one_shape=wanted.has_one_shape)
+    graph = deriver.graph(wanted.forward, signature.arguments)
+    name = str(signature.schema.name)
+    if signature.schema.name.overload and not wanted.inline:
+        raise InputError("the gradient of an overload needs --inline")
+    return deriver.operators(name, graph, signature.arguments, wanted.inline)
+
+
+def _taken(natives: NativeFunctions) -> frozenset[str]:
+    """The names that functions for formulas have already."""
+    names = {name.partition(".")[0] for name in natives.operator_names()}
+    declared: Iterable[str] = (natives.declarations or {}).get("functions", {})
+    return frozenset(names.union(*_names(declared)))
+
+
+def _names(declared: object) -> list[set[str]]:
+    """All names in the JSON of declarations, at any depth of namespaces."""
+    found: list[set[str]] = [set()]
+    if isinstance(declared, Mapping):
+        for key, value in declared.items():
+            found.append({str(key)})
+            found += _names(value)
+    return found
+
+
+def _header(helpers: Sequence[Helper]) -> str:
+    declarations = "".join(f"// {each.purpose}\n{each.declaration};\n" for each in helpers)
+    return (
+        "#pragma once\n\n#include <ATen/ATen.h>\n\n"
+        f"namespace torch::autograd::generated::details {{\n\n{declarations}\n"
+        "} // namespace torch::autograd::generated::details\n"
+    )
+
+
+def _source(helpers: Sequence[Helper]) -> str:
+    definitions = "\n".join(each.skeleton for each in helpers)
+    return (
+        f"#include <torch/csrc/autograd/{HEADER}>\n\n"
+        f"namespace torch::autograd::generated::details {{\n\n{definitions}\n"
+        "} // namespace torch::autograd::generated::details\n"
+    )
+
+
+def _kernels(derived: Sequence[Derived]) -> str:
+    """The kernels of operators that are expressions."""
+    pieces = []
+    for each in derived:
+        parameters = ", ".join(parameter(argument) for argument in parse_schema(each.schema).arguments.flat_non_out)
+        body = "".join(f"  {line}\n" for line in each.body)
+        name = each.name.replace(".", "_")
+        pieces.append(f"at::Tensor {name}({parameters}) {{\n{body}}}\n")
+    text = "\n".join(pieces)
+    return f"#include <ATen/ATen.h>\n\nnamespace at::native {{\n\n{text}\n}} // namespace at::native\n"
+
+
+def _configuration(natives: NativeFunctions, *, headers: bool, operators: bool) -> str:
+    """A configuration with which the entry can be checked where it stands."""
+    lines = [f'torch = "{natives.version}"'] if natives.version is not None else []
+    if operators:
+        lines.append(f'native-functions = ["{NATIVE_FUNCTIONS}"]')
+    if headers:
+        lines.append(f'headers = ["{HEADER}"]')
+    return "".join(f"{line}\n" for line in lines)

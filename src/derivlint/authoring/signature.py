@@ -1,0 +1,103 @@
+"""A new operator: its schema, and which of its arguments and outputs have gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from msgspec import Struct
+
+from derivlint.cpp import argument_type
+from derivlint.project.errors import InputError
+from derivlint.schema import Argument, FunctionSchema, SchemaError, SchemaKind, parse_schema
+
+#: Arguments and outputs that are integers or masks in every operator that has some of this name.
+INTEGRAL_NAMES = frozenset(
+    {"condition", "counts", "index", "indices", "info", "inverse_indices", "mask", "offsets", "pivots"}
+)
+
+
+class Signature(Struct, frozen=True):
+    """An operator with what has gradients.
+
+    Attributes:
+        schema: its schema.
+        inputs: the arguments that have a gradient.
+        integral: the tensors among the arguments that have none.
+        outputs: for each output whether it has a gradient.
+    """
+
+    schema: FunctionSchema
+    inputs: tuple[Argument, ...]
+    integral: tuple[Argument, ...]
+    outputs: tuple[bool, ...]
+
+    @property
+    def name(self) -> str:
+        """The name for functions and files: without an overload's dot."""
+        return str(self.schema.name).replace(".", "_")
+
+    @property
+    def arguments(self) -> tuple[Argument, ...]:
+        """All arguments, in order."""
+        return self.schema.arguments.flat_non_out
+
+    @property
+    def is_view(self) -> bool:
+        """Whether its outputs are views of its arguments."""
+        return any(item.annotation is not None for item in self.schema.returns)
+
+    @property
+    def output_names(self) -> tuple[str, ...]:
+        """The outputs as formulas name them."""
+        return output_names(self.schema)
+
+
+def output_names(schema: FunctionSchema) -> tuple[str, ...]:
+    """The outputs of an operator as formulas name them."""
+    returns = schema.returns
+    if len(returns) == 1:
+        return (returns[0].name or "result",)
+    return tuple(item.name or f"result{number}" for number, item in enumerate(returns))
+
+
+def signature_of(text: str, non_differentiable: Collection[str] = ()) -> Signature:
+    """What a schema says, and what the names in it suggest.
+
+    Args:
+        text: the schema.
+        non_differentiable: arguments and outputs that have no gradient, in addition to those that the names say.
+
+    Raises:
+        InputError: the text is not a schema, or one of an operator without tensors or of another kind.
+    """
+    try:
+        schema = parse_schema(text)
+    except SchemaError as error:
+        raise InputError(f'"{text}" is not a schema: {error}') from error
+    if schema.kind is not SchemaKind.functional:
+        raise InputError(f'"{schema.name}" writes to its arguments; name the schema of its functional form')
+    if schema.arguments.tensor_options is not None:
+        raise InputError(f'"{schema.name}" makes a tensor of nothing, and has no gradient')
+    arguments = schema.arguments.flat_non_out
+    names = output_names(schema)
+    known = {each.name for each in arguments}.union(names)
+    for name in non_differentiable:
+        if name not in known:
+            raise InputError(f'"{schema.name}" has no argument or output "{name}"')
+    without = INTEGRAL_NAMES.union(non_differentiable)
+    tensors = [argument for argument in arguments if argument.type.is_tensor_like]
+    returned = zip(schema.returns, names, strict=True)
+    outputs = tuple(item.type.is_tensor_like and name not in without for item, name in returned)
+    inputs = tuple(argument for argument in tensors if argument.name not in without)
+    if not inputs or not any(outputs):
+        what = "argument" if not inputs else "output"
+        raise InputError(f'"{schema.name}" has no tensor {what} that could have a gradient')
+    return Signature(schema, inputs, tuple(each for each in tensors if each not in inputs), outputs)
+
+
+def parameter(argument: Argument) -> str:
+    """An argument as a parameter of a C++ function that formulas call; a missing tensor is an undefined one."""
+    type_ = argument_type(argument.type, write=False).replace("::std::", "std::").replace(" &", "&")
+    if str(argument.type) == "Tensor?":
+        type_ = "const at::Tensor&"
+    return f"{type_} {argument.name}"

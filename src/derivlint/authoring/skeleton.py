@@ -1,0 +1,118 @@
+"""The entry of an operator of which only the schema is known, with skeletons of the functions that it calls."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from msgspec import Struct
+
+from derivlint.authoring.signature import Signature, parameter
+from derivlint.schema import Type
+
+_TENSOR = "at::Tensor"
+_TENSORS = "std::vector<at::Tensor>"
+
+
+class Helper(Struct, frozen=True):
+    """A function for FunctionsManual.
+
+    Attributes:
+        declaration: its declaration, without the semicolon.
+        purpose: what it computes.
+    """
+
+    declaration: str
+    purpose: str
+
+    @property
+    def skeleton(self) -> str:
+        """Its definition, which is yet to be written."""
+        return (
+            f'{self.declaration} {{\n  // {self.purpose}\n  TORCH_CHECK_NOT_IMPLEMENTED(false, "to be written");\n}}\n'
+        )
+
+
+class Entry(Struct, frozen=True):
+    """An entry, and the functions that it calls."""
+
+    text: str
+    helpers: tuple[Helper, ...]
+
+
+def skeleton(signature: Signature, taken: Collection[str], *, has_foreach: bool, is_method: bool) -> Entry:
+    """The entry of an operator, with a function of its own for each gradient and each tangent.
+
+    Args:
+        signature: the operator.
+        taken: names of functions that are there already.
+        has_foreach: whether there are foreach functions, whose formulas are made of these by replacing the names of
+            arguments wherever they stand, in names of functions as well.
+        is_method: whether the operator is a method of tensors and no function.
+    """
+    helpers: list[Helper] = []
+    lines = [f"- name: {signature.schema}"]
+    if not all(signature.outputs):
+        flags = ", ".join("True" if flag else "False" for flag in signature.outputs)
+        lines.append(f"  output_differentiability: [{flags}]")
+    lines += [f"  {argument.name}: non_differentiable" for argument in signature.integral]
+    several = sum(signature.outputs) > 1
+    gradient = ("grads", "const std::vector<at::Tensor>& grads") if several else ("grad", "const at::Tensor& grad")
+    for number, argument in enumerate(signature.inputs, 1):
+        about = f"_{argument.name}" if len(signature.inputs) > 1 else ""
+        if has_foreach and about:
+            about = f"_{number}"
+        name = _free(f"{signature.name}{about}_backward", taken)
+        names = [gradient[0], *(each.name for each in signature.arguments)]
+        parameters = [gradient[1], *(parameter(each) for each in signature.arguments)]
+        result = _TENSORS if _is_list(argument.type) else _TENSOR
+        purpose = f'The gradient of "{argument.name}", linear in "{gradient[0]}".'
+        helpers.append(Helper(f"{result} {name}({', '.join(parameters)})", purpose))
+        lines.append(f"  {argument.name}: {name}({', '.join(names)})")
+    returned = zip(signature.output_names, signature.schema.returns, signature.outputs, strict=True)
+    for output, item, is_differentiable in returned:
+        if not is_differentiable or any(_is_list(argument.type) for argument in signature.inputs):
+            # the tangents of lists have no form that is the same for all operators
+            continue
+        if signature.is_view:
+            # a view is linear: that of the tangent
+            lines.append(f"  {output}: {_applied_to_tangent(signature, is_method)}")
+            continue
+        about = f"_{output}" if several else ""
+        name = _free(f"{signature.name}{about}_jvp", taken)
+        passed = list(_tangents(signature))
+        result = _TENSORS if _is_list(item.type) else _TENSOR
+        purpose = f'The tangent of "{output}", linear in the tangents.'
+        helpers.append(Helper(f"{result} {name}({', '.join(each[1] for each in passed)})", purpose))
+        lines.append(f"  {output}: {name}({', '.join(each[0] for each in passed)})")
+    return Entry("\n".join(lines) + "\n", tuple(helpers))
+
+
+def _applied_to_tangent(signature: Signature, is_method: bool) -> str:
+    """The operator of the tangents instead of the arguments."""
+    names = [f"{each.name}_t" if each in signature.inputs else each.name for each in signature.arguments]
+    suffix = "_symint" if any("SymInt" in str(each.type) for each in signature.arguments) else ""
+    name = f"{signature.schema.name.base}{suffix}"
+    return f"{names[0]}.{name}({', '.join(names[1:])})" if is_method else f"at::{name}({', '.join(names)})"
+
+
+def _tangents(signature: Signature) -> Iterator[tuple[str, str]]:
+    """What a forward formula passes on, each with the parameter that takes it."""
+    for argument in signature.arguments:
+        if argument in signature.inputs:
+            for suffix in ("_p", "_t"):
+                yield f"{argument.name}{suffix}", f"const at::Tensor& {argument.name}{suffix}"
+        else:
+            yield argument.name, parameter(argument)
+
+
+def _is_list(type_: Type) -> bool:
+    return type_.is_list_like is not None
+
+
+def _free(stem: str, taken: Collection[str]) -> str:
+    """A name that no function has yet."""
+    name, number = stem, 1
+    while name in taken:
+        number += 1
+        name = f"{stem}{number}"
+    return name

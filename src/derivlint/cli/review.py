@@ -1,0 +1,165 @@
+"""``derivlint review``."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import click
+from msgspec.structs import replace
+
+from derivlint.cli.configured import Configured, StandIn, configured
+from derivlint.cli.exits import CLEAN, FINDINGS
+from derivlint.cli.help import GroupedCommand
+from derivlint.cli.options import operator_options, settings_options
+from derivlint.cli.terminal import wants_color, write, write_json, write_lines
+from derivlint.project.errors import InputError, NothingFoundError
+from derivlint.project.files import read_source
+from derivlint.project.operators import LoadedOperators, Operators, fitted, load_operators, operators_for
+from derivlint.project.settings import SettingsOfFiles
+from derivlint.source import SourceError, SourceFile
+
+if TYPE_CHECKING:
+    from derivlint.project.git import Revision
+    from derivlint.review import Version
+
+#: A file that was not there has no entries.
+NOTHING = "[]\n"
+
+
+@click.command(cls=GroupedCommand, short_help="Show what differs between two versions of a file.")
+@click.argument("what", nargs=-1, metavar="[REV] [FILE] | BEFORE AFTER")
+@operator_options
+@settings_options
+@click.option(
+    "--output-format",
+    type=click.Choice(["text", "markdown", "json"]),
+    default="text",
+    show_default=True,
+    help="Who is to read it.",
+)
+@click.option("--no-code", is_flag=True, help="Leave out what changes in the generated C++.")
+@click.option("--exit-zero", is_flag=True, help="Exit with 0 also when there are new findings.")
+@click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True)
+def review(
+    what: tuple[str, ...],
+    no_config: bool,
+    config: tuple[str, ...],
+    output_format: str,
+    no_code: bool,
+    exit_zero: bool,
+    color: str,
+    **given: Any,
+) -> None:
+    """Show on one page what a reviewer wants to know of a change.
+
+    Every entry that is new, gone or says something else, once: its formulas before and after (a formula in another
+    layout is the same), what is saved for the backward pass, which derivatives there are, the in-place, out and
+    foreach functions that it is for; then the findings of derivlint check that are new or gone, and the generated C++.
+
+    REV is a git revision, HEAD by default; main... is where HEAD left main. FILE is the derivatives file, by default
+    the one that derivlint check would take. BEFORE and AFTER are two files, of two releases for example; each is read
+    with the operators of its release.
+
+    The exit status is 1 where a new finding is at the fail level or above, else 0.
+    """
+    from derivlint.review import review as compare
+    from derivlint.review.page import review_json, review_lines, review_markdown
+    from derivlint.rules import load_rules
+
+    lookup = SettingsOfFiles(no_config, config, **given)
+    with TemporaryDirectory() as scratch:
+        before, after = _versions(what, lookup, Path(scratch))
+        found = compare(before, after, after.settings.selected(load_rules()), with_code=not no_code)
+    if output_format == "json":
+        write_json(review_json(found))
+    elif output_format == "markdown":
+        write(review_markdown(found), utf8=True)
+    else:
+        write_lines(review_lines(found), wants_color(color))
+    click.get_current_context().exit(FINDINGS if found.fails and not exit_zero else CLEAN)
+
+
+def _versions(what: tuple[str, ...], lookup: SettingsOfFiles, scratch: Path) -> tuple[Version, Version]:
+    """The two versions that the arguments name.
+
+    Raises:
+        InputError: they name something else, or a version cannot be read.
+    """
+    if len(what) == 2 and all(map(os.path.exists, what)):
+        wanted = configured(lookup, what, None, StandIn.NEVER)
+        if len(wanted.files) != 2:
+            raise InputError("name two different files")
+        load = cache(load_operators)
+        versions = []
+        for path in wanted.files:
+            source = _read(path)
+            settings = wanted.settings[path]
+            operators = load(fitted(operators_for(wanted.folders[path], settings), source, load))
+            versions.append(_version(path, source, operators, wanted, path))
+        return versions[0], versions[1]
+    if len(what) > 2:
+        raise InputError("name a revision, a revision and a file, or two files")
+    revision = "HEAD"
+    if what and not (len(what) == 1 and os.path.exists(what[0])):
+        revision, *what_is_left = what
+    else:
+        what_is_left = list(what)
+    try:
+        wanted = configured(lookup, what_is_left, None, StandIn.NEVER)
+    except NothingFoundError as error:
+        said = str(error).removeprefix("nothing to check: ").partition(";")[0]
+        raise InputError(f"nothing to review: {said}; name a file, or two: derivlint review BEFORE AFTER") from error
+    if len(wanted.files) != 1:
+        raise InputError(f"one derivatives file is wanted, and there are {len(wanted.files)}")
+    return _since(revision, wanted, scratch)
+
+
+def _since(name: str, wanted: Configured, scratch: Path) -> tuple[Version, Version]:
+    """A file in a revision, and as it is; where its native functions changed, each with its own."""
+    from derivlint.project.git import Revision
+
+    (path,) = wanted.files
+    settings = wanted.settings[path]
+    revision = Revision(name, Path(path).resolve().parent)
+    source = _read(path)
+    then = revision.text_of(Path(path))
+    earlier = SourceFile.from_bytes(source.path, then if then is not None else NOTHING.encode())
+    load = cache(load_operators)
+    operators = operators_for(wanted.folders[path], settings)
+    operators = fitted(operators, source, load)
+    before = _earlier(operators, revision, scratch)
+    return (
+        _version(f"{path} at {name}", earlier, load(before), wanted, path),
+        _version(path, source, load(operators), wanted, path),
+    )
+
+
+def _earlier(operators: Operators, revision: Revision, scratch: Path) -> Operators:
+    """The operators with the files of native functions as they were, where those have changed."""
+    files = []
+    for number, path in enumerate(operators.native_functions):
+        then = revision.text_of(path)
+        if then is None or then == path.read_bytes():
+            files.append(path)
+            continue
+        kept = scratch / f"{number}-{path.name}"
+        kept.write_bytes(then)
+        files.append(kept)
+    return replace(operators, native_functions=tuple(files)) if files else operators
+
+
+def _version(label: str, source: SourceFile, operators: LoadedOperators, wanted: Configured, path: str) -> Version:
+    from derivlint.review import Version
+
+    return Version(label, source, operators, wanted.settings[path])
+
+
+def _read(path: str) -> SourceFile:
+    try:
+        return read_source(path, None)
+    except SourceError as error:
+        raise InputError(str(error)) from error

@@ -1,0 +1,124 @@
+"""Operators of other namespaces than PyTorch's for the emitted C++: functions that call them through the dispatcher."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+
+from derivlint.cpp import return_type
+from derivlint.emit.release import Release
+from derivlint.emit.selection import ATEN
+from derivlint.emit.template import fill, load
+from derivlint.model.evaluation import formals
+from derivlint.schema import Argument, NativeFunction, NativeFunctions
+
+HEADER = "operators.h"
+#: Defaults of schemas that are spelled otherwise in C++.
+_DEFAULTS = {
+    "None": "{}",
+    "True": "true",
+    "False": "false",
+    "[]": "{}",
+    "Mean": "at::Reduction::Mean",
+    "Sum": "at::Reduction::Sum",
+}
+#: Namespaces of C++ that no operator of one's own can have: what PyTorch and C++ have there would be others.
+_TAKEN = frozenset({"at", "c10", "std", "torch"})
+
+
+def own_operators(natives: NativeFunctions) -> tuple[NativeFunction, ...]:
+    """The operators of other namespaces, by namespace and name."""
+    found = (function for function in natives.written if function.namespace != ATEN)
+    return tuple(sorted(found, key=lambda function: (function.namespace, str(function.name))))
+
+
+def refusal(function: NativeFunction) -> str | None:
+    """Why no C++ can be written for an operator of one's own; None where it can."""
+    if function.namespace in _TAKEN:
+        return f'"{function.namespace}" is a namespace of C++ that is PyTorch\'s own'
+    if not function.namespace.isidentifier():
+        return f'"{function.namespace}" is not a namespace of C++'
+    return None
+
+
+def redispatching(function: NativeFunction) -> str:
+    """The C++ function that calls an operator below some dispatch keys."""
+    if function.namespace == ATEN:
+        return f"at::_ops::{function.name.unambiguous_name}::redispatch"
+    return f"::{function.namespace}::redispatch_{function.name.unambiguous_name}"
+
+
+def operators_header(functions: Iterable[NativeFunction], namespace: str, release: Release) -> str:
+    """The header with functions for operators of one's own, which formulas and kernels call.
+
+    Args:
+        functions: the operators, sorted by namespace.
+        namespace: the namespace of the nodes, whose formulas see them unqualified.
+        release: the API of PyTorch that it is written for.
+    """
+    spaces = []
+    for name, group in groupby(functions, key=lambda function: function.namespace):
+        declarations = "\n\n".join("\n".join(_functions(function, release)) for function in group)
+        spaces.append(f"namespace {name} {{\nnamespace {{\n\n{declarations}\n\n}} // namespace\n}} // namespace {name}")
+    visible = "\n".join(f"using namespace ::{name};" for name in sorted({each.namespace for each in functions}))
+    text = fill(load("operators.h"), spaces="\n\n".join(spaces), visible=visible, namespace=namespace)
+    return text.rstrip("\n") + "\n"
+
+
+def _functions(function: NativeFunction, release: Release) -> Iterator[str]:
+    name = function.name
+    types = {each: release.spelled(kind) for each, kind in formals(function).items()}
+    returned = _returned(function, release)
+    parameters = ", ".join(f"{kind} {each}" for each, kind in types.items())
+    arguments = function.schema.arguments.flat_all
+    with_defaults = ", ".join(
+        f"{types[each.name]} {each.name}{default}"
+        for each, default in zip(arguments, _defaults(arguments), strict=True)
+    )
+    given = ", ".join(types)
+    handle = f"operator_{name.unambiguous_name}"
+    yield f"inline auto {handle}() {{"
+    yield "  return c10::Dispatcher::singleton()"
+    yield f'      .findSchemaOrThrow("{function.namespace}::{name.name_without_overload}", "{name.overload}")'
+    yield f"      .typed<{returned}({', '.join(types.values())})>();"
+    yield "}"
+    yield f"[[maybe_unused]] inline {returned} {function.cpp_name}({with_defaults}) {{"
+    yield f"  static auto found = {handle}();"
+    yield f"  return found.call({given});"
+    yield "}"
+    keys = ", ".join(["c10::DispatchKeySet ks", *filter(None, [parameters])])
+    yield f"[[maybe_unused]] inline {returned} redispatch_{name.unambiguous_name}({keys}) {{"
+    yield f"  static auto found = {handle}();"
+    yield f"  return found.redispatch({', '.join(['ks', *types])});"
+    yield "}"
+
+
+def _returned(function: NativeFunction, release: Release) -> str:
+    found = []
+    for item in function.schema.returns:
+        plain = release.spelled(return_type(item.type))
+        found.append(f"{plain}&" if item.is_write and plain == "at::Tensor" else plain)
+    if len(found) == 1:
+        return found[0]
+    return f"::std::tuple<{', '.join(found)}>" if found else "void"
+
+
+def _defaults(arguments: Iterable[Argument]) -> list[str]:
+    """The defaults of parameters in C++, from the last one on which they are known."""
+    found: list[str] = []
+    is_known = True
+    for argument in reversed(tuple(arguments)):
+        text = argument.default
+        is_known = is_known and text is not None
+        if not is_known or text is None:
+            found.append("")
+            continue
+        spelled = _DEFAULTS.get(text, text)
+        if text.startswith("["):
+            spelled = "{" + text[1:-1] + "}"
+        if argument.type.is_list_like is not None and argument.type.is_nullable:
+            # an optional list refers to its elements, which would be gone
+            is_known = text == "None"
+            spelled = "::std::nullopt"
+        found.append(f" = {spelled}" if is_known else "")
+    return found[::-1]

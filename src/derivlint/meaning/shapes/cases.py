@@ -1,0 +1,172 @@
+"""Sizes to evaluate formulas at: arguments of an operator, with different primes for the sizes of each dimension."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+
+from derivlint.formula.vocabulary import words
+from derivlint.operators.size_cases import size_cases
+from derivlint.operators.size_values import OPAQUE, UNKNOWN, Sizes, Value
+from derivlint.operators.sizes import FAILURES, SizeFunction, sizes_named
+from derivlint.schema import Argument, NativeFunction
+
+Values = Mapping[str, Value]
+
+ATEN = "aten"
+FOREACH = "_foreach_"
+#: Arguments that name one dimension, or several.
+AXES = words("dim dims dimension axis")
+KEEPDIM = "keepdim"
+REDUCTION = "reduction"
+#: What a reduced loss gives to its backward operator.
+OF_LOSS = "grad_output"
+_X = Sizes((3, 2, 5))
+#: For each case the sizes of the first tensor, those of the others, one dimension, several, and whether they are kept.
+_OF_ONE = ((_X, 1, (1,), False), (Sizes((5, 3, 7, 2)), -3, (0, -2), True), (Sizes((7,)), 0, (0,), False))
+_WITHOUT_DIMS = ((_X, None, (), False), (_X, None, (), True))
+_OF_MANY = (
+    (_X, (_X,)),
+    (_X, (Sizes((2, 1)), Sizes((5,)), Sizes())),
+    (Sizes((2, 1)), (_X,)),
+)
+_DEFAULTS: Mapping[str, Value] = {"None": None, "True": True, "False": False, "[]": (), "Mean": 1}
+
+
+class Case:
+    """What differs between cases that are made without a recipe."""
+
+    def __init__(self, number: int, tensors: tuple[Sizes, ...], dim: int | None, dims: tuple[int, ...], kept: bool):
+        self.number = number
+        self.tensors = tensors
+        self.dim = dim
+        self.dims = dims
+        self.kept = kept
+
+    def tensor(self, position: int) -> Sizes:
+        """The sizes of a tensor by its position among the tensors."""
+        return self.tensors[min(position, len(self.tensors) - 1)]
+
+
+def size_function(function: NativeFunction) -> SizeFunction | None:
+    """How the sizes of an operator's outputs follow; None where nothing is known of it."""
+    name = function.name
+    base = name.name_without_overload if name.functional_overload else name.base.removeprefix(FOREACH)
+    return sizes_named(base) if function.namespace == ATEN else None
+
+
+@lru_cache(16)
+def legal_cases(function: NativeFunction) -> tuple[tuple[Values, Value], ...]:
+    """Arguments that an operator takes, each time with the sizes of what it gives.
+
+    The formulas of an entry are judged one after the other, so that few operators are in use at a time.
+    """
+    return tuple(_legal_cases(function))
+
+
+def _legal_cases(function: NativeFunction) -> Iterator[tuple[Values, Value]]:
+    sizes = size_function(function)
+    if sizes is None:
+        return
+    for arguments in _arguments(function):
+        try:
+            found = sizes.run(_bound(function, sizes, arguments))
+        except FAILURES:
+            continue
+        if found is not UNKNOWN:
+            yield arguments, found
+
+
+def _bound(function: NativeFunction, sizes: SizeFunction, arguments: Values) -> Values:
+    """Arguments by the parameters of what is known of an operator."""
+    names = [argument.name for argument in function.schema.arguments.flat_non_out]
+    if sizes.by_position:
+        return {name: arguments[own] for name, own in zip(sizes.parameters, names, strict=False) if own in arguments}
+    bound = {name: arguments[name] for name in sizes.parameters if name in arguments}
+    if sizes.parameters and names and names[0] not in bound and sizes.parameters[0] not in bound:
+        bound[sizes.parameters[0]] = arguments[names[0]]
+    return bound
+
+
+def _arguments(function: NativeFunction) -> Iterator[Values]:
+    arguments = function.schema.arguments.flat_non_out
+    recipes = size_cases(function.name.base.removeprefix(FOREACH), function.name.overload)
+    for recipe in recipes:
+        yield {each.name: recipe[each.name] if each.name in recipe else _plain(each) for each in arguments}
+    if not recipes:
+        yield from _made(arguments, is_foreach=function.name.is_foreach)
+
+
+def _made(arguments: tuple[Argument, ...], *, is_foreach: bool) -> Iterator[Values]:
+    tensors = [each.name for each in arguments if each.type.is_tensor_like]
+    for case in _cases(arguments, len(tensors)):
+        values = {}
+        for each in arguments:
+            if each.type.is_tensor_like:
+                value: Value = case.tensor(tensors.index(each.name))
+                if each.type.is_list_like is not None and not is_foreach:
+                    value = (value, value)
+            elif is_foreach and each.type.is_list_like is not None:
+                value = 1.5
+            else:
+                value = _chosen(each, case)
+            values[each.name] = value
+        if values.get(REDUCTION) and OF_LOSS in values:
+            values[OF_LOSS] = Sizes()
+        yield values
+
+
+def _cases(arguments: tuple[Argument, ...], tensors: int) -> Iterator[Case]:
+    names = {each.name for each in arguments}
+    if tensors > 1:
+        for number, (first, others) in enumerate(_OF_MANY):
+            yield Case(number, (first, *others), -1, (-1,), number == 1)
+    elif names.isdisjoint(AXES):
+        yield Case(0, (_X,), None, (), False)
+    else:
+        for number, (sizes, dim, dims, kept) in enumerate(_OF_ONE):
+            yield Case(number, (sizes,), dim, dims, kept)
+        if any(each.name in AXES and (each.type.is_nullable or each.type.is_list_like) for each in arguments):
+            for number, (sizes, none, empty, kept) in enumerate(_WITHOUT_DIMS):
+                yield Case(number, (sizes,), none, empty, kept)
+
+
+def _chosen(argument: Argument, case: Case) -> Value:
+    name = argument.name
+    if name in AXES:
+        if argument.type.is_list_like is not None:
+            return case.dims or (None if argument.type.is_nullable else ())
+        return case.dim
+    if name == KEEPDIM:
+        return case.kept
+    if name == REDUCTION:
+        return case.number % 3
+    return _plain(argument)
+
+
+def _plain(argument: Argument) -> Value:
+    """The default of an argument, or some value."""
+    default = argument.default
+    if default is not None:
+        return _DEFAULTS[default] if default in _DEFAULTS else _literal(default)
+    if argument.type.is_nullable:
+        return None
+    base = str(argument.type.base)
+    if argument.type.is_list_like is not None:
+        return (True,) * (argument.type.is_list_like.size or 1) if base == "bool" else UNKNOWN
+    if base == "bool":
+        return False
+    if base in ("int", "SymInt"):
+        return 1
+    return 1.5 if base in ("Scalar", "float") else OPAQUE if base != "Tensor" else UNKNOWN
+
+
+def _literal(text: str) -> Value:
+    if text[0] in "'\"":
+        return text[1:-1]
+    if text[0] == "[":
+        return tuple(int(part) for part in text[1:-1].split(","))
+    try:
+        return float(text) if "." in text or "e" in text else int(text)
+    except ValueError:
+        return OPAQUE

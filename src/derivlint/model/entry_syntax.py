@@ -1,0 +1,145 @@
+"""What an entry is made of in the YAML, as it stands there: nodes with their places.
+
+Where the YAML is not what an entry is made of, there is a :class:`FormProblem`, and a rule reports it.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from derivlint.source import Span
+from derivlint.yaml_reader import Mapping, Node, Scalar, Sequence
+
+if TYPE_CHECKING:
+    from derivlint.schema.versions import EntryVersions
+
+
+class FormProblemKind(Enum):
+    """Which rule of the form of entries is broken."""
+
+    ENTRY_TYPE = "entry-type"
+    NO_NAME = "no-name"
+    NAME_TYPE = "name-type"
+    KEY_TYPE = "key-type"
+    DISPATCH_TYPE = "dispatch-type"
+    DISPATCH_BODY_TYPE = "dispatch-body-type"
+    FORMULA_TYPE = "formula-type"
+    OUTPUT_DIFFERENTIABILITY_TYPE = "output-differentiability-type"
+    OUTPUT_DIFFERENTIABILITY_STRING = "output-differentiability-string"
+    OUTPUT_DIFFERENTIABILITY_MIXED = "output-differentiability-mixed"
+    OUTPUT_DIFFERENTIABILITY_VALUE = "output-differentiability-value"
+    OUTPUT_DIFFERENTIABILITY_IGNORED = "output-differentiability-ignored"
+
+
+class FormProblem(Struct, frozen=True):
+    """Something about the YAML of an entry that is not what an entry is made of.
+
+    Attributes:
+        kind: which rule of the file's form is broken.
+        node: the YAML node that is wrong.
+        key: the text of the key it stands under, if any.
+    """
+
+    kind: FormProblemKind
+    node: Node
+    key: str | None = None
+
+
+class KeyName(Struct, frozen=True):
+    """One name of a key such as ``self, other``.
+
+    Attributes:
+        text: the name without surrounding blanks; empty after a stray comma.
+        span: its place in the file.
+    """
+
+    text: str
+    span: Span
+
+
+def split_names(key: Scalar) -> tuple[KeyName, ...]:
+    """The names of a key such as ``self, other``, each with its place."""
+    text = key.value
+    names = []
+    start = 0
+    for piece in text.split(","):
+        name = piece.strip()
+        begin = start + len(piece) - len(piece.lstrip()) if name else start
+        names.append(KeyName(name, key.span_of(begin, begin + len(name)) if name else key.span))
+        start += len(piece) + 1
+    return tuple(names)
+
+
+class BodySyntax(Struct, frozen=True):
+    """The YAML of the formulas for one dispatch key.
+
+    Attributes:
+        key: the dispatch key; ``Default`` for an entry without ``dispatch``.
+        key_node: where the key is written, None for an entry without ``dispatch``.
+        mapping: the mapping that holds the formulas; None where there is something else.
+        pairs: the keys with their formulas.
+    """
+
+    key: str
+    key_node: Scalar | None
+    mapping: Mapping | None
+    pairs: tuple[tuple[Scalar, Node], ...] = ()
+
+
+class OutputDifferentiability(Struct, frozen=True):
+    """The value of ``output_differentiability``.
+
+    Attributes:
+        key: the YAML key.
+        node: the YAML value.
+        values: one truth value for each output, as torchgen understands them; None where it means "not given".
+        conditions: the C++ condition, for a list of one string.
+    """
+
+    key: Scalar
+    node: Node
+    values: tuple[bool, ...] | None
+    conditions: tuple[str, ...] | None
+
+    def value_node(self, index: int) -> Node:
+        """The YAML node of one value; the whole node where it is no list or has no such item."""
+        if isinstance(self.node, Sequence) and index < len(self.node.items):
+            return self.node.items[index]
+        return self.node
+
+    @property
+    def condition(self) -> Scalar | None:
+        """The YAML scalar of the condition, if there is one."""
+        if self.conditions is None or not isinstance(self.node, Sequence):
+            return None
+        node = self.node.items[0]
+        return node if isinstance(node, Scalar) else None
+
+
+class EntrySyntax(Struct, frozen=True):
+    """The YAML of an entry, taken apart.
+
+    Attributes:
+        name: the scalar with the schema, None where there is none.
+        bodies: its formulas, one group for each dispatch key.
+        dispatch: the YAML value of ``dispatch``, if the entry has that key.
+        dispatch_key_node: the key ``dispatch`` itself.
+        beside_dispatch: the pairs next to ``dispatch``, which torchgen ignores.
+        output_differentiability: its value, if the entry has that key.
+        problems: what is wrong with its form.
+        misnamed: the key of the first value that is a schema, in an entry without ``name``.
+        versions: the versions for which it holds, None in a file without versions.
+    """
+
+    name: Scalar | None = None
+    bodies: tuple[BodySyntax, ...] = ()
+    dispatch: Node | None = None
+    dispatch_key_node: Scalar | None = None
+    beside_dispatch: tuple[tuple[Scalar, Node], ...] = ()
+    output_differentiability: OutputDifferentiability | None = None
+    problems: tuple[FormProblem, ...] = ()
+    misnamed: Scalar | None = None
+    versions: EntryVersions | None = None

@@ -1,0 +1,94 @@
+"""Entries by what others look them up by: the one way from one entry of a file to another.
+
+An index says of each entry under which keys it is found, and a value of plain data under each. Who needs no more than
+the values is not concerned by other changes of those entries.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from importlib import import_module
+from typing import Any, Generic, TypeVar
+
+from msgspec import Struct
+
+from derivlint.model.entry import Entry
+
+V_co = TypeVar("V_co", covariant=True)
+#: The value under a key where only the entries are of interest.
+Nothing = tuple[()]
+
+
+class EntryIndex(Struct, Generic[V_co], frozen=True):
+    """A way to find entries.
+
+    Attributes:
+        name: the name of the variable that holds it, ``module:variable``.
+        find: the keys under which an entry is found, with a value of plain data under each; it looks at nothing but
+            the entry and the operators.
+    """
+
+    name: str
+    find: Callable[[Entry], Iterable[tuple[str, V_co]]]
+
+    def __post_init__(self) -> None:
+        INDEXES[self.name] = self
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+
+#: The indexes of the modules that are loaded, by name.
+INDEXES: dict[str, EntryIndex[Any]] = {}
+
+
+def index_named(name: str) -> EntryIndex[Any] | None:
+    """The index of a name, whose module is loaded if it has to be; None where there is none."""
+    load_module_of(name)
+    return INDEXES.get(name)
+
+
+def load_module_of(name: str) -> None:
+    """Load the module of a name such as ``derivlint.model.index:BY_BASE``, if it is one of this package."""
+    module = name.partition(":")[0]
+    if module.startswith("derivlint.") and module not in sys.modules:
+        with suppress(ImportError):
+            import_module(module)
+
+
+def _by_base(entry: Entry) -> Iterator[tuple[str, Nothing]]:
+    if entry.function is not None:
+        yield entry.function.canonical.name.base, ()
+
+
+def _by_operator(entry: Entry) -> Iterator[tuple[str, bool]]:
+    yield entry.operator or "", entry.function is not None
+
+
+def _unresolved(entry: Entry) -> Iterator[tuple[str, str]]:
+    if entry.schema_problem is not None:
+        yield "", entry.operator or ""
+
+
+def _by_node(entry: Entry) -> Iterator[tuple[str, Nothing]]:
+    for body in entry.bodies:
+        if body.info is not None and body.info.prefix is not None:
+            yield body.info.prefix, ()
+
+
+def _formulas(entry: Entry) -> Iterator[tuple[str, int]]:
+    yield "", sum(len(body.lines) for body in entry.bodies)
+
+
+#: All entries, with the number of their formulas, under one key.
+FORMULAS: EntryIndex[int] = EntryIndex(f"{__name__}:FORMULAS", _formulas)
+#: The entries of all overloads of an operator, by its base name.
+BY_BASE: EntryIndex[Nothing] = EntryIndex(f"{__name__}:BY_BASE", _by_base)
+#: By the operator as written, with whether it is known.
+BY_OPERATOR: EntryIndex[bool] = EntryIndex(f"{__name__}:BY_OPERATOR", _by_operator)
+#: The entries whose schemas belong to no function, with the operator as written, under one key.
+UNRESOLVED: EntryIndex[str] = EntryIndex(f"{__name__}:UNRESOLVED", _unresolved)
+#: By the names of generated nodes, without their numbers.
+BY_NODE: EntryIndex[Nothing] = EntryIndex(f"{__name__}:BY_NODE", _by_node)

@@ -1,0 +1,89 @@
+"""Questions about a file and their answers, each with what of the file as a whole it rests on.
+
+An answer is worked out once. While that happens, everything is noted that is looked up in the file as a whole: entries
+by a name (:class:`~derivlint.model.index.EntryIndex`), and facts of the whole file. What was found in one entry holds
+in another text as long as the entry is the same and all that was looked up would be found again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any, NamedTuple, TypeVar
+
+T = TypeVar("T")
+
+
+class Read(NamedTuple):
+    """Something that was looked up in the file as a whole.
+
+    Attributes:
+        source: the index that was asked, or the fact.
+        key: the name that was looked up, or what the fact is about.
+        whole: whether the entries that were found count with all their text, not only with what the index holds.
+    """
+
+    source: str
+    key: str
+    whole: bool = False
+
+
+class Answers:
+    """What was worked out of one text, each answer with what was looked up for it."""
+
+    def __init__(self) -> None:
+        self._answers: dict[tuple[Hashable, ...], tuple[Any, frozenset[Read]]] = {}
+        #: equal sets are one object, so that few have to be put together
+        self._sets: dict[frozenset[Read], frozenset[Read]] = {}
+        #: what is looked up for the answer that is worked out now: by itself, and for the answers that it uses
+        self._own: set[Read] | None = None
+        self._used: dict[int, frozenset[Read]] | None = None
+
+    def ask(self, find: Callable[..., T], *subject: Hashable) -> T:
+        """What a function answers, worked out when it is asked for the first time.
+
+        Args:
+            find: a pure function of its arguments, of this text and of the operators.
+            subject: its arguments.
+        """
+        question = (find, *subject)
+        known = self._answers.get(question)
+        if known is None:
+            known = self._answers[question] = self.recorded(find, *subject)
+        answer, reads = known
+        if reads:
+            self.use(reads)
+        return answer  # type: ignore[no-any-return]
+
+    def use(self, reads: frozenset[Read]) -> None:
+        """An answer is used for which all this was looked up."""
+        if self._used is None:
+            self._used = {id(reads): reads}
+        else:
+            self._used[id(reads)] = reads
+
+    def recorded(self, find: Callable[..., T], *subject: object) -> tuple[T, frozenset[Read]]:
+        """What a function answers, and all that is looked up for it."""
+        outer = self._own, self._used
+        self._own = self._used = None
+        try:
+            answer = find(*subject)
+        finally:
+            own, used = self._own, self._used
+            self._own, self._used = outer
+        if own is None:
+            if used is None:
+                return answer, _NOTHING
+            if len(used) == 1:
+                return answer, next(iter(used.values()))
+        reads = frozenset((own or _NOTHING).union(*(used or {}).values()))
+        return answer, self._sets.setdefault(reads, reads)
+
+    def note(self, read: Read) -> None:
+        """Something is looked up."""
+        if self._own is None:
+            self._own = {read}
+        else:
+            self._own.add(read)
+
+
+_NOTHING: frozenset[Read] = frozenset()

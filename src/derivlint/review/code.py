@@ -1,0 +1,61 @@
+"""The C++ that is generated for changed entries, compared line by line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from difflib import unified_diff
+
+from derivlint.emit.kernels import kernels
+from derivlint.emit.nodes import node_classes
+from derivlint.emit.selection import unreadable
+from derivlint.emit.template import listing
+from derivlint.model import Model
+
+#: Says where in the YAML a definition comes from; lines move without any change.
+_ORIGIN = re.compile(r"// [^\n]*:\d+: [^\n]*\n")
+
+#: What diffs call a file that is not there.
+NOTHING = "/dev/null"
+
+
+def code_diff(before: Model, after: Model, operators: Collection[str]) -> tuple[str, ...]:
+    """The lines of a unified diff of the nodes and kernels of some operators.
+
+    Args:
+        before: the older version.
+        after: the newer one.
+        operators: the full names of functions.
+
+    Raises:
+        UnsupportedRelease: the operators are those of a release that code cannot be emitted for.
+    """
+    if not operators:
+        return ()
+    old, new = (_pieces(model, frozenset(operators)) for model in (before, after))
+    lines: list[str] = []
+    for name in dict.fromkeys([*new, *old]):
+        was, now = (side.get(name, "").splitlines() for side in (old, new))
+        if was != now:
+            titles = (name if was else NOTHING, name if now else NOTHING)
+            lines += unified_diff(was, now, *titles, lineterm="")
+    return tuple(lines)
+
+
+def _pieces(model: Model, operators: frozenset[str]) -> dict[str, str]:
+    """The classes and kernels of the operators, by what they are; what cannot be read has none."""
+    without = unreadable(model)
+    found = [
+        kernel
+        for kernel in kernels(model, operators)
+        if kernel.line is not None and str(kernel.function.name) in operators - without.keys()
+    ]
+    wanted = {kernel.node for kernel in found if kernel.node is not None}
+    pieces = {
+        f"node {node.name}": _ORIGIN.sub("", f"{listing(node.header)}\n{listing(node.source)}")
+        for node in node_classes(model, wanted)
+    }
+    for kernel in found:
+        text = f"{kernel.listing}\n// {kernel.dispatch_key}: {kernel.registration}"
+        pieces[f"kernel {kernel.function.name} [{kernel.dispatch_key}]"] = _ORIGIN.sub("", text)
+    return pieces

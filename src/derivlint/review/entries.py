@@ -1,0 +1,270 @@
+"""The entries that two versions of a file do not have in common, and what differs in each."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from enum import Enum
+
+from msgspec import Struct
+
+from derivlint.lint.changes import said
+from derivlint.meaning.differentiability import Answer
+from derivlint.meaning.differentiability_coverage import Aspect, CoverageOfModel
+from derivlint.meaning.siblings import common_name
+from derivlint.model import DispatchBody, Entry, Model
+from derivlint.review.shape import shape_of_text
+from derivlint.schema import NativeFunction
+from derivlint.source import Span
+from derivlint.yaml_reader import Mapping as YamlMapping
+from derivlint.yaml_reader import Node, Scalar, Sequence
+
+
+class Status(Enum):
+    """What became of an entry."""
+
+    ADDED = "added"
+    REMOVED = "removed"
+    CHANGED = "changed"
+
+
+class ValueChange(Struct, frozen=True):
+    """A formula or another value of an entry, in both versions.
+
+    Attributes:
+        dispatch: the dispatch key; None for what belongs to the entry as a whole.
+        key: the key it stands under.
+        before: the value, in one line; None where there was none.
+        after: the value now; None where there is none.
+    """
+
+    dispatch: str | None
+    key: str
+    before: str | None
+    after: str | None
+
+
+class DerivativeChange(Struct, frozen=True):
+    """A kind of derivative that an operator has more or less of.
+
+    Attributes:
+        operator: the operator with its overload.
+        dispatch: the dispatch key.
+        aspect: the kind.
+        before: whether there was one, as ``derivlint coverage`` says it; None where there was no operator.
+        after: whether there is one.
+    """
+
+    operator: str
+    dispatch: str | None
+    aspect: str
+    before: str | None
+    after: str | None
+
+    @property
+    def effect(self) -> str:
+        """Whether there is more or less of it now, as far as that is known."""
+        if Answer.UNKNOWN.value in (self.before, self.after):
+            return "changed"
+        return "gained" if _RANKS.get(self.after, 0) > _RANKS.get(self.before, 0) else "lost"
+
+
+_RANKS: Mapping[str | None, int] = {
+    answer.value: rank for rank, answer in enumerate((Answer.NO, Answer.PARTIAL, Answer.YES), start=1)
+}
+
+
+class EntryChange(Struct, frozen=True):
+    """An entry that is not the same in both versions.
+
+    Attributes:
+        name: the operator with its overload; the schema as written where it has none.
+        status: what became of it.
+        span: its name in the version that has it, the newer one where both have.
+        values: the values that differ: the schema under ``name``, formulas, and what else an entry has.
+        saved: the variables that are saved for the backward pass now and were not before.
+        unsaved: those that no longer are.
+        derivatives: the kinds of derivatives that changed.
+        functions: the other functions whose derivatives are made of it: in-place, out, ``_copy`` and foreach functions.
+        siblings: unchanged entries for the same operator in other dimensions.
+    """
+
+    name: str
+    status: Status
+    span: Span
+    values: tuple[ValueChange, ...]
+    saved: tuple[str, ...]
+    unsaved: tuple[str, ...]
+    derivatives: tuple[DerivativeChange, ...]
+    functions: tuple[str, ...]
+    siblings: tuple[str, ...]
+
+
+class ChangedEntry(Struct, frozen=True):
+    """The two versions of an entry; one of them may be missing."""
+
+    name: str
+    before: Entry | None
+    after: Entry | None
+
+
+def changed(before: Model, after: Model) -> list[ChangedEntry]:
+    """The entries that say something else, those of the newer version first, in file order; each once."""
+    old, new = _by_name(before), _by_name(after)
+    found = []
+    for key, entry in new.items():
+        other = old.get(key)
+        if other is None or (said(entry.node) != said(other.node) and _values(entry) != _values(other)):
+            found.append(ChangedEntry(key[0], other, entry))
+    found += [ChangedEntry(key[0], entry, None) for key, entry in old.items() if key not in new]
+    return found
+
+
+def _by_name(model: Model) -> dict[tuple[str, int], Entry]:
+    """The entries by the operators they name, and a number for those that are there more than once."""
+    found: dict[tuple[str, int], Entry] = {}
+    for entry in model.entries:
+        name = name_of(entry)
+        number = 0
+        while (name, number) in found:
+            number += 1
+        found[name, number] = entry
+    return found
+
+
+def name_of(entry: Entry) -> str:
+    """The operator of an entry with its overload, else what it has for a name."""
+    return entry.operator or (_line(entry.name.value) if entry.name is not None else f"entry {entry.index + 1}")
+
+
+def _values(entry: Entry) -> dict[tuple[str | None, str], Hashable]:
+    """What an entry says, by dispatch key and key, without the layout of formulas."""
+    found: dict[tuple[str | None, str], Hashable] = {}
+    for (dispatch, key), text in _texts(entry).items():
+        found[dispatch, key] = text if dispatch is None else shape_of_text(text)
+    return found
+
+
+def _texts(entry: Entry) -> dict[tuple[str | None, str], str]:
+    """The values of an entry as text, by dispatch key and key; what is not a formula has no dispatch key."""
+    found: dict[tuple[str | None, str], str] = {}
+    if entry.name is not None:
+        found[None, "name"] = _line(entry.name.value)
+    if entry.output_differentiability is not None:
+        found[None, "output_differentiability"] = _written(entry.output_differentiability.node)
+    for body in entry.bodies:
+        for line in body.lines:
+            key = ", ".join(name.text for name in line.names)
+            found[body.key, key] = line.text if line.text is not None else _written(line.value)
+    return found
+
+
+def _written(node: Node) -> str:
+    """A YAML value in one line."""
+    if isinstance(node, Scalar):
+        return _line(node.value)
+    if isinstance(node, Sequence):
+        return f"[{', '.join(map(_written, node.items))}]"
+    assert isinstance(node, YamlMapping)
+    return f"{{{', '.join(f'{_written(pair.key)}: {_written(pair.value)}' for pair in node.pairs)}}}"
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
+
+
+class Comparison:
+    """Says what differs between the versions of entries."""
+
+    def __init__(self, before: Model, after: Model) -> None:
+        self._before = before
+        self._after = after
+        self._coverage = {id(model): CoverageOfModel(model) for model in (before, after)}
+
+    def of(self, change: ChangedEntry, names: frozenset[str]) -> EntryChange:
+        """What differs in an entry.
+
+        Args:
+            change: the entry.
+            names: the operators of all changed entries.
+        """
+        old, new = change.before, change.after
+        status = Status.ADDED if old is None else Status.REMOVED if new is None else Status.CHANGED
+        entry = new if new is not None else old
+        assert entry is not None
+        saved, earlier = _saved(new), _saved(old)
+        return EntryChange(
+            change.name,
+            status,
+            entry.name_span,
+            tuple(_value_changes(old, new)),
+            tuple(name for name in saved if name not in earlier),
+            tuple(name for name in earlier if name not in saved),
+            tuple(self._derivatives(change)),
+            tuple(self._functions(change)),
+            tuple(self._siblings(change, names)),
+        )
+
+    def _sides(self, change: ChangedEntry) -> Iterator[tuple[Model, Entry | None]]:
+        yield self._before, change.before
+        yield self._after, change.after
+
+    def _functions(self, change: ChangedEntry) -> list[str]:
+        found: dict[str, None] = {}
+        for model, entry in reversed(list(self._sides(change))):
+            if entry is not None:
+                matches = (match for match in model.functions_of(entry) if match.infos)
+                found.update((str(match.function.name), None) for match in matches)
+        return [name for name in found if name != change.name]
+
+    def _derivatives(self, change: ChangedEntry) -> Iterator[DerivativeChange]:
+        answers = [self._answers(model, change) for model, _ in self._sides(change)]
+        for dispatch, aspect in dict.fromkeys([*answers[1], *answers[0]]):
+            old, new = (side.get((dispatch, aspect)) for side in answers)
+            if old != new:
+                yield DerivativeChange(change.name, dispatch, aspect, old, new)
+
+    def _answers(self, model: Model, change: ChangedEntry) -> dict[tuple[str | None, str], str]:
+        """What the operator of an entry has in one version, also where that version has no entry for it."""
+        function = _function(model, change)
+        if function is None:
+            return {}
+        rows = self._coverage[id(model)].of(function)
+        return {
+            (row.key if len(rows) > 1 else None, aspect.value): row.verdicts[aspect].answer.value
+            for row in rows
+            for aspect in Aspect
+            if aspect in row.verdicts
+        }
+
+    def _siblings(self, change: ChangedEntry, names: frozenset[str]) -> list[str]:
+        family, dimensions = common_name(change.name)
+        if not dimensions:
+            return []
+        return [
+            name
+            for entry in self._after.entries
+            if (name := name_of(entry)) not in names and common_name(name)[0] == family and common_name(name)[1]
+        ]
+
+
+def _function(model: Model, change: ChangedEntry) -> NativeFunction | None:
+    return model.natives.operator(change.name)
+
+
+def _value_changes(old: Entry | None, new: Entry | None) -> Iterator[ValueChange]:
+    before = _texts(old) if old is not None else {}
+    after = _texts(new) if new is not None else {}
+    shapes = [_values(entry) if entry is not None else {} for entry in (old, new)]
+    for dispatch, key in dict.fromkeys([*after, *before]):
+        if shapes[0].get((dispatch, key)) != shapes[1].get((dispatch, key)):
+            values = (side.get((dispatch, key)) for side in (before, after))
+            yield ValueChange(dispatch, key, *(None if value is None else _line(value) for value in values))
+
+
+def _saved(entry: Entry | None) -> list[str]:
+    """What the nodes of an entry save, each once."""
+    bodies: Iterable[DispatchBody] = entry.bodies if entry is not None else ()
+    infos = [body.info for body in bodies if body.info is not None]
+    return list(
+        dict.fromkeys(each.name for info in infos for each in (*info.all_saved_inputs, *info.all_saved_outputs))
+    )

@@ -1,0 +1,192 @@
+"""A review as a page: styled lines for a terminal, Markdown for a pull request, JSON for scripts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from derivlint.formats import Report
+from derivlint.formats.json_format import render_json
+from derivlint.formats.styles import STYLES, Line, Piece
+from derivlint.lint import Diagnostic
+from derivlint.lint.wording import counted
+from derivlint.model.read import DEFAULT
+from derivlint.review.entries import DerivativeChange, EntryChange, Status, ValueChange
+from derivlint.review.review import Review, Version
+from derivlint.source import visible
+
+VERSION = 1
+#: More functions that an entry serves are counted, not named.
+MAX_NAMED = 8
+_STATUS_STYLES = {Status.ADDED: "bold green", Status.REMOVED: "bold red", Status.CHANGED: "bold yellow"}
+_DIFF_STYLES = {"+": "green", "-": "red", "@": "cyan"}
+
+
+def review_lines(review: Review) -> Iterator[Line]:
+    """A review for a terminal."""
+    yield [Piece(f"{review.before.label} -> {review.after.label}", "bold")]
+    yield [Piece(summary(review))]
+    for entry in review.entries:
+        yield []
+        yield [
+            Piece(entry.status.value, _STATUS_STYLES[entry.status]),
+            Piece(f" {entry.name}", "bold"),
+            Piece(f" ({_place(review, entry)})"),
+        ]
+        for value in entry.values:
+            yield [Piece(f"  {_key(value)}")]
+            yield from ([Piece(f"    {line}", _DIFF_STYLES[line[0]])] for line in _sides(value))
+        yield from ([Piece(f"  {fact}")] for fact in _facts(entry))
+    for title, found, version in _findings(review):
+        if found:
+            yield []
+            yield [Piece(f"{title} findings", "bold")]
+            yield from (_finding(item, version) for item in found)
+    if review.no_code is not None or review.code:
+        yield []
+        yield [Piece("generated C++", "bold"), Piece(f": {review.no_code}" if review.no_code is not None else "")]
+        yield from ([Piece(line, _DIFF_STYLES.get(line[:1], ""))] for line in review.code)
+
+
+def review_markdown(review: Review) -> str:
+    """A review as Markdown, such as a comment on a pull request."""
+    lines = [f"## {_text(review.before.label)} → {_text(review.after.label)}", "", _text(summary(review))]
+    for entry in review.entries:
+        lines += ["", f"### {entry.status.value}: `{visible(entry.name)}` ({_text(_place(review, entry))})", ""]
+        changes = [line for value in entry.values for line in (f"  {_key(value)}", *_sides(value))]
+        lines += _fenced("diff", changes) if changes else []
+        lines += ["", *(f"- {_text(fact)}" for fact in _facts(entry))]
+    for title, found, version in _findings(review):
+        if found:
+            lines += ["", f"### {title} findings", ""]
+            lines += ["- " + _text("".join(piece.text for piece in _finding(item, version))) for item in found]
+    if review.no_code is not None:
+        lines += ["", "### generated C++", "", _text(review.no_code)]
+    elif review.code:
+        lines += ["", "<details><summary>generated C++</summary>", "", *_fenced("diff", review.code), "", "</details>"]
+    return "\n".join(lines) + "\n"
+
+
+def review_json(review: Review) -> str:
+    """A review as JSON."""
+    document = {
+        "version": VERSION,
+        "before": _version(review.before),
+        "after": _version(review.after),
+        "summary": {
+            **{status.value: count for status, count in review.counts().items()},
+            "new_findings": len(review.new),
+            "gone_findings": len(review.gone),
+        },
+        "entries": [_entry(review, entry) for entry in review.entries],
+        "findings": {title: _diagnostics(found, version) for title, found, version in _findings(review)},
+        "code": {"diff": list(review.code), "reason": review.no_code},
+    }
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def summary(review: Review) -> str:
+    """How much differs, in one line."""
+    counts = review.counts()
+    if not review.entries and not review.new and not review.gone:
+        return "no entry differs in what it says"
+    entries = ", ".join(f"{count:,} {status.value}" for status, count in counts.items() if count) or "none changed"
+    return f"entries: {entries}; findings: {len(review.new):,} new, {len(review.gone):,} gone"
+
+
+def _findings(review: Review) -> Iterator[tuple[str, tuple[Diagnostic, ...], Version]]:
+    yield "new", review.new, review.after
+    yield "gone", review.gone, review.before
+
+
+def _finding(item: Diagnostic, version: Version) -> Line:
+    line, column = version.source.position(item.span.start)
+    return [
+        Piece(f"  {version.source.path}:{line}:{column}: "),
+        Piece(item.severity.value, STYLES[item.severity]),
+        Piece(f": {item.message} [{item.rule}]" + (f" ({item.entry})" if item.entry is not None else "")),
+    ]
+
+
+def _place(review: Review, entry: EntryChange) -> str:
+    source = (review.before if entry.status is Status.REMOVED else review.after).source
+    return f"{source.path}:{source.position(entry.span.start).line}"
+
+
+def _key(value: ValueChange) -> str:
+    return value.key if value.dispatch in (None, DEFAULT) else f"{value.key} [{value.dispatch}]"
+
+
+def _sides(value: ValueChange) -> Iterator[str]:
+    if value.before is not None:
+        yield f"- {value.before}"
+    if value.after is not None:
+        yield f"+ {value.after}"
+
+
+def _facts(entry: EntryChange) -> Iterator[str]:
+    """What follows of a change, each in a line."""
+    if entry.saved:
+        yield f"saved now: {', '.join(entry.saved)}"
+    if entry.unsaved:
+        yield f"no longer saved: {', '.join(entry.unsaved)}"
+    if entry.status is Status.CHANGED or any(each.before is not None for each in entry.derivatives):
+        yield from (f"{each.effect}: {_derivative(each)}" for each in entry.derivatives)
+    if entry.functions:
+        named = ", ".join(entry.functions[:MAX_NAMED])
+        more = len(entry.functions) - MAX_NAMED
+        yield f"also for: {named}" + (f" and {counted(more, 'other function')}" if more > 0 else "")
+    if entry.siblings:
+        yield f"unchanged siblings: {', '.join(entry.siblings)}"
+
+
+def _derivative(change: DerivativeChange) -> str:
+    where = f" [{change.dispatch}]" if change.dispatch is not None else ""
+    return f"{change.aspect}{where}, {change.before or 'none'} -> {change.after or 'none'}"
+
+
+def _version(version: Version) -> dict[str, Any]:
+    return {"label": version.label, "path": version.source.path, "operators": version.operators.natives.version}
+
+
+def _entry(review: Review, entry: EntryChange) -> dict[str, Any]:
+    source = (review.before if entry.status is Status.REMOVED else review.after).source
+    return {
+        "name": entry.name,
+        "status": entry.status.value,
+        "path": source.path,
+        "line": source.position(entry.span.start).line,
+        "values": [
+            {"dispatch": each.dispatch, "key": each.key, "before": each.before, "after": each.after}
+            for each in entry.values
+        ],
+        "saved": {"gained": list(entry.saved), "lost": list(entry.unsaved)},
+        "derivatives": [
+            {"dispatch": each.dispatch, "aspect": each.aspect, "before": each.before, "after": each.after}
+            for each in entry.derivatives
+        ],
+        "functions": list(entry.functions),
+        "siblings": list(entry.siblings),
+    }
+
+
+def _diagnostics(found: Sequence[Diagnostic], version: Version) -> list[Any]:
+    """Findings in the shape of ``derivlint check``."""
+    others = {source.path: source for source in version.operators.sources}
+    report = Report(tuple(found), {version.source.path: version.source}, 0, 0, others=others)
+    items: list[Any] = json.loads(render_json(report))["diagnostics"]
+    return items
+
+
+def _text(text: str) -> str:
+    """A text that Markdown shows as it is."""
+    return "".join(f"\\{char}" if char in "\\`*_<>[]|#" else char for char in visible(text))
+
+
+def _fenced(language: str, lines: Sequence[str]) -> list[str]:
+    """Lines as a block of code, whatever is in them."""
+    fence = "```"
+    while any(fence in line for line in lines):
+        fence += "`"
+    return [f"{fence}{language}", *map(visible, lines), fence]

@@ -1,0 +1,114 @@
+"""Two versions of a derivatives file: what differs in entries, in what the checks find, and in the generated C++."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from derivlint.emit.release import UnsupportedRelease
+from derivlint.lint import Diagnostic, Rule
+from derivlint.project.check import check_source
+from derivlint.project.operators import LoadedOperators
+from derivlint.project.settings import Settings
+from derivlint.review.code import code_diff
+from derivlint.review.entries import Comparison, EntryChange, Status, changed
+from derivlint.source import SourceFile
+
+
+class Version(Struct, frozen=True):
+    """One version of a file.
+
+    Attributes:
+        label: what to call it.
+        source: its text.
+        operators: what it is judged against.
+        settings: what is configured for it.
+    """
+
+    label: str
+    source: SourceFile
+    operators: LoadedOperators
+    settings: Settings
+
+
+class Review(Struct, frozen=True):
+    """What differs between two versions of a file.
+
+    Attributes:
+        before: the older version.
+        after: the newer one.
+        entries: the entries that differ.
+        new: what the checks find now and did not find before.
+        gone: what they found before and no longer find.
+        code: a unified diff of the C++ that is generated for the entries that both versions have.
+        no_code: why there is none; None where there is.
+        fails: whether a new finding is at the fail level or above.
+    """
+
+    before: Version
+    after: Version
+    entries: tuple[EntryChange, ...]
+    new: tuple[Diagnostic, ...]
+    gone: tuple[Diagnostic, ...]
+    code: tuple[str, ...]
+    no_code: str | None
+    fails: bool
+
+    def counts(self) -> dict[Status, int]:
+        """How many entries became what."""
+        found = Counter(entry.status for entry in self.entries)
+        return {status: found[status] for status in Status}
+
+
+def review(before: Version, after: Version, rules: tuple[Rule, ...], *, with_code: bool = True) -> Review:
+    """Compare two versions of a file.
+
+    Args:
+        before: the older one.
+        after: the newer one.
+        rules: the rules to run.
+        with_code: whether the generated C++ is compared.
+
+    Raises:
+        InputError: a file does not serve the wanted version.
+    """
+    old = check_source(before.source, before.operators.natives, before.settings, rules)
+    # with the same operators, only what the changes can have affected is checked again
+    kept = old.kept if before.operators is after.operators and before.settings == after.settings else None
+    new = check_source(after.source, after.operators.natives, after.settings, rules, kept=kept)
+    differing = changed(old.model, new.model)
+    comparison = Comparison(old.model, new.model)
+    names = frozenset(each.name for each in differing)
+    entries = tuple(comparison.of(each, names) for each in differing)
+    code: tuple[str, ...] = ()
+    no_code = None
+    if with_code:
+        try:
+            # of what is new or gone everything would be
+            kept_on = [entry for entry in entries if entry.status is Status.CHANGED]
+            operators = {entry.name for entry in kept_on}.union(*(entry.functions for entry in kept_on))
+            code = code_diff(old.model, new.model, operators)
+        except UnsupportedRelease as error:
+            no_code = str(error)
+    found = _without(new.shown, old.shown)
+    fails = any(item.severity >= after.settings.fail_level for item in found)
+    return Review(before, after, entries, found, _without(old.shown, new.shown), code, no_code, fails)
+
+
+def _without(items: Sequence[Diagnostic], others: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """The findings that are not among others, wherever these stand."""
+    known = Counter(map(_identity, others))
+    found = []
+    for item in items:
+        identity = _identity(item)
+        known[identity] -= 1
+        if known[identity] < 0:
+            found.append(item)
+    return tuple(found)
+
+
+def _identity(item: Diagnostic) -> tuple[Any, ...]:
+    return item.rule, item.message, item.entry, item.dispatch, item.key

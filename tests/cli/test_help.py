@@ -1,0 +1,123 @@
+"""Help in groups, completion of names, and suggestions for names that are misspelt."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+import pytest
+from click.shell_completion import ShellComplete
+
+from derivlint.cli.help import COMMAND_GROUPS, OPTION_GROUPS, GroupedCommand, group_of
+from derivlint.cli.main import COMMANDS, cli
+from derivlint.project.provided import EXAMPLE
+from tests.cli.conftest import SIN, Run
+
+#: Commands for those who work on derivlint, and names that they had before.
+MAINTAINERS = {"dev", "docs"}
+
+
+def grouped() -> dict[str, click.Command]:
+    """The commands whose options are in groups, by their names."""
+    context = click.Context(cli)
+    found: dict[str, click.Command] = {}
+    for name in cli.list_commands(context):
+        command = cli.get_command(context, name)
+        assert command is not None
+        if isinstance(command, GroupedCommand):
+            found[name] = command
+    return found
+
+
+def test_every_command_stands_in_one_group(run: Run) -> None:
+    listed = [name for names in COMMAND_GROUPS.values() for name in names]
+    assert sorted(listed) == sorted(set(COMMANDS) - MAINTAINERS)
+    out = run("--help").out
+    for title, names in COMMAND_GROUPS.items():
+        section = out.partition(f"\n{title}:\n")[2].partition("\n\n")[0]
+        assert [line.split()[0] for line in section.splitlines()] == list(names)
+
+
+def test_options_of_check_are_grouped(run: Run) -> None:
+    out = run("check", "--help").out
+    titles = [line.rstrip(":") for line in out.splitlines() if line.endswith(":") and not line.startswith(" ")]
+    assert titles == ["Options", *OPTION_GROUPS]
+    fixing = out.partition("\nFixing:\n")[2].partition("\n\n")[0]
+    for option in ("--fix ", "--fix-only", "--unsafe-fixes", "--diff "):
+        assert f"  {option}" in fixing
+
+
+def test_groups_name_only_parameters_that_there_are() -> None:
+    commands = grouped()
+    assert {"check", "coverage", "derive", "model", "new", "review", "show", "verify"} <= commands.keys()
+    emit = cli.get_command(click.Context(cli), "emit")
+    assert isinstance(emit, click.Group)
+    every = [*commands.values(), *emit.commands.values()]
+    there = {parameter.name for command in every for parameter in command.params}
+    assert {name for names in OPTION_GROUPS.values() for name in names} - there == set()
+    check = {parameter.name: group_of(parameter) for parameter in commands["check"].params}
+    assert [name for name, group in check.items() if group == "Options"] == ["paths"]
+
+
+def test_maintainers_commands_are_listed_under_dev_only(run: Run) -> None:
+    assert "docs" not in run("--help").out
+    assert "build" not in run("index", "--help").out
+    out = run("dev", "--help").out
+    for name in ("docs", "index", "new-rule", "release", "table"):
+        assert f"\n  {name} " in out
+    assert "relations" in run("dev", "index", "--help").out
+    assert run("dev", "docs", "--help").status == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "incomplete", "expected"),
+    [
+        (["check", "--select"], "undefined-na", ["undefined-name", "undefined-namespace-member"]),
+        (["check", "--ignore"], "x,undefined-name", ["x,undefined-name", "x,undefined-namespace-member"]),
+        (["check", "--torch"], "inst", ["installed"]),
+        (["check", "--torch"], "2.14", ["2.14"]),
+        (["rule"], "unused-t", ["unused-tangent"]),
+        (["show"], "sinh", ["sinh", "sinh_"]),
+        (["emit", "cpp", "--ops"], "sin,cosh", ["sin,cosh", "sin,cosh_"]),
+        (["coverage", "--ops"], "sinh_", ["sinh_"]),
+        (["rev"], "", []),
+    ],
+)
+def test_names_are_completed(arguments: list[str], incomplete: str, expected: list[str]) -> None:
+    complete = ShellComplete(cli, {}, "derivlint", "_DERIVLINT_COMPLETE")
+    if arguments == ["rev"]:
+        arguments, incomplete, expected = [], "rev", ["review"]
+    assert [item.value for item in complete.get_completions(arguments, incomplete)] == expected
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("derive", "cosg(x)", "--wrt", "x"),
+        ("show", "cosg"),
+        ("emit", "cpp", "--ops", "cosg"),
+        ("coverage", "--ops", "cosg"),
+    ],
+)
+def test_a_misspelt_operator_is_told_with_the_one_that_is_meant(run: Run, arguments: tuple[str, ...]) -> None:
+    name, *rest = arguments
+    position = 2 if name == "derive" else len(arguments)
+    given = [*arguments[:position], str(EXAMPLE), *arguments[position:]]
+    outcome = run(*given)
+    assert (outcome.status, outcome.out) == (2, "")
+    assert outcome.err == 'derivlint: no operator "cosg"; did you mean "cos"?\n'
+    assert rest
+
+
+def test_names_in_the_configuration_that_are_those_of_no_operator_are_told(run: Run, here: Path) -> None:
+    (here / "derivatives.yaml").write_text(SIN)
+    (here / "derivlint.toml").write_text(
+        "[per-operator-ignores]\n"
+        'cosg = ["undefined-name"]\nadd = ["undefined-name"]\nsin = ["undefined-name"]\n"sin*" = ["undefined-name"]\n'
+    )
+    outcome = run("check", "--select", "")
+    assert outcome.status == 0
+    assert outcome.err.splitlines() == [
+        'derivlint: "per-operator-ignores" names "cosg", which is not an operator; did you mean "cos"?',
+        'derivlint: "per-operator-ignores" names "add", which is not an operator; did you mean "add.*"?',
+    ]

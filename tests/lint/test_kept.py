@@ -1,0 +1,195 @@
+"""What is kept of the check of one text for the next: after any edit the findings are those of a check from scratch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+
+import pytest
+from msgspec import msgpack
+
+from derivlint.lint import Rule
+from derivlint.lint.kept import CheckedText, Kept, Stopped, check_text, models_of
+from derivlint.project.check import CheckedFile, check_source
+from derivlint.project.settings import Settings
+from derivlint.rules import load_rules
+from derivlint.schema import NativeFunctions
+from derivlint.source import SourceFile
+from tests.random_edits import edited
+
+
+@pytest.fixture(scope="module")
+def rules() -> tuple[Rule, ...]:
+    return Settings().selected(load_rules())
+
+
+@pytest.fixture(scope="module")
+def text(derivatives_path: Path) -> str:
+    return derivatives_path.read_text(encoding="utf-8")
+
+
+def checked(text: str, natives: NativeFunctions, rules: tuple[Rule, ...], kept: Kept | None = None) -> CheckedFile:
+    return check_source(SourceFile("d.yaml", text), natives, Settings(), rules, kept=kept)
+
+
+def everything(found: CheckedFile) -> list[object]:
+    """All that a check says."""
+    diagnostics = [(item, item.severity, item.help, item.fix, item.related) for item in found.findings.diagnostics]
+    return [*diagnostics, found.findings.silenced, found.findings.entries, found.findings.formulas, found.crashes]
+
+
+def of_entries(text: str, count: int) -> str:
+    """The first entries of a file."""
+    return "\n- name:".join(text.split("\n- name:")[:count]) + "\n"
+
+
+def follow(text: str, edits: int, seed: int, natives: NativeFunctions, rules: tuple[Rule, ...]) -> None:
+    """Check that many texts in turn, each made of the one before or of the first one."""
+    random = Random(seed)
+    now, kept = text, checked(text, natives, rules).kept
+    for number in range(edits):
+        # now and then what was broken is repaired
+        now = edited(now if random.random() < 0.7 else text, random)
+        found = checked(now, natives, rules, kept)
+        assert everything(found) == everything(checked(now, natives, rules)), (seed, number, now)
+        # what cannot be kept is left over from an earlier text; kept on disk it is the same
+        kept = found.kept or kept
+        if kept is not None and number % 3 == 0:
+            kept = msgpack.decode(msgpack.encode(kept), type=Kept)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_after_edits_of_a_part_of_the_file_all_is_found_as_from_scratch(
+    text: str, bundled_natives: NativeFunctions, rules: tuple[Rule, ...], seed: int
+) -> None:
+    first = Random(seed).randrange(600)
+    part = "\n- name:".join(["", *text.split("\n- name:")[first : first + 30]]).lstrip("\n") + "\n"
+    follow(part, 40, seed, bundled_natives, rules)
+
+
+@pytest.mark.long
+def test_after_edits_of_the_whole_file_all_is_found_as_from_scratch(
+    text: str, bundled_natives: NativeFunctions, rules: tuple[Rule, ...]
+) -> None:
+    follow(text, 25, 1, bundled_natives, rules)
+
+
+SMALL = """\
+- name: abs(Tensor self) -> Tensor
+  self: grad * self.sgn()
+
+# derivlint: ignore[undefined-name] why not
+- name: neg(Tensor self) -> Tensor
+  self: gard.neg()
+
+- name: sin(Tensor self) -> Tensor
+  self: grad * self.cos().conj()
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("abs(Tensor self)", "abs(Tensor slef)"),
+        ("gard", "grad"),
+        ("[undefined-name]", "[undefined-nam]"),
+        ("# derivlint: ignore[undefined-name] why not\n", ""),
+        ("name: sin", "name: abs"),
+        ("self.sgn()", "(self.sgn()"),
+        ("  self: gard.neg()", "  self: gard.neg()\n  self: grad"),
+        ("- name: neg", "- nmae: neg"),
+        ("  self: grad * self.sgn()\n", ""),
+        ("gard.neg()\n", "gard.neg()\n# why\n  result: auto_linear\n"),
+        ("gard.neg()", '"gard.neg()'),
+        ("gard.neg()", "&a grad\n  result: *a"),
+        ("- name: abs", "backward:\n- name: abs"),
+        ("- name: abs", "---\n- name: abs"),
+        (SMALL, ""),
+    ],
+)
+def test_an_edit_of_a_small_file_is_judged_like_the_whole(
+    old: str, new: str, bundled_natives: NativeFunctions, rules: tuple[Rule, ...]
+) -> None:
+    """There, and back again."""
+    kept = checked(SMALL, bundled_natives, rules).kept
+    after = SMALL.replace(old, new, 1)
+    found = checked(after, bundled_natives, rules, kept)
+    assert everything(found) == everything(checked(after, bundled_natives, rules))
+    back = checked(SMALL, bundled_natives, rules, found.kept or kept)
+    assert everything(back) == everything(checked(SMALL, bundled_natives, rules))
+
+
+def test_a_file_that_gets_versions_is_judged_for_each_of_them(
+    bundled_natives: NativeFunctions, rules: tuple[Rule, ...]
+) -> None:
+    versions = (
+        "all_version: [v2.1, v2.2]\nbackward:\n"
+        "- name: abs(Tensor self) -> Tensor\n  self: gard\n  version: v2.1\n"
+        "- name: abs(Tensor self) -> Tensor\n  self: grda\n  version: v2.2\n"
+    )
+    kept = checked(SMALL, bundled_natives, rules).kept
+    found = checked(versions, bundled_natives, rules, kept)
+    assert everything(found) == everything(checked(versions, bundled_natives, rules))
+    assert len([item for item in found.found if item.rule == "undefined-name"]) == 2
+
+
+def n_checked(before: str, after: str, natives: NativeFunctions, rules: tuple[Rule, ...]) -> int:
+    """How many entries are checked again after an edit."""
+    kept = text_checked(SourceFile("d.yaml", before), natives, rules).kept
+    return text_checked(SourceFile("d.yaml", after), natives, rules, kept=kept).checked
+
+
+def text_checked(
+    source: SourceFile,
+    natives: NativeFunctions,
+    rules: tuple[Rule, ...],
+    kept: Kept | None = None,
+    stop: Callable[[], bool] | None = None,
+) -> CheckedText:
+    (model,) = models_of(source, natives, kept=kept)
+    return check_text(model, rules, kept=kept, stop=stop)
+
+
+def test_only_what_an_edit_can_have_changed_is_checked_again(
+    text: str, bundled_natives: NativeFunctions, rules: tuple[Rule, ...]
+) -> None:
+    ordinary = tuple(rule for rule in rules if rule.target != "suppressions")
+
+    def after(old: str, new: str) -> int:
+        changed = text.replace(old, new, 1)
+        assert changed != text
+        return n_checked(text, changed, bundled_natives, ordinary)
+
+    assert after("grad * self.sgn()", "grad * self.sgn() * 2") == 1
+    assert n_checked(text, text, bundled_natives, ordinary) == 0
+    assert n_checked(text, text.replace("\n\n", "\n\n\n", 1), bundled_natives, ordinary) <= 1
+    # what calls an operator reads its entry
+    assert after("name: sinh(", "name: sinhh(") < 10
+    assert after("- name: sinh(Tensor self) -> Tensor\n  self: grad * self.cosh().conj()\n", "") < 10
+
+
+def test_a_check_that_is_stopped_goes_on_where_it_stood(
+    text: str, bundled_natives: NativeFunctions, rules: tuple[Rule, ...]
+) -> None:
+    ordinary = tuple(rule for rule in rules if rule.target != "suppressions")
+    source = SourceFile("d.yaml", of_entries(text, 60))
+    asked = 0
+    kept: Kept | None = None
+
+    def stop() -> bool:
+        nonlocal asked
+        asked += 1
+        return asked % 10 == 0
+
+    rounds = 0
+    while True:
+        try:
+            found = text_checked(source, bundled_natives, ordinary, kept=kept, stop=stop)
+            break
+        except Stopped as stopped:
+            kept, rounds = stopped.kept, rounds + 1
+    assert rounds > 4
+    whole = text_checked(source, bundled_natives, ordinary)
+    assert found.result == whole.result
+    assert found.checked < 15

@@ -1,0 +1,43 @@
+"""The layers: a package imports only packages below it, modules have no cycles, and ARCHITECTURE.md shows how it is."""
+
+from __future__ import annotations
+
+from tests.layers import ARCHITECTURE, REPOSITORY, ROOT, folder_of, imports, levels, module_imports, with_picture
+
+
+def test_the_layers_are_those_of_the_architecture() -> None:
+    text = ARCHITECTURE.read_text(encoding="utf-8")
+    assert text == with_picture(text), "what packages import has changed: python -m tests.layers"
+
+
+def test_modules_have_no_cycles() -> None:
+    """Also not by imports that only type checkers see."""
+    assert levels(module_imports())
+
+
+def test_every_package_is_shipped() -> None:
+    text = (REPOSITORY / "pyproject.toml").read_text(encoding="utf-8")
+    found = {".".join(("derivlint", *path.relative_to(ROOT).parent.parts)) for path in ROOT.glob("**/__init__.py")}
+    assert sorted(name for name in found if f'  "{name}",\n' not in text) == []
+
+
+def test_rules_do_not_import_each_other() -> None:
+    wrong = [
+        f"{path.name}:{line} imports {module}"
+        for path in sorted((REPOSITORY / "rules").glob("*.py"))
+        if path.name != "__init__.py"
+        for line, module in imports(path)
+        if module.startswith("derivlint.rules")
+    ]
+    assert wrong == []
+
+
+def test_judgement_is_by_trees_not_by_regular_expressions() -> None:
+    wrong = [
+        f"{path.relative_to(REPOSITORY)}:{line}"
+        for package in ("model", "rules")
+        for path in sorted(folder_of(package).glob("**/*.py"))
+        for line, module in imports(path)
+        if module == "re"
+    ]
+    assert wrong == []
