@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from derivlint.cli.main import cli
+from tests.running import runner
+
 FUNCTIONS = """\
 - func: ops::scaled(Tensor x, Scalar by=2) -> Tensor
 - func: ops::split_sign(Tensor x) -> (Tensor magnitude, Tensor sign)
@@ -195,3 +200,12 @@ def test_compiled(case):
             torch.autograd.grad(wanted.abs().sum(), arguments[0])[0],
         )
 """
+
+
+def emit(language: str, folder: Path, out: str, *more: str, derivatives: str = DERIVATIVES) -> str:
+    """What ``derivlint emit`` says of the operators, whose code it writes to ``out`` in a folder."""
+    (folder / "ops.yaml").write_text(FUNCTIONS, encoding="utf-8")
+    (folder / "derivatives.yaml").write_text(derivatives, encoding="utf-8")
+    arguments = [str(folder / "derivatives.yaml"), "--torch", "2.13.0", "--native-functions", str(folder / "ops.yaml")]
+    done = runner().invoke(cli, ["emit", language, *arguments, *more, "--out", str(folder / out)])
+    return done.stdout + done.stderr

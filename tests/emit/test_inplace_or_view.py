@@ -455,7 +455,7 @@ def observed(request: pytest.FixtureRequest, model: Model) -> dict[str, dict[str
     return found
 
 
-runs = pytest.mark.skipif(sys.platform != "linux", reason="extensions are built on Linux only")
+runs = pytest.mark.skipif(sys.platform != "linux", reason="hidden helpers are reached on Linux only")
 
 
 @runs

@@ -9,9 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from derivlint.cli.main import cli
-from tests.own_operators import CHECKS, DERIVATIVES, FUNCTIONS, KERNELS
-from tests.running import runner
+from tests.own_operators import CHECKS, DERIVATIVES, KERNELS, emit
 
 #: What the C++ calls is C++: no helper of the author's Python.
 FORMULAS = DERIVATIVES.replace("scaled_by(grad, by)", "grad * by")
@@ -29,20 +27,13 @@ sys.modules[__name__] = torch.ops.ops
 """
 
 
-def emit(folder: Path, *more: str) -> str:
-    (folder / "ops.yaml").write_text(FUNCTIONS, encoding="utf-8")
-    (folder / "derivatives.yaml").write_text(FORMULAS, encoding="utf-8")
-    arguments = ["--torch", "2.13.0", "--native-functions", str(folder / "ops.yaml"), *more]
-    out = str(folder / "cpp")
-    done = runner().invoke(cli, ["emit", "cpp", str(folder / "derivatives.yaml"), *arguments, "--out", out])
-    return done.stdout + done.stderr
-
-
 @pytest.mark.torch
-@pytest.mark.skipif(sys.platform != "linux", reason="extensions are built on Linux only")
+@pytest.mark.skipif(sys.platform != "linux", reason="hidden helpers are reached on Linux only")
 def test_every_kind_of_operator_is_differentiable(tmp_path: Path, pytestconfig: pytest.Config) -> None:
     """First and second order, tangents, opcheck, torch.func and torch.compile."""
-    assert f'11 operators and 11 nodes: 8 of 8 files written to "{tmp_path / "cpp"}"' in emit(tmp_path)
+    assert f'11 operators and 11 nodes: 8 of 8 files written to "{tmp_path / "cpp"}"' in emit(
+        "cpp", tmp_path, "cpp", derivatives=FORMULAS
+    )
     build = pytestconfig.cache.mkdir("own_operators") if pytestconfig.cache is not None else tmp_path / "build"
     (tmp_path / "generated.py").write_text(GENERATED.replace("BUILD", repr(str(build))), encoding="utf-8")
     (tmp_path / "kernels.py").write_text(KERNELS, encoding="utf-8")
@@ -57,7 +48,7 @@ def test_every_kind_of_operator_is_differentiable(tmp_path: Path, pytestconfig: 
 
 
 def test_a_build_of_pytorch_has_no_operators_of_ones_own(tmp_path: Path) -> None:
-    said = emit(tmp_path, "--mode", "in-tree", "--ops", "scaled")
+    said = emit("cpp", tmp_path, "cpp", "--mode", "in-tree", "--ops", "scaled", derivatives=FORMULAS)
     assert said == (
         'derivlint: no C++ is emitted for "ops::scaled": a build of PyTorch has operators of the namespace "aten" '
         "only; leave them out with --ops\n"
@@ -66,7 +57,7 @@ def test_a_build_of_pytorch_has_no_operators_of_ones_own(tmp_path: Path) -> None
 
 
 def test_the_operators_are_called_through_the_dispatcher(tmp_path: Path) -> None:
-    emit(tmp_path, "--ops", "softplus2_twice")
+    emit("cpp", tmp_path, "cpp", "--ops", "softplus2_twice", derivatives=FORMULAS)
     header = (tmp_path / "cpp" / "operators.h").read_text(encoding="utf-8")
     assert '.findSchemaOrThrow("ops::softplus2", "")\n      .typed<at::Tensor(const at::Tensor &)>();' in header
     assert "inline at::Tensor scaled(const at::Tensor & x, const at::Scalar & by = 2) {" in header

@@ -9,18 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from derivlint.cli.main import cli
-from tests.own_operators import CHECKS, DERIVATIVES, FUNCTIONS, HELPERS, KERNELS
-from tests.running import runner
-
-
-def emit(folder: Path, *more: str) -> str:
-    (folder / "ops.yaml").write_text(FUNCTIONS, encoding="utf-8")
-    (folder / "derivatives.yaml").write_text(DERIVATIVES, encoding="utf-8")
-    arguments = ["--torch", "2.13.0", "--native-functions", str(folder / "ops.yaml"), "--register", *more]
-    out = str(folder / "generated.py")
-    done = runner().invoke(cli, ["emit", "python", str(folder / "derivatives.yaml"), *arguments, "--out", out])
-    return done.stdout + done.stderr
+from tests.own_operators import CHECKS, HELPERS, KERNELS, emit
 
 
 @pytest.mark.torch
@@ -29,7 +18,7 @@ def test_every_kind_of_operator_is_differentiable(tmp_path: Path) -> None:
     (tmp_path / "my_helpers.py").write_text(HELPERS, encoding="utf-8")
     (tmp_path / "kernels.py").write_text(KERNELS, encoding="utf-8")
     (tmp_path / "test_them.py").write_text(CHECKS, encoding="utf-8")
-    said = emit(tmp_path, "--helpers", str(tmp_path / "my_helpers.py"))
+    said = emit("python", tmp_path, "generated.py", "--register", "--helpers", str(tmp_path / "my_helpers.py"))
     assert "10 operators, 1 left out" in said
     assert "tail is left out: it returns a view of an argument: return a copy" in said
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "test_them.py"]
@@ -51,11 +40,13 @@ def test_every_kind_of_operator_is_differentiable(tmp_path: Path) -> None:
 )
 def test_helpers_that_cannot_be_read_are_refused(tmp_path: Path, name: str, text: str, message: str) -> None:
     (tmp_path / name).write_text(text, encoding="utf-8")
-    assert message in emit(tmp_path, "--helpers", str(tmp_path / name))
+    assert message in emit("python", tmp_path, "generated.py", "--register", "--helpers", str(tmp_path / name))
     assert not (tmp_path / "generated.py").exists()
 
 
 def test_helpers_are_read_and_not_run(tmp_path: Path) -> None:
     (tmp_path / "my_helpers.py").write_text(f"{HELPERS}\nraise SystemExit(7)\n", encoding="utf-8")
-    assert "10 operators" in emit(tmp_path, "--helpers", str(tmp_path / "my_helpers.py"))
+    assert "10 operators" in emit(
+        "python", tmp_path, "generated.py", "--register", "--helpers", str(tmp_path / "my_helpers.py")
+    )
     assert "import my_helpers\n" in (tmp_path / "generated.py").read_text(encoding="utf-8")

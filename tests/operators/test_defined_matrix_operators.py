@@ -206,6 +206,11 @@ ARGUMENTS: dict[str, Callable[[], tuple[Any, ...]]] = {
     "_scaled_dot_product_flash_attention_for_cpu, causal": lambda: (*heads(), 0.0, True),
     "_scaled_dot_product_flash_attention_for_cpu_backward": lambda: attention_backward(False, mask_of_heads()),
     "_scaled_dot_product_flash_attention_for_cpu_backward, causal": lambda: attention_backward(True, None),
+    "_thnn_differentiable_lstm_cell_backward": lambda: (tensor(2, 2), tensor(2, 2, seed=8), *lstm_gates()),
+    "_thnn_differentiable_lstm_cell_backward, of the cell state": lambda: (None, tensor(2, 2, seed=8), *lstm_gates()),
+    "_thnn_differentiable_lstm_cell_backward, of the result": lambda: (tensor(2, 2, seed=7), None, *lstm_gates()),
+    "_thnn_differentiable_gru_cell_backward": lambda: (tensor(2, 2, seed=7), *gru_gates()),
+    "_thnn_differentiable_gru_cell_backward, bare": lambda: (tensor(2, 2, seed=7), *gru_gates()[:3], None, None),
     "nll_loss_forward": lambda: (*classes(3, 4), 0, 1),
     "nll_loss_forward, mean": lambda: (*classes(3, 4), 1, 1),
     "nll_loss_forward, sum": lambda: (*classes(3, 4), 2, 1),
@@ -240,6 +245,18 @@ def base(case: str) -> str:
     return case.partition(",")[0]
 
 
+def lstm_gates() -> tuple[Tensor, ...]:
+    """Of an LSTM cell the gates of the input and of the hidden state, both biases, the old and the new cell state."""
+    x, h, b, d, c = tensor(2, 8), tensor(2, 8, seed=1), tensor(8, seed=2), tensor(8, seed=3), tensor(2, 2, seed=4)
+    i, f, n, _ = (x + h + b + d).chunk(4, 1)
+    return x, h, b, d, c, f.sigmoid() * c + i.sigmoid() * n.tanh()
+
+
+def gru_gates() -> tuple[Tensor, ...]:
+    """Of a GRU cell the gates of the input and of the hidden state, the hidden state, and both biases."""
+    return tensor(2, 6), tensor(2, 6, seed=1), tensor(2, 2, seed=4), tensor(6, seed=2), tensor(6, seed=3)
+
+
 def lstm_cell() -> tuple[tuple[Any, ...], Any]:
     x, h, c = tensor(2, 3), tensor(2, 2, seed=1), tensor(2, 2, seed=2)
     w, u, b, d = tensor(8, 3, seed=3), tensor(8, 2, seed=4), tensor(8, seed=5), tensor(8, seed=6)
@@ -250,6 +267,24 @@ def gru_cell() -> tuple[tuple[Any, ...], Any]:
     x, h = tensor(2, 3), tensor(2, 2, seed=1)
     w, u, b, d = tensor(6, 3, seed=3), tensor(6, 2, seed=4), tensor(6, seed=5), tensor(6, seed=6)
     return (x @ w.mT, h @ u.mT, h, b, d), (torch.gru_cell(x, h, w, u, b, d),)
+
+
+def lstm_cell_back() -> tuple[tuple[Any, ...], Any]:
+    hy, cy, gates = tensor(2, 2, seed=7), tensor(2, 2, seed=8), lstm_gates()
+    wanted = torch.ops.aten._thnn_differentiable_lstm_cell_backward.default(hy, cy, *gates)
+    x, h, b, d = gates[:4]
+    i, f, n, o = (x + h + b + d).chunk(4, 1)
+    workspace = torch.cat([i.sigmoid(), f.sigmoid(), n.tanh(), o.sigmoid()], 1)
+    return (hy, cy, *gates[4:], workspace, True), wanted
+
+
+def gru_cell_back() -> tuple[tuple[Any, ...], Any]:
+    grad, (x, h, hx, b, d) = tensor(2, 2, seed=7), gru_gates()
+    wanted = torch.ops.aten._thnn_differentiable_gru_cell_backward.default(grad, x, h, hx, b, d)
+    (xr, xz, xn), (hr, hz, hn) = (x + b).chunk(3, 1), (h + d).chunk(3, 1)
+    r = (xr + hr).sigmoid()
+    workspace = torch.cat([r, (xz + hz).sigmoid(), (xn + r * hn).tanh(), hx, hn], 1)
+    return (grad, workspace, True), wanted
 
 
 def attention(*places: int, swapped: bool = False) -> tuple[tuple[Any, ...], Any]:
@@ -330,7 +365,9 @@ SIBLINGS: dict[str, Callable[[], tuple[tuple[Any, ...], Any]]] = {
     "_scaled_dot_product_fused_attention_overrideable": lambda: attention(3, 4, 5),
     "_scaled_dot_product_fused_attention_overrideable_backward": lambda: attention_back(1, 4, 12, 13),
     "_thnn_fused_gru_cell": gru_cell,
+    "_thnn_fused_gru_cell_backward": gru_cell_back,
     "_thnn_fused_lstm_cell": lstm_cell,
+    "_thnn_fused_lstm_cell_backward": lstm_cell_back,
     "cudnn_batch_norm": lambda: batch_norm(True),
     "cudnn_batch_norm_backward": batch_norm_back,
     "miopen_batch_norm": lambda: batch_norm(True),

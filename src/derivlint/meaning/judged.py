@@ -1,7 +1,8 @@
 """What the checks can judge of each formula, and what they lack to judge the rest.
 
-Four things are asked of a formula: whether its value is compared with what the operator computes, whether it is known
-to be linear in the gradients or tangents, whether its conjugation is followed, and whether its sizes are known.
+Four things are asked of a formula: whether its value is compared with what the operator computes, on single elements or
+on small tensors, whether it is known to be linear in the gradients or tangents, whether its conjugation is followed,
+and whether its sizes are known.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from derivlint.meaning.one_element.evaluate import is_understood
 from derivlint.meaning.one_element.points import Kind
 from derivlint.meaning.one_element.truth import truth_of
 from derivlint.meaning.shapes.judgement import why_unsized
+from derivlint.meaning.small_tensors.compare import compared_formulas
 from derivlint.meaning.typed import TypedFormula
 from derivlint.model import DispatchBody, Entry, KeyedFormula, Model
 from derivlint.operators.definitions import reasons
@@ -96,6 +98,7 @@ def totals(rows: Collection[JudgedEntry]) -> dict[Question, tuple[int, int]]:
 
 def _of_body(meaning: Meaning, body: DispatchBody) -> Iterator[JudgedFormula]:
     compared_at = _compared_at(meaning, body)
+    on_small_tensors = _compared_on_small_tensors(meaning, body)
     for formula in meaning.formulas_of(body):
         missing = {}
         if formula.line.auto is not None or _is_refused(formula):
@@ -103,7 +106,7 @@ def _of_body(meaning: Meaning, body: DispatchBody) -> Iterator[JudgedFormula]:
             yield JudgedFormula(formula.line, {}, frozenset(Question))
             continue
         kinds = compared_at.get(formula, set())
-        if not kinds:
+        if not kinds and formula not in on_small_tensors:
             missing[Question.VALUE] = _why_not_compared(meaning, body, formula)
         interpretation = meaning.interpretation(formula)
         lacking = _unknown_degree(interpretation)
@@ -133,6 +136,11 @@ def _compared_at(meaning: Meaning, body: DispatchBody) -> dict[TypedFormula, set
     if differentiability is None or truth is None:
         return {}
     return {trial.formula: trial.compared for trial in compared(meaning, body, differentiability, truth)}
+
+
+def _compared_on_small_tensors(meaning: Meaning, body: DispatchBody) -> set[TypedFormula]:
+    differentiability = meaning.model.canonical_differentiability(body)
+    return set() if differentiability is None else compared_formulas(differentiability, meaning.formulas_of(body))
 
 
 def _why_not_compared(meaning: Meaning, body: DispatchBody, formula: TypedFormula) -> str:

@@ -18,7 +18,7 @@
     derived       what was derived, as it is shipped
 
 ``data/generators.txt`` and ``data/entries.txt`` are extracted from the releases 2.1 to 2.15 by ``derivlint dev
-release``; ``data/derived.txt`` is made by ``derivlint docs build``; ``data/by_hand.txt``, ``data/terms.txt``,
+release``; ``data/derived.txt`` is made by ``derivlint dev docs build``; ``data/by_hand.txt``, ``data/terms.txt``,
 ``data/primitives.txt`` and ``data/definitions`` are written. A checkout's own generators count for that checkout.
 """
 

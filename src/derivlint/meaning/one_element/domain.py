@@ -25,7 +25,6 @@ FILLED_BY = (_arithmetic, _elementary, _helpers, _linear_algebra, _products, _sa
 #: Of operators whose names end like that, the gradient has had several names.
 BACKWARD = "_backward"
 #: More arguments than any call has.
-_MANY = 100
 
 
 def _first(value: Value) -> Value:
@@ -104,14 +103,9 @@ class Numbers(Domain):
         return None if read is None else Primitive(read, takes=1)
 
     def operator(self, name: str) -> Primitive | None:
-        """An operator of the table, whose parameters are those of its schema as far as calls have them."""
+        """An operator of the table."""
         implementation = TABLE.get(name)
-        if implementation is None:
-            return None
-        parameters = implementation.parameters
-        ignored = frozenset(index for index, each in enumerate(parameters) if each[0] == "_")
-        further = len(parameters) if implementation.by_position else _MANY
-        return Primitive(implementation.function, ignored, further)
+        return None if implementation is None else implementation.primitive()
 
     def number(self, text: str) -> Value:
         """The value of a C++ number."""

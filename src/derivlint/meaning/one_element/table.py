@@ -7,6 +7,10 @@ from collections.abc import Callable, Iterable, Mapping
 from msgspec import Struct
 
 from derivlint.meaning.one_element.values import Value
+from derivlint.operators.interpretation import Primitive
+
+#: So many arguments there are at most that calls have beyond the parameters of an implementation.
+_ANY_NUMBER = 100
 
 Function = Callable[..., Value]
 
@@ -31,6 +35,11 @@ class Implementation(Struct, frozen=True):
     required: int
     by_position: bool
     declared: tuple[str, ...] | None = None
+
+    def primitive(self) -> Primitive:
+        """The same for definitions, with the parameters of its schema as far as calls have them."""
+        ignored = frozenset(index for index, each in enumerate(self.parameters) if each[0] == "_")
+        return Primitive(self.function, ignored, len(self.parameters) if self.by_position else _ANY_NUMBER)
 
 
 class Table(dict[str, Implementation]):

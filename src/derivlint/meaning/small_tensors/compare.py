@@ -243,6 +243,18 @@ def wrong_values(
         formulas: the formulas.
         known: those that are known to be wrong.
     """
+    return (wrong for _, wrong in _comparisons(differentiability, formulas, known) if wrong is not None)
+
+
+def compared_formulas(differentiability: Differentiability, formulas: Sequence[TypedFormula]) -> set[TypedFormula]:
+    """The formulas of one dispatch key whose values are compared on small tensors."""
+    return {formula for formula, _ in _comparisons(differentiability, formulas, ())}
+
+
+def _comparisons(
+    differentiability: Differentiability, formulas: Sequence[TypedFormula], known: Collection[TypedFormula]
+) -> Iterator[tuple[TypedFormula, WrongValues | None]]:
+    """What comparing the formulas gives: one that is wrong comes last of its formula."""
     judged = [
         formula
         for formula in formulas
@@ -268,28 +280,11 @@ def wrong_values(
             except UnknownValueError:
                 trial.unknown += 1
                 continue
-            trial.missing -= 1
-            if wrong is not None:
-                trial.missing = 0
-                yield wrong
+            trial.missing = 0 if wrong is not None else trial.missing - 1
+            yield trial.formula, wrong
         active = [trial for trial in active if trial.missing and trial.unknown < _PATIENCE]
         if not active:
             return
-
-
-def has_known_values(differentiability: Differentiability, formula: TypedFormula) -> bool:
-    """Whether a formula is compared on small tensors."""
-    operator, evaluate = operator_of(differentiability), compile_formula(formula)
-    if operator is None or evaluate is None or formula.line.auto is not None:
-        return False
-    world = _world(differentiability)
-    for point in points_of(operator, differentiability.function, world, frozenset(world.differentiable)):
-        try:
-            _components(formula, evaluate, _variables(formula, point, 1.0))
-        except UnknownValueError:
-            continue
-        return True
-    return False
 
 
 def _variables(formula: TypedFormula, point: _Point, factor: float) -> dict[str, Value]:

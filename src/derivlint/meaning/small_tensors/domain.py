@@ -40,7 +40,6 @@ from derivlint.operators.sizes import METHODS, saved_property, written_sizes
 FILLED_BY = (_moving, _placing, _products, _reducing, _windows)
 #: What evaluating raises where nothing is known.
 FAILURES = (SizesError, UnknownValueError, ArithmeticError, AttributeError, TypeError, ValueError, LookupError)
-_ANY_NUMBER = 100
 
 
 def type_of(value: Value) -> Token:
@@ -199,17 +198,9 @@ class SmallTensors(Domain):
         return self.operator(name) if found is None and name in TABLE else found
 
     def operator(self, name: str) -> Primitive | None:
-        """An operator, whose parameters are those of its schema as far as calls have them."""
-        implementation = TABLE.get(name)
-        if implementation is None and is_lifted(name):
-            implementation = lifted(name)
-        if implementation is None:
-            return None
-        parameters = implementation.parameters
-        ignored = frozenset(index for index, each in enumerate(parameters) if each[0] == "_")
-        return Primitive(
-            implementation.function, ignored, len(parameters) if implementation.by_position else _ANY_NUMBER
-        )
+        """An operator of the table, or one on elements."""
+        implementation = _operator_named(name)
+        return None if implementation is None else implementation.primitive()
 
     def number(self, text: str) -> Value:
         """The value of a C++ number."""
@@ -234,15 +225,18 @@ def lifted(name: str) -> Implementation | None:
     return Implementation(every, each, found.parameters, found.required, found.by_position, found.declared)
 
 
+def _operator_named(name: str) -> Implementation | None:
+    found = TABLE.get(name)
+    return lifted(name) if found is None and is_lifted(name) else found
+
+
 INTERPRETER = Interpreter(SmallTensors())
 
 
 @cache
 def implementation_named(name: str) -> Implementation | None:
     """An operator or a helper by its name; None where nothing is known of it."""
-    found = TABLE.get(name)
-    if found is None and is_lifted(name):
-        found = lifted(name)
+    found = _operator_named(name)
     if found is not None:
         return found
     definition = definitions().get(name)

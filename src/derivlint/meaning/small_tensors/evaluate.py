@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from derivlint.formula import Expr, Index
+from derivlint.formula import Expr
 from derivlint.meaning.callee import CallFacts
 from derivlint.meaning.one_element.evaluate import ElementCompiler, careful
 from derivlint.meaning.one_element.values import UnknownValueError
@@ -84,19 +84,6 @@ class _Compiler(ElementCompiler):
         if name in ("double", "float"):
             return lambda values: float(_number(arguments[0](values)))
         return super().plain_function(call, name)
-
-    def index(self, node: Index) -> Evaluator:
-        if len(node.args) != 1:
-            return self.unknown
-        held, at = self.of(node.object), self.of(node.args[0])
-
-        def item(values: Value) -> Value:
-            items, position = held(values), at(values)
-            if type(items) is not tuple or type(position) is not int or not 0 <= position < len(items):
-                raise UnknownValueError
-            return items[position]
-
-        return item
 
 
 def _several(count: Value, item: Value = None) -> Value:

@@ -197,36 +197,28 @@ def _sent(grad: Value, self: Value, indices: Value, count: int) -> Value:
     return reshaped(scatter_add(whole, -1, flatten(indices, -count), flatten(grad, -count)), self.sizes)
 
 
-@operator("max_pool2d_with_indices_backward", "adaptive_max_pool2d_backward", "fractional_max_pool2d_backward")
-def largest_backward(
-    grad_output: Value,
-    self: Value,
-    indices: Value,
-    _kernel_size: Value = None,
-    _stride: Value = None,
-    _padding: Value = None,
-    _dilation: Value = None,
-    _ceil_mode: Value = None,
-    _output_size: Value = None,
-) -> Value:
-    """What flows back through the largest elements of windows."""
-    return _sent(grad_output, self, indices, 2)
+#: The parameters of what sends gradients back through the largest elements of windows.
+_LARGEST = (
+    *("grad_output", "self", "indices", "_kernel_size", "_stride", "_padding", "_dilation", "_ceil_mode"),
+    "_output_size",
+)
 
 
-@operator("max_pool3d_with_indices_backward", "adaptive_max_pool3d_backward", "fractional_max_pool3d_backward")
-def largest_backward_of_volumes(
-    grad_output: Value,
-    self: Value,
-    indices: Value,
-    _kernel_size: Value = None,
-    _stride: Value = None,
-    _padding: Value = None,
-    _dilation: Value = None,
-    _ceil_mode: Value = None,
-    _output_size: Value = None,
-) -> Value:
-    """The same for three dimensions."""
-    return _sent(grad_output, self, indices, 3)
+def _largest_backward(count: int) -> Callable[..., Value]:
+    return lambda grad_output, self, indices, *_: _sent(grad_output, self, indices, count)
+
+
+for _count in (2, 3):
+    TABLE.add_with(
+        (
+            f"max_pool{_count}d_with_indices_backward",
+            f"adaptive_max_pool{_count}d_backward",
+            f"fractional_max_pool{_count}d_backward",
+        ),
+        _largest_backward(_count),
+        _LARGEST,
+        3,
+    )
 
 
 @operator("max_unpool2d")
