@@ -99,6 +99,7 @@ NAMES: tuple[str, ...] = (
     "no-canonical-function",
     "non-boolean-output-differentiability",
     "non-differentiable-output",
+    "non-finite-derivative",
     "non-string-formula",
     "non-string-key",
     "non-symint-size",

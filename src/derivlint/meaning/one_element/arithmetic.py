@@ -7,7 +7,7 @@ import math
 
 from derivlint.meaning.one_element import special
 from derivlint.meaning.one_element.table import helper, operator
-from derivlint.meaning.one_element.values import UnknownValueError, Value, conj, real_only
+from derivlint.meaning.one_element.values import UnknownValueError, Value, conj, divided, real_only
 
 
 @operator("add", "__radd__")
@@ -44,7 +44,7 @@ def vdot(self: Value, other: Value) -> Value:
 def quotient(self: Value, other: Value, rounding_mode: Value = None) -> Value:
     """The quotient, rounded if asked for."""
     if rounding_mode is None:
-        return self / other
+        return divided(self, other)
     found = real_only(self) / real_only(other)
     return float(math.floor(found) if rounding_mode == "floor" else math.trunc(found))
 
@@ -67,6 +67,8 @@ def power(base: Value, exponent: Value) -> Value:
         return cmath.exp(exponent * cmath.log(base)) if base else complex(base) ** exponent
     if base < 0 and exponent != int(exponent):
         raise UnknownValueError
+    if base == 0 and exponent < 0:
+        return math.copysign(math.inf, base) if exponent % 2 == 1 else math.inf
     return float(base) ** exponent
 
 
@@ -122,14 +124,15 @@ def logaddexp2(self: Value, other: Value) -> Value:
 
 @operator()
 def xlogy(self: Value, other: Value) -> Value:
-    """X log y; linear in x for any sign of x."""
-    return self * math.log(other)
+    """X log y; linear in x for any sign of x, and zero times infinity is zero."""
+    # PyTorch gives zero for negative numbers as well, where it says that the operator is not defined
+    return 0.0 if self == other == 0 else self * math.log(other)
 
 
 @operator()
 def special_xlog1py(self: Value, other: Value) -> Value:
     """X log (1 + y)."""
-    return self * math.log1p(other)
+    return xlogy(self, other + 1) if other == -1 else self * math.log1p(other)
 
 
 @operator()

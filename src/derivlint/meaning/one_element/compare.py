@@ -125,7 +125,7 @@ def trials_of(formulas: Iterable[TypedFormula]) -> list[Trial]:
     return trials
 
 
-class _Point(Struct, frozen=True):
+class Point(Struct, frozen=True):
     """An operator at a point."""
 
     truth: Truth
@@ -136,6 +136,7 @@ class _Point(Struct, frozen=True):
     slopes: dict[tuple[str, Value, bool], dict[str, Value]] = field(default_factory=dict)
 
     def slope(self, name: str, along: Value, certain: bool) -> dict[str, Value]:
+        """The derivatives of the outputs where one argument moves."""
         found = self.slopes.get((name, along, certain))
         if found is None:
             slopes = self.truth.slopes(self.arguments, name, along, certain=certain)
@@ -192,7 +193,7 @@ def compared(
     trials = trials_of(meaning.formulas_of(body))
     if not world.inputs or not trials:
         return ()
-    used = frozenset().union(*(world.gradients(trial.formula) for trial in trials if trial.formula.is_backward))
+    used = used_outputs(world, trials)
     arguments_of = Arguments(function, world.inputs)
     most = len(RANGES)
     if function.name.base in PLAIN:
@@ -214,13 +215,18 @@ def compared(
                 continue
             if not _is_usable(outputs):
                 continue
-            point = _Point(truth, world, arguments, dict(zip(world.outputs, outputs, strict=False)), number)
+            point = Point(truth, world, arguments, dict(zip(world.outputs, outputs, strict=False)), number)
             for trial in active:
                 known = trial.known
                 _judge(trial, point, used)
                 if trial.known > known:
                     trial.compared.add(kind)
     return trials
+
+
+def used_outputs(world: World, trials: Iterable[Trial]) -> frozenset[str]:
+    """The outputs whose gradients the backward formulas use."""
+    return frozenset().union(*(world.gradients(trial.formula) for trial in trials if trial.formula.is_backward))
 
 
 def _is_usable(outputs: tuple[Value, ...]) -> bool:
@@ -241,7 +247,7 @@ def _kinds(meaning: Meaning, function: NativeFunction) -> tuple[Kind, ...]:
     return (Kind.REAL, Kind.COMPLEX)
 
 
-def _judge(trial: Trial, point: _Point, used: frozenset[str]) -> None:
+def _judge(trial: Trial, point: Point, used: frozenset[str]) -> None:
     try:
         found = _wrong_gradient(trial, point, used) if trial.formula.is_backward else _wrong_tangent(trial, point)
     except NotFiniteError:
@@ -259,16 +265,10 @@ def _judge(trial: Trial, point: _Point, used: frozenset[str]) -> None:
         trial.witnesses = [*(trial.witnesses or ()), found]
 
 
-def _not_finite_at(trial: Trial, point: _Point, used: frozenset[str]) -> tuple[tuple[str, Value], ...] | None:
+def _not_finite_at(trial: Trial, point: Point, used: frozenset[str]) -> tuple[tuple[str, Value], ...] | None:
     """Where a formula is not finite; None where the operator has no derivative there, either."""
-    world = point.world
-    if trial.formula.is_backward:
-        directions = _directions(point.outputs, tuple(name for name in world.differentiable if name in used), 0)
-        judged = world.inputs
-    else:
-        given = tuple(name for name in world.inputs if point.arguments.get(name) is not None)
-        directions = _directions(point.arguments, given, 0)
-        judged = world.differentiable
+    directions = directions_of(trial.formula, point, used)
+    judged = point.world.inputs if trial.formula.is_backward else point.world.differentiable
     right_value = point.gradient if trial.formula.is_backward else point.tangent
     try:
         for name in trial.names:
@@ -276,7 +276,15 @@ def _not_finite_at(trial: Trial, point: _Point, used: frozenset[str]) -> tuple[t
                 right_value(name, directions, certain=True)
     except UnknownValueError:
         return None
-    return _shown(trial.formula, point, directions)
+    return shown(trial.formula, point, directions)
+
+
+def directions_of(formula: TypedFormula, point: Point, used: frozenset[str]) -> dict[str, Value]:
+    """Gradients of the outputs whose gradients are used, or tangents of the given arguments, the same at all points."""
+    if formula.is_backward:
+        return _directions(point.outputs, tuple(name for name in point.world.differentiable if name in used), 0)
+    given = tuple(name for name in point.world.inputs if point.arguments.get(name) is not None)
+    return _directions(point.arguments, given, 0)
 
 
 def _directions(values: Values, names: tuple[str, ...], number: int) -> dict[str, Value]:
@@ -304,14 +312,14 @@ def _times(values: Values, factor: float) -> dict[str, Value]:
     return {name: factor * value for name, value in values.items()}
 
 
-def _wrong_gradient(trial: Trial, point: _Point, used: frozenset[str]) -> Disagreement | None:
+def _wrong_gradient(trial: Trial, point: Point, used: frozenset[str]) -> Disagreement | None:
     names = tuple(name for name in point.world.differentiable if name in used)
     if any(name not in point.outputs for name in names):
         raise UnknownValueError
     return _simplest(trial, point, _directions(point.outputs, names, point.number))
 
 
-def _wrong_tangent(trial: Trial, point: _Point) -> Disagreement | None:
+def _wrong_tangent(trial: Trial, point: Point) -> Disagreement | None:
     names = tuple(name for name in point.world.inputs if point.arguments.get(name) is not None)
     used = trial.formula.variables
     if not any(name.endswith(TANGENT) or name in point.world.joined for name in used):
@@ -320,7 +328,7 @@ def _wrong_tangent(trial: Trial, point: _Point) -> Disagreement | None:
     return _simplest(trial, point, _directions(point.arguments, names, point.number))
 
 
-def _simplest(trial: Trial, point: _Point, directions: Values) -> Disagreement | None:
+def _simplest(trial: Trial, point: Point, directions: Values) -> Disagreement | None:
     """What is wrong with a formula, in one direction if that is enough."""
     found = _differs(trial, point, directions)
     if found is None:
@@ -332,7 +340,7 @@ def _simplest(trial: Trial, point: _Point, directions: Values) -> Disagreement |
     return found
 
 
-def _differs(trial: Trial, point: _Point, directions: Values) -> Disagreement | None:
+def _differs(trial: Trial, point: Point, directions: Values) -> Disagreement | None:
     """The first gradient, or the first tangent, that is not the operator's."""
     world = point.world
     is_backward = trial.formula.is_backward
@@ -353,7 +361,7 @@ def _differs(trial: Trial, point: _Point, directions: Values) -> Disagreement | 
         opposite = variables_with(point.arguments, point.outputs, _times(directions, -2))
         linear_value(trial, environment, opposite)
         if differ(expected, value):
-            return Disagreement(trial.formula, name, _shown(trial.formula, point, directions), expected, value)
+            return Disagreement(trial.formula, name, shown(trial.formula, point, directions), expected, value)
     return None
 
 
@@ -363,7 +371,7 @@ def _single_directions(directions: Values) -> Iterator[dict[str, Value]]:
         yield {other: type(value)(other == name) for other, value in directions.items()}
 
 
-def _shown(formula: TypedFormula, point: _Point, directions: Values) -> tuple[tuple[str, Value], ...]:
+def shown(formula: TypedFormula, point: Point, directions: Values) -> tuple[tuple[str, Value], ...]:
     """The values that a reader needs: of the differentiable arguments, of numbers, of the directions."""
     mentioned = formula.variables
     shown = [

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from derivlint.meaning.one_element import special
 from derivlint.meaning.one_element.table import add
-from derivlint.meaning.one_element.values import UnknownValueError, Value, conj, sgn
+from derivlint.meaning.one_element.values import UnknownValueError, Value, conj, divided, sgn
 
 Real = Callable[[float], Value]
 Complex = Callable[[complex], Value]
@@ -21,7 +21,17 @@ def _one(value: complex) -> complex:
     return value
 
 
+def _inverse(value: float) -> float:
+    return divided(1.0, value)  # type: ignore[no-any-return]
+
+
+def _logarithm(function: Callable[[float], float], pole: float = 0.0) -> Real:
+    return lambda value: -math.inf if value == pole else function(value)
+
+
 def _sinc(value: float) -> float:
+    if value == 0:
+        return 1.0
     return math.sin(math.pi * value) / (math.pi * value)
 
 
@@ -77,10 +87,10 @@ UNARY: dict[str, tuple[Real, Complex | None]] = {
     "isfinite": (math.isfinite, cmath.isfinite),
     "isnan": (math.isnan, cmath.isnan),
     "lgamma": (math.lgamma, None),
-    "log": (math.log, cmath.log),
-    "log10": (math.log10, cmath.log10),
-    "log1p": (math.log1p, lambda z: cmath.log(1 + z)),
-    "log2": (math.log2, lambda z: cmath.log(z) / _LN2),
+    "log": (_logarithm(math.log), cmath.log),
+    "log10": (_logarithm(math.log10), cmath.log10),
+    "log1p": (_logarithm(math.log1p, -1.0), lambda z: cmath.log(1 + z)),
+    "log2": (_logarithm(math.log2), lambda z: cmath.log(z) / _LN2),
     "logical_not": (lambda x: not x, lambda z: not z),
     "linalg_matrix_exp": (math.exp, cmath.exp),
     "matrix_exp": (math.exp, cmath.exp),
@@ -90,8 +100,8 @@ UNARY: dict[str, tuple[Real, Complex | None]] = {
     "positive": (_one, _one),
     "rad2deg": (math.degrees, None),
     "real": (_one, lambda z: z.real),
-    "reciprocal": (lambda x: 1 / x, lambda z: 1 / z),
-    "rsqrt": (lambda x: 1 / math.sqrt(x), lambda z: 1 / cmath.sqrt(z)),
+    "reciprocal": (_inverse, lambda z: 1 / z),
+    "rsqrt": (lambda x: _inverse(math.sqrt(x)), lambda z: 1 / cmath.sqrt(z)),
     "sgn": (sgn, sgn),
     "sigmoid": (_sigmoid, _complex_sigmoid),
     "sign": (sgn, None),

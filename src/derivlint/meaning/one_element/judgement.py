@@ -9,6 +9,7 @@ from derivlint.meaning.linearity import is_for_tests
 from derivlint.meaning.meaning import Meaning, meaning_of
 from derivlint.meaning.one_element.adjoint import contradictions
 from derivlint.meaning.one_element.compare import Disagreement, NotFinite, compared, finite_nowhere, wrong_formulas
+from derivlint.meaning.one_element.poles import Pole, poles
 from derivlint.meaning.one_element.ties import WrongShares, wrong_shares
 from derivlint.meaning.one_element.truth import truth_of
 from derivlint.model import DispatchBody, Entry, Model
@@ -21,12 +22,14 @@ class Judgement(Struct):
         wrong: the formulas that contradict the operator.
         contradictions: the forward formulas that contradict backward ones.
         infinite: the formulas that are finite nowhere.
+        poles: the formulas that are not finite at some point.
         shares: the formulas whose shares do not add up where arguments are equal.
     """
 
     wrong: list[Disagreement] = field(default_factory=list)
     contradictions: list[Disagreement] = field(default_factory=list)
     infinite: list[NotFinite] = field(default_factory=list)
+    poles: list[Pole] = field(default_factory=list)
     shares: list[WrongShares] = field(default_factory=list)
 
 
@@ -56,7 +59,11 @@ def _judge(model: Model, body: DispatchBody, found: Judgement) -> None:
     trials = compared(meaning, body, differentiability, truth)
     found.infinite += finite_nowhere(differentiability.function, trials)
     differing = list(wrong_formulas(trials))
-    found.wrong += [item for item in differing if not _is_of_conjugation(meaning, item)]
+    convicted = [item for item in differing if not _is_of_conjugation(meaning, item)]
+    found.wrong += convicted
+    judged = {item.formula for item in convicted}
+    right = [trial for trial in trials if trial.compared and trial.formula not in judged]
+    found.poles += poles(differentiability, truth, right)
     wrong = {item.formula for item in differing}
     shares = wrong_shares(meaning, body, differentiability)
     found.shares += [item for item in shares if wrong.isdisjoint(item.formulas)]

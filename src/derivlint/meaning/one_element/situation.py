@@ -12,7 +12,7 @@ from derivlint.meaning.typed import TypedFormula
 from derivlint.model import Differentiability
 from derivlint.model.evaluation import INDEX
 from derivlint.model.forward import PRIMAL, TANGENT
-from derivlint.model.gradients import GRAD, GRAD_INPUT_MASK, GRADS, NAMED_PREFIX
+from derivlint.model.gradients import GRAD, GRAD_INPUT_MASK, GRADS, NAMED_PREFIX, gradients_of
 from derivlint.operators.evaluators import Evaluator
 
 #: The name of the output of an in-place function in formulas.
@@ -51,7 +51,10 @@ class World(Struct, frozen=True):
         if GRAD in names:
             used |= set(self.differentiable[:1])
         if GRADS in names:
-            used |= set(self.differentiable)
+            gradients = gradients_of(formula.line.body)
+            indices = [item.index for line, item in gradients.indexed if line is formula.line]
+            is_whole = len(indices) < sum(line is formula.line for line, _ in gradients.grads)
+            used |= {name for at, name in enumerate(self.differentiable) if is_whole or at in indices}
         return frozenset(used)
 
     def backward(self, arguments: Values, outputs: Values, gradients: Values) -> dict[str, Value]:

@@ -17,6 +17,9 @@ Values = Mapping[str, Value]
 STEPS = (2e-5, 1e-4)
 #: How far both may differ, relatively.
 AGREEMENT = 1e-4
+#: The step to one side, and how far the slopes of both sides may differ, relatively.
+SIDE = 1e-5
+ALIKE = 1e-2
 
 #: A number that was drawn; any other would do as well.
 DRAWN = 0.625
@@ -71,16 +74,30 @@ class Truth:
                     raise UnknownValueError
         return found
 
+    def is_smooth(self, arguments: Values, name: str) -> bool:
+        """Whether the outputs rise as fast to the left of an argument as to its right.
+
+        Raises:
+            UnknownValueError: the operator has no value there.
+        """
+        values = self._bound(arguments)
+        moved = [parameter for parameter, source in self._pairs if source == name]
+        below, here, above = (self._moved(values, moved, arguments[name] + step) for step in (-SIDE, 0.0, SIDE))
+        rises = [(value - left, right - value) for left, value, right in zip(below, here, above, strict=True)]
+        return all(abs(left - right) <= ALIKE * (abs(left) + SIDE) for left, right in rises)
+
+    def _moved(self, values: dict[str, Value], names: list[str], value: Value) -> tuple[Value, ...]:
+        values.update(dict.fromkeys(names, value))
+        return self._called(values)
+
     def _differences(self, arguments: Values, name: str, direction: Value, step: float) -> tuple[Value, ...]:
         values = self._bound(arguments)
         here = arguments[name]
         if not is_finite(here):
             raise UnknownValueError
         moved = [parameter for parameter, source in self._pairs if source == name]
-        values.update(dict.fromkeys(moved, here + direction * step))
-        above = self._called(values)
-        values.update(dict.fromkeys(moved, here - direction * step))
-        below = self._called(values)
+        above = self._moved(values, moved, here + direction * step)
+        below = self._moved(values, moved, here - direction * step)
         try:
             differences = tuple([(one - other) / (2 * step) for one, other in zip(above, below, strict=True)])
         except FAILURES as failure:

@@ -96,6 +96,13 @@ def sgn(value: Value) -> Value:
     return math.copysign(1.0, value) if value else 0.0
 
 
+def divided(left: Value, right: Value) -> Value:
+    """A quotient, as tensors have it: a real number divided by zero is infinite or not a number."""
+    if right == 0 and type(right) is not complex and isinstance(left, (int, float)):
+        return float(left) * math.copysign(math.inf, right)
+    return left / right
+
+
 def real_only(value: Value) -> float:
     """A number that has to be real.
 

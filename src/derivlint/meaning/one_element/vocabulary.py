@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from functools import cache
 
@@ -16,6 +15,7 @@ from derivlint.meaning.one_element.values import (
     SIZES,
     UnknownValueError,
     Value,
+    divided,
     real_only,
     scalar_type,
 )
@@ -121,10 +121,7 @@ def _multiply(left: Value, right: Value) -> Value:
 def _divide(left: Value, right: Value) -> Value:
     if type(left) is int and type(right) is int:
         return int(left / right)
-    if right == 0 and isinstance(left, (int, float)):
-        # as tensors do it
-        return math.copysign(math.inf, left) if left else math.nan
-    return left / right
+    return divided(left, right)
 
 
 def _not(value: Value) -> Value:
