@@ -140,6 +140,7 @@ NAMES: tuple[str, ...] = (
     "undefined-name",
     "undefined-namespace-member",
     "unguarded-gradient",
+    "unguarded-optional",
     "unknown-key",
     "unknown-schema",
     "unknown-suppression",

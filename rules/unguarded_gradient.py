@@ -110,7 +110,7 @@ def check(entry: Entry, model: Model, options: Options) -> Iterator[Finding]:
             reader = quoted(read.operator) if read.operator else "an operator"
             yield Finding(
                 formula.span_of(read.node),
-                f"{reader} gets {quoted(read.direction)}, which may be undefined here",
-                help=f'ask "{read.direction}.defined()" first, and return undefined gradients where it is not',
+                f"{reader} gets {quoted(read.name)}, which may be undefined here",
+                help=f'ask "{read.name}.defined()" first, and return undefined gradients where it is not',
                 at=formula.line,
             )

@@ -88,6 +88,14 @@ def test_unguarded_gradient_in_mkldnn_linear() -> None:
         result.backward()
 
 
+@pytest.mark.parametrize("operator", ["_batch_norm_with_update", "_batch_norm_no_update"])
+def test_unguarded_optional_in_batch_norm(operator: str) -> None:
+    x, mean, variance = torch.rand(4, 3, requires_grad=True), torch.zeros(3), torch.ones(3)
+    result = getattr(torch.ops.aten, operator)(x, None, None, mean, variance, 0.1, 1e-5)[0]
+    with pytest.raises(RuntimeError, match=r"undefined Tensor .* for argument #2 'weight'"):
+        result.sum().backward()
+
+
 def test_missing_argument_derivative_in_soft_margin_loss() -> None:
     target = torch.tensor([1.0, -1.0], requires_grad=True)
     with pytest.raises(RuntimeError, match="not differentiable with respect to argument 'target'"):

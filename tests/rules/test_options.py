@@ -42,6 +42,7 @@ CASES: list[tuple[str, dict[str, OptionValue], dict[str, OptionValue]]] = [
     ("undefined-constant", {"names": ("*",)}, {"names": ("M_",)}),
     ("deprecated-function", {"allow": ("is_*",)}, {"allow": ("is",)}),
     ("unguarded-gradient", {"operators": ("_prelu*",)}, {"operators": ("prelu",)}),
+    ("unguarded-optional", {"operators": ("batch_norm*",)}, {"operators": ("norm",)}),
     ("missing-argument-derivative", {"arguments": ("*",)}, {"arguments": ("nope",)}),
 ]
 

@@ -1,8 +1,10 @@
-"""Gradients that may be undefined when a formula reads them.
+"""Gradients and optional arguments that may be undefined when a formula reads them.
 
 The gradient of an output that nothing depends on is an undefined tensor. The head of derivatives.yaml tells when the
 generated code takes care of it: for one input and one output always; for one input and several outputs only where all
 are undefined; for several inputs never. Follows gen_autograd_functions.py (``DERIVATIVE_SINGLE`` and its like).
+
+An argument ``Tensor? weight`` that is omitted is an undefined tensor in formulas, too, which operators refuse as well.
 """
 
 from __future__ import annotations
@@ -18,10 +20,12 @@ from derivlint.meaning.directions import direction_names, direction_of
 from derivlint.meaning.interpret import Interpretation, asks_metadata
 from derivlint.meaning.typed import TypedFormula
 from derivlint.model import Entry, Model, Role
+from derivlint.model.forward import PRIMAL, TANGENT
 from derivlint.model.gradients import GRAD, gradients_of
 from derivlint.model.index import EntryIndex
 from derivlint.model.model import file_fact
 from derivlint.operators import Book
+from derivlint.schema import Argument
 
 DEFINED = "defined"
 #: Backward operators whose kernels return undefined gradients for an undefined gradient (LinearAlgebra.cpp,
@@ -33,19 +37,19 @@ FEW = 10
 
 
 class UnguardedRead(Struct, frozen=True):
-    """A place where an operator gets a gradient that may be undefined.
+    """A place where an operator gets a gradient or an optional argument that may be undefined.
 
     Attributes:
         formula: the formula.
-        node: the gradient.
-        direction: which one it is.
+        node: the gradient or argument.
+        name: which one it is.
         reader: the call or operator that reads it.
         operator: the name of what is called, empty for ``+`` and the like.
     """
 
     formula: TypedFormula
     node: Expr
-    direction: str
+    name: str
     reader: Expr
     operator: str
 
@@ -64,12 +68,28 @@ def unguarded_reads(model: Model, interpretation: Interpretation) -> Iterator[Un
     protected = use in (Use.GRADIENT, Use.ELEMENT_GRADIENT)
     if protected and (not several or use is Use.ELEMENT_GRADIENT):
         return
-    reader = _Reader(model, formula, len(used) if protected else 0)
-    seen: set[str] = set()
-    for read in reader.reads(formula.tree, frozenset()):
-        if read.direction not in seen:
-            seen.add(read.direction)
-            yield read
+    yield from _Reader(model, formula, direction_names(formula), len(used) if protected else 0).first_reads()
+
+
+def unguarded_optionals(model: Model, interpretation: Interpretation) -> Iterator[UnguardedRead]:
+    """The optional tensors that a formula reads without a guard although they may be omitted; one for each."""
+    formula = interpretation.formula
+    function = formula.line.entry.function
+    if function is None or not formula.line.names:
+        return
+    optional = {each.name for each in function.schema.arguments.flat_non_out if _is_optional(each)}
+    names = [name.text for name in formula.line.names]
+    if formula.is_backward and len(names) == 1:
+        # it is evaluated where this one needs a gradient, and then it is there
+        optional.discard(names[0])
+    # in forward formulas the bare name is the optional itself, which asks for its own form
+    suffixes = ("",) if formula.is_backward else (PRIMAL, TANGENT)
+    forms = frozenset(name + suffix for name in optional for suffix in suffixes)
+    yield from _Reader(model, formula, forms).first_reads()
+
+
+def _is_optional(argument: Argument) -> bool:
+    return argument.type.is_nullable and argument.type.is_tensor_like and argument.type.is_list_like is None
 
 
 def keeps_contract(model: Model) -> bool:
@@ -97,18 +117,26 @@ def _keeps_contract(model: Model, _: str) -> bool:
 
 
 class _Reader:
-    """Finds the reads of one formula.
+    """Finds the reads of some variables of one formula.
 
-    ``guarded`` are the gradients that some condition around has asked for; which of its branches is the guarded one is
+    ``guarded`` are the variables that some condition around has asked for; which of its branches is the guarded one is
     the author's business.
     """
 
-    def __init__(self, model: Model, formula: TypedFormula, some_of: int) -> None:
+    def __init__(self, model: Model, formula: TypedFormula, names: frozenset[str], some_of: int = 0) -> None:
         self.model = model
         self.formula = formula
-        self.names = direction_names(formula)
+        self.names = names
         #: of how many gradients at least one is defined; 0 where all may be undefined
         self.some_of = some_of
+
+    def first_reads(self) -> Iterator[UnguardedRead]:
+        """The first read of each variable."""
+        seen: set[str] = set()
+        for read in self.reads(self.formula.tree, frozenset()) if self.names else ():
+            if read.name not in seen:
+                seen.add(read.name)
+                yield read
 
     def reads(self, node: Node, guarded: frozenset[str]) -> Iterator[UnguardedRead]:
         if isinstance(node, Conditional):
@@ -143,13 +171,13 @@ class _Reader:
                 yield from self._read(argument.node, node, call.spelling, guarded)
 
     def _read(self, node: Expr, reader: Expr, operator: str, guarded: frozenset[str]) -> Iterator[UnguardedRead]:
-        direction = direction_of(node, self.names)
-        if direction is not None and direction not in guarded:
-            yield UnguardedRead(self.formula, node, direction, reader, operator)
+        name = direction_of(node, self.names)
+        if name is not None and name not in guarded:
+            yield UnguardedRead(self.formula, node, name, reader, operator)
 
 
 def _asked(condition: Expr, names: frozenset[str]) -> frozenset[str]:
-    """The gradients of which a condition asks whether they are defined."""
+    """The variables of which a condition asks whether they are defined."""
     found = set()
     for node in walk(condition):
         if isinstance(node, Call) and isinstance(node.callee, Member) and node.callee.name == DEFINED:
