@@ -20,7 +20,7 @@ from torchgen.model import NativeFunction, Variant
 from derivlint.cpp.canonical import canonical_type
 from derivlint.cpp.cpp_type import cpp_type
 from derivlint.cpp.declaration import AUTO, Declarations, Function, declarations_from_json
-from derivlint.cpp.header import HeaderProblem, HeaderReading, read_declarations
+from derivlint.cpp.header import HeaderReading, read_declarations
 from derivlint.cpp.value import CHAR_POINTER, UNKNOWN
 from derivlint.source import Span
 from tests.counting import calls_of
@@ -299,8 +299,8 @@ def test_nearly_every_header_of_the_core_is_read() -> None:
         ("int f(int a = 1,);", 'cannot read the declaration of "f": unexpected ")"', ")", "f"),
         ("using = 3;", 'cannot read the declaration: unexpected "="', "=", None),
         ("using namespace;", "cannot read the declaration: it ends too early", "using namespace", None),
-        ("int f(int a)", 'a declaration without ";"', "int f(int a)", "f"),
-        ("namespace a { int f(); int g }", 'a declaration without ";"', "int g", "g"),
+        ("int f(int a)", 'the declaration of "f" ends without ";"', "int f(int a)", "f"),
+        ("namespace a { int f(); int g }", 'the declaration of "g" ends without ";"', "int g", "g"),
         ("int f(); }", '"}" closes nothing', "}", None),
         ("int f(); namespace a {", '"{" is never closed', "{", None),
         ("int f(); /* int g();", "a comment is never closed", "/*", None),
@@ -309,7 +309,7 @@ def test_nearly_every_header_of_the_core_is_read() -> None:
 def test_what_cannot_be_read_is_told_with_its_place(text: str, message: str, marked: str, opaque: str | None) -> None:
     reading = read_declarations(text)
     start = text.rindex(marked)
-    assert reading.problems == (HeaderProblem(message, Span(start, start + len(marked))),)
+    assert [problem[:2] for problem in reading.problems] == [(message, Span(start, start + len(marked)))]
     names = {name for names in reading.declarations.opaque.values() for name in names}
     assert names == ({opaque} if opaque is not None else set())
 

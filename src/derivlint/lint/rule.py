@@ -55,6 +55,7 @@ class Invalid(Struct, frozen=True):
         help: the help; not compared where it is None.
         fixed: the whole text after the fix; None where there is no fix.
         natives: native functions beside those of the bundled index.
+        header: a C++ header beside those of PyTorch, in which the place is then.
         also: other rules that report errors of the same text.
     """
 
@@ -64,6 +65,7 @@ class Invalid(Struct, frozen=True):
     help: str | None = None
     fixed: str | None = None
     natives: str | None = None
+    header: str | None = None
     also: tuple[str, ...] = ()
 
 

@@ -241,7 +241,7 @@ def _diagnostic(model: Model, rule: Rule, target: object, finding: Finding) -> D
 
     entry, dispatch, key = names_of(finding.at if finding.at is not None else target)
     return Diagnostic(
-        path=model.source.path,
+        path=(finding.source or model.source).path,
         span=finding.where,
         rule=rule.name,
         message=finding.message,
@@ -253,4 +253,5 @@ def _diagnostic(model: Model, rule: Rule, target: object, finding: Finding) -> D
         key=key,
         related=finding.related,
         fix=finding.fix,
+        elsewhere=finding.source is not None,
     )
