@@ -38,6 +38,7 @@ from collections.abc import Iterator
 
 from derivlint.formula import Word
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit, Within, Yields
+from derivlint.lint.judging import judges
 from derivlint.lint.precedence import UNREAD
 from derivlint.lint.wording import quoted
 from derivlint.model import KeyedFormula
@@ -130,6 +131,7 @@ INVALID = (
 )
 
 
+@judges(KeyedFormula)
 def check(line: KeyedFormula) -> Iterator[Finding]:
     """Judge the plain names of differentiable arguments in one forward formula."""
     info = line.body.info

@@ -31,6 +31,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.judging import judges
 from derivlint.model import Entry, Model, Role
 
 META = RuleMeta(severity=Severity.ERROR, group="schema", checks=("G1",))
@@ -82,6 +83,7 @@ INVALID = (
 )
 
 
+@judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the entries with backward formulas that serve a composite function, each once."""
     if model.layout.composites or not model.natives.has_composite_keys:

@@ -35,6 +35,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.judging import judges
 from derivlint.lint.precedence import UNCOMPILED
 from derivlint.lint.wording import quoted_list
 from derivlint.model import Differentiability, DispatchBody, Entry, KeyedFormula, Model, Role
@@ -124,6 +125,7 @@ INVALID = (
 )
 
 
+@judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the forward formulas for which some kernel of their entry unpacks no tangent."""
     for body in entry.bodies:

@@ -56,6 +56,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Confidence, Finding, Invalid, Option, Options, Related, RuleMeta, Severity, Within, Yields
+from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
 from derivlint.meaning import meaning_of
 from derivlint.meaning.arguments import MissingDerivative, missing_derivatives
@@ -146,6 +147,7 @@ INVALID = (
 )
 
 
+@judges(Entry, Model, Options)
 def check(entry: Entry, model: Model, options: Options) -> Iterator[Finding]:
     """Report the arguments that should have a formula."""
     meaning = meaning_of(model)

@@ -48,6 +48,7 @@ from collections.abc import Iterator
 
 from derivlint.lint import Confidence, Finding, Invalid, RuleMeta, Severity, Within, Yields
 from derivlint.lint.degree_wording import shown
+from derivlint.lint.judging import judges
 from derivlint.lint.precedence import UNCOMPILED_HERE, WRONG_VALUE
 from derivlint.lint.typed_edits import conjugate
 from derivlint.lint.wording import quoted_list
@@ -134,6 +135,7 @@ INVALID = (
 )
 
 
+@judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the factors of backward formulas that are not conjugated."""
     confidence = Confidence.HIGH if holds_for(model.natives) else Confidence.MEDIUM

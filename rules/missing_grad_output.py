@@ -36,6 +36,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity, Within, Yields
+from derivlint.lint.judging import judges
 from derivlint.lint.wording import closest, quoted
 from derivlint.meaning import meaning_of
 from derivlint.meaning.missing import missing_factors
@@ -85,6 +86,7 @@ INVALID = (
 )
 
 
+@judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the double backward formulas without the gradient argument."""
     meaning = meaning_of(model)

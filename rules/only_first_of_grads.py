@@ -33,6 +33,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit, Within, Yields
+from derivlint.lint.judging import judges
 from derivlint.lint.precedence import FULL_STOP
 from derivlint.model import DispatchBody
 from derivlint.model.gradients import ONLY_FIRST, gradients_of
@@ -87,6 +88,7 @@ INVALID = (
 )
 
 
+@judges(DispatchBody)
 def check(body: DispatchBody) -> Iterator[Finding]:
     """Judge the gradients that the formulas of one dispatch key use."""
     gradients = gradients_of(body)

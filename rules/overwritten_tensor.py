@@ -36,6 +36,7 @@ from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.degree_wording import shown
+from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted, quoted_list
 from derivlint.meaning import meaning_of
 from derivlint.meaning.aliasing import overwrites
@@ -86,6 +87,7 @@ INVALID = (
 )
 
 
+@judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the in-place methods that change what they must not."""
     meaning = meaning_of(model)

@@ -36,6 +36,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
+from derivlint.lint.judging import judges
 from derivlint.lint.precedence import JOINED_ENTRIES
 from derivlint.lint.wording import closest, quoted, quoted_list
 from derivlint.model import EntryFunction, KeyedFormula, KeyName, NameKind
@@ -146,6 +147,7 @@ Device? device=None, bool? pin_memory=None) -> Tensor
 ENTRY_KEYS = ("dispatch", "name", "output_differentiability")
 
 
+@judges(KeyedFormula)
 def check(line: KeyedFormula) -> Iterator[Finding]:
     """Judge the names of one key."""
     function = line.entry.function

@@ -33,6 +33,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.judging import judges
 from derivlint.model import Model
 
 META = RuleMeta(severity=Severity.WARNING, group="names")
@@ -75,6 +76,7 @@ INVALID = (
 )
 
 
+@judges(Model)
 def check(model: Model) -> Iterator[Finding]:
     """Report each part of a header that cannot be read, at its place there."""
     for problem in model.natives.header_problems:

@@ -31,6 +31,7 @@ from collections.abc import Iterator
 
 from derivlint.formula import Word
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.judging import judges
 from derivlint.lint.precedence import UNCOMPILED
 from derivlint.lint.wording import quoted
 from derivlint.model import Derivative, Entry, KeyedFormula, MatchProblem, Model
@@ -96,6 +97,7 @@ INVALID = (
 KINDS = (MatchProblemKind.SAVED_OUTPUT, MatchProblemKind.SAVED_INPUT)
 
 
+@judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Judge what reference formulas of foreach operators save."""
     problems = list(model.match_problems(entry))

@@ -100,11 +100,23 @@ def test_a_header_that_cannot_be_read_is_2(run: Run, here: Path) -> None:
     assert "mine.h" in outcome.err
 
 
-@pytest.mark.parametrize("text", ["", "}", "namespace {", "template <", '"', "at::Tensor my_backward("])
-def test_a_broken_header_is_no_error(run: Run, here: Path, text: str) -> None:
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", None),
+        ("}", '"}" closes nothing'),
+        ("namespace {", '"{" is never closed'),
+        ("template <", 'the declaration ends without ";"'),
+        ("at::Tensor my_backward(", '"(" is never closed'),
+    ],
+)
+def test_a_broken_header_is_one_finding(run: Run, here: Path, text: str, message: str | None) -> None:
     (here / "mine.h").write_text(text)
     (here / "derivatives.yaml").write_text("- name: abs(Tensor self) -> Tensor\n  self: grad * self.sgn()\n")
-    assert run("check", "derivatives.yaml", "--headers", "mine.h").status == 0
+    outcome = run("check", "derivatives.yaml", "--headers", "mine.h", "--output-format", "json")
+    found = [(item["rule"], item["message"]) for item in json.loads(outcome.out)["diagnostics"]]
+    assert found == ([("unreadable-header", message)] if message is not None else [])
+    assert outcome.status == len(found)
 
 
 def test_declarations_are_cached_by_content(run: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,6 @@ import pytest
 
 from derivlint.cpp.header import read_declarations
 from derivlint.lint import Diagnostic, Fix, Invalid, Rule, Severity, run_rules
-from derivlint.lint.rule import TARGETS
 from derivlint.model import build_model
 from derivlint.rules import NAMES, load_rules
 from derivlint.schema import NativeFunctions, read_native_functions
@@ -21,6 +20,7 @@ FOLDER = Path(__file__).parent.parent.parent / "rules"
 RULES = load_rules()
 OPTIONAL = ("## Fix safety", "## What it cannot see", "## Options")
 SECTIONS = ["## What it detects", "## Why it is bad", "## Example", "## Instead", *OPTIONAL, "## Sources"]
+TARGETS = ("model", "entry", "body", "line", "node", "problem", "suppressions")
 #: What may begin a message although it begins with a capital.
 PROPER_NAMES = ("PyTorch", "YAML", "C++", "UTF-8", "NUL")
 
@@ -122,6 +122,8 @@ def test_the_docstring_has_its_sections_in_order(rule: Rule) -> None:
 @pytest.mark.parametrize("rule", RULES, ids=identify)
 def test_a_rule_has_a_target_and_enough_cases(rule: Rule) -> None:
     assert rule.target in TARGETS
+    assert set(rule.needs) <= {"model", "options"}
+    assert ("options" in rule.needs) == bool(rule.meta.options)
     assert len(rule.valid) >= 2, "write two VALID cases or more"
     assert len(rule.invalid) >= 2, "write two INVALID cases or more"
     assert rule.meta.status in ("stable", "preview")

@@ -17,7 +17,6 @@ from derivlint.cli.release import release
 from derivlint.cli.terminal import write
 from derivlint.lint import INTERNAL_ERROR, RuleMeta, Severity
 from derivlint.lint.groups import GROUPS, Group
-from derivlint.lint.rule import TARGETS
 from derivlint.lint.wording import quoted
 from derivlint.project.errors import InputError
 from derivlint.rules import BESIDES, RENAMED
@@ -69,6 +68,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.judging import judges
 from derivlint.model import $type
 
 META = RuleMeta($facts)
@@ -78,6 +78,7 @@ VALID: tuple[str, ...] = ()
 INVALID: tuple[Invalid, ...] = ()
 
 
+@judges($type)
 def check($target: $type) -> Iterator[Finding]:
     """Judge $phrase."""
     yield from ()
@@ -138,7 +139,7 @@ def clashes(seed: int, count: int, root: Path) -> None:
 @click.argument("name")
 @click.option(
     "--target",
-    type=click.Choice([target for target in TARGETS if target in _SUBJECTS]),
+    type=click.Choice(list(_SUBJECTS)),
     default="line",
     show_default=True,
     help="What its check looks at.",

@@ -1,16 +1,18 @@
-"""What the type checker finds, in words: the fact, and the cure where there is one."""
+"""What the type checker finds, in words: the fact, and the cure where there is one.
+
+The rule of each kind says it of formulas as they are written, others of what PyTorch makes of them.
+"""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 from derivlint.cpp.cpp_type import CppType
 from derivlint.cpp.declaration import Function
 from derivlint.cpp.problem import TypeProblem, TypeProblemKind
 from derivlint.cpp.value import BRACES, CHAR_POINTER, FUNCTION, TENSOR, UNKNOWN, VOID
 from derivlint.lint.diagnostic import Finding, Fix
-from derivlint.lint.edits import formula_fix
+from derivlint.lint.severity import Confidence
 from derivlint.lint.wording import closest, counted, quoted, quoted_list
 from derivlint.model.typing import FormulaProblem
 
@@ -286,82 +288,22 @@ _CURES: dict[TypeProblemKind, Callable[[TypeProblem], str | None]] = {
 }
 
 
-def type_findings(
-    problem: FormulaProblem, kinds: Collection[TypeProblemKind], is_allowed: Callable[[str], bool] = lambda name: False
-) -> Iterator[Finding]:
-    """A finding for a problem of one of these kinds in a formula as it is written.
+def type_finding(problem: FormulaProblem, fix: Fix | None = None, confidence: Confidence | None = None) -> Finding:
+    """A finding that says what C++ refuses in a formula, and what helps.
 
     Args:
-        problem: the problem.
-        kinds: the kinds.
-        is_allowed: whether the user says that a name is right, qualified or not as the formula has it.
+        problem: what is refused.
+        fix: how to correct it.
+        confidence: how sure the rule is, where that is not its own confidence.
     """
-    if problem.is_written and problem.problem.kind in kinds and not is_allowed(problem.problem.name):
-        # an automatic formula is made of the backward formula
-        premise = (problem.line.entry.operator or "",) if problem.line.auto is not None else ()
-        yield Finding(
-            problem.where,
-            fact(problem.problem),
-            help=cure(problem.problem),
-            fix=repair(problem),
-            at=problem.line,
-            rests_on=premise,
-        )
-
-
-#: Kinds of problems of a name that something near it could stand for.
-NAMES = frozenset(
-    {
-        TypeProblemKind.UNDECLARED_NAME,
-        TypeProblemKind.UNDECLARED_FUNCTION,
-        TypeProblemKind.NO_SUCH_MEMBER,
-        TypeProblemKind.NOT_IN_NAMESPACE,
-    }
-)
-#: Kinds of problems of a name that exists elsewhere.
-QUALIFIED = frozenset({TypeProblemKind.UNDECLARED_FUNCTION, TypeProblemKind.NOT_IN_NAMESPACE})
-#: The namespaces in front of a name.
-_NAMESPACES = r"(?:(?<!\w)\w+)?(?:::\w+)*::\Z"
-
-
-def repair(found: FormulaProblem) -> Fix | None:
-    """The change that mends a formula, None where none is certain enough to be offered."""
-    problem, line = found.problem, found.line
-    if not found.is_exact or not line.is_exact():
-        return None
-    written = line.formula.text[found.start : found.end]
-    kind = problem.kind
-    if kind in NAMES and written == problem.name and not problem.other:
-        near = closest(problem.name, problem.known)
-        return _replace(found, 0, len(written), near, safe=False) if near is not None else None
-    if kind in (TypeProblemKind.MISSING_SYMINT, TypeProblemKind.SUPERFLUOUS_SYMINT) and problem.other:
-        # where the arguments are known, the other form was found to take them
-        at = written.find(problem.name)
-        return _replace(found, at, at + len(problem.name), problem.other, safe=bool(problem.given)) if at >= 0 else None
-    if kind in QUALIFIED and written == problem.name and _is_name(problem.other):
-        wrong = re.search(_NAMESPACES, line.formula.text[: found.start])
-        before = found.start - wrong.start() if wrong is not None else 0
-        return _replace(found, -before, len(written), problem.other or "", safe=False)
-    if kind is TypeProblemKind.AMBIGUOUS_NAME and written == problem.name:
-        return _replace(found, 0, 0, "at::", safe=False)
-    if kind in (TypeProblemKind.INTEGER_BASE, TypeProblemKind.INTEGER_DIVISION):
-        # the divisor, where that is a literal, else what is divided
-        digits = re.search(r"(?<![\w.)])[0-9]+$", written) or re.match("[0-9]+(?= */)", written)
-        return _replace(found, digits.end(), digits.end(), ".0", safe=False) if digits is not None else None
-    if kind is TypeProblemKind.MEMBER_OF_OPTIONAL and line.formula.text[: found.start].endswith("."):
-        return _replace(found, -1, 0, "->", safe=False)
-    if kind is TypeProblemKind.WRONG_ACCESS and written == "->":
-        return _replace(found, 0, 2, ".", safe=True)
-    if kind is TypeProblemKind.NOT_CALLED and written == problem.name and not problem.wanted:
-        return _replace(found, len(written), len(written), "()", safe=False)
-    return None
-
-
-def _is_name(text: str | None) -> bool:
-    return text is not None and text.replace("::", "_").isidentifier()
-
-
-def _replace(found: FormulaProblem, start: int, end: int, text: str, *, safe: bool) -> Fix | None:
-    old = found.line.formula.text[found.start + start : found.start + end]
-    title = f"replace {quoted(old)} by {quoted(text)}" if old else f"add {quoted(text)}"
-    return formula_fix(found.line, title, [(found.start + start, found.start + end, text)], safe=safe)
+    # an automatic formula is made of the backward formula
+    premise = (problem.line.entry.operator or "",) if problem.line.auto is not None else ()
+    return Finding(
+        problem.where,
+        fact(problem.problem),
+        help=cure(problem.problem),
+        fix=fix,
+        at=problem.line,
+        confidence=confidence,
+        rests_on=premise,
+    )
