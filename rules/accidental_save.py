@@ -43,7 +43,9 @@ META = RuleMeta(
     yields_to=(
         UNCOMPILED,
         Yields(
-            ("duplicate-entry", "missing-argument-derivative"), "the formula that is missing may need it", Within.ENTRY
+            ("duplicate-entry", "missing-argument-derivative", "unknown-key"),
+            "the formula that is missing may need it",
+            Within.ENTRY,
         ),
     ),
 )

@@ -44,7 +44,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity, Within, Yields
 from derivlint.lint.degree_wording import degree_finding
 from derivlint.lint.judging import judges
 from derivlint.lint.precedence import NONLINEAR
@@ -53,7 +53,19 @@ from derivlint.meaning.facts import Cause
 from derivlint.meaning.linearity import not_linear
 from derivlint.model import Entry, Model
 
-META = RuleMeta(severity=Severity.ERROR, group="tangents", yields_to=NONLINEAR)
+META = RuleMeta(
+    severity=Severity.ERROR,
+    group="tangents",
+    yields_to=(
+        *NONLINEAR,
+        Yields(
+            ("missing-argument-derivative",),
+            "the tangent that is missing is that of an argument without a formula",
+            Within.ENTRY,
+            joins=True,
+        ),
+    ),
+)
 
 VALID = (
     """\

@@ -54,7 +54,10 @@ from derivlint.model import Entry, Model
 META = RuleMeta(
     severity=Severity.WARNING,
     group="views",
-    yields_to=(WRONG_DEGREE, Yields(("missing-tangent",), "a part of the formula is missing", Within.FORMULA)),
+    yields_to=(
+        WRONG_DEGREE,
+        Yields(("missing-tangent",), "a part of the formula is missing", Within.FORMULA),
+    ),
 )
 
 VALID = (

@@ -39,7 +39,7 @@ from collections.abc import Iterator
 from derivlint.formula import Word
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit, Within, Yields
 from derivlint.lint.judging import judges
-from derivlint.lint.precedence import UNREAD
+from derivlint.lint.precedence import JOINED_ENTRIES, UNREAD
 from derivlint.lint.wording import quoted
 from derivlint.model import KeyedFormula
 from derivlint.model.forward import PRIMAL, TANGENT, base_name_uses
@@ -55,10 +55,11 @@ META = RuleMeta(
     yields_to=(
         UNREAD,
         Yields(
-            ("misspelt-keyword", "primal-in-backward-formula", "trailing-semicolon"),
+            ("ignored-derivative", "misspelt-keyword", "primal-in-backward-formula", "trailing-semicolon"),
             "the argument has no such formula",
             Within.ENTRY,
         ),
+        JOINED_ENTRIES,
     ),
 )
 

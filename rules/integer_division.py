@@ -35,6 +35,7 @@ from collections.abc import Iterator
 from derivlint.cpp.problem import TypeProblemKind
 from derivlint.lint import Confidence, Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.judging import judges
+from derivlint.lint.precedence import UNCOMPILED
 from derivlint.lint.problem_edits import as_double
 from derivlint.lint.type_wording import type_finding
 from derivlint.model.typing import FormulaProblem
@@ -43,6 +44,7 @@ META = RuleMeta(
     severity=Severity.WARNING,
     group="precision",
     checks=("X2",),
+    yields_to=(UNCOMPILED,),
 )
 
 VALID = (

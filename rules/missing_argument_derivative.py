@@ -72,7 +72,11 @@ META = RuleMeta(
     compares=True,
     yields_to=(
         Yields(("ignored-derivative",), "no formula counts", Within.ENTRY),
-        Yields(("formula-for-non-tensor",), "formulas are exchanged", Within.ENTRY),
+        Yields(
+            ("formula-for-non-tensor", "grad-input-mask-of-single-argument"),
+            "formulas are exchanged",
+            Within.ENTRY,
+        ),
     ),
 )
 

@@ -33,13 +33,15 @@ from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
 from derivlint.lint.judging import judges
-from derivlint.lint.precedence import UNNAMED_KEY
+from derivlint.lint.precedence import JOINED_ENTRIES, UNNAMED_KEY
 from derivlint.lint.wording import quoted, quoted_list
 from derivlint.model import AUTO_ELEMENT_WISE, AUTO_LINEAR, DispatchBody, Role
 from derivlint.model.forward import packed_lists
 from derivlint.model.keywords import is_clear
 
-META = RuleMeta(severity=Severity.ERROR, group="syntax", checks=("L25", "L26", "X6"), yields_to=(UNNAMED_KEY,))
+META = RuleMeta(
+    severity=Severity.ERROR, group="syntax", checks=("L25", "L26", "X6"), yields_to=(UNNAMED_KEY, JOINED_ENTRIES)
+)
 
 VALID = (
     """\

@@ -42,7 +42,7 @@ META = RuleMeta(
     severity=Severity.ERROR,
     group="names",
     checks=("L19",),
-    yields_to=(FULL_STOP, Yields(("repeated-gradient",), "another gradient is meant", Within.FORMULA)),
+    yields_to=(FULL_STOP, Yields(("repeated-gradient",), "another gradient is meant", Within.FORMULA, joins=True)),
 )
 
 VALID = (

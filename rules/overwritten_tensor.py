@@ -92,8 +92,13 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the in-place methods that change what they must not."""
     meaning = meaning_of(model)
     for interpretation in meaning.interpretations(entry):
+        seen: set[tuple[str, ...]] = set()
         for write in overwrites(interpretation):
             formula = write.formula
+            # "x.logical_or_(y).logical_not_()" is one slip
+            if write.names and tuple(write.names) in seen:
+                continue
+            seen.add(tuple(write.names))
             method = quoted(write.call.spelling)
             if write.names:
                 message = f"{method} changes {quoted_list(write.names, 'or')} in place"

@@ -56,6 +56,7 @@ META = RuleMeta(
         WRONG_DEGREE,
         SLIP,
         UNCOMPILED_BESIDE,
+        Yields(("duplicate-entry",), "another operator is meant", Within.ENTRY),
     ),
 )
 
