@@ -94,6 +94,7 @@ def _check_entry(entry: Entry, problems: list[MatchProblem]) -> Iterator[Finding
                         line.span_of(saved.word),
                         f"{quoted(saved.word.text)} cannot be saved: the formula also serves the generated "
                         f'{quoted(str(problem.function.name))}, which has no such "self"',
+                        help="use the result, or write an entry for it without this formula",
                         at=line,
                     )
                     break

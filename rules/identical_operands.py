@@ -90,4 +90,5 @@ def check(node: Binary, line: KeyedFormula) -> Iterator[Finding]:
         text = line.formula.text
         left, right = ("".join(text[side.start : side.end].split()) for side in (node.left, node.right))
         if left == right:
-            yield Finding(line.span_of(node), f"both sides of {quoted(node.op)} are {quoted(left)}")
+            message = f"both sides of {quoted(node.op)} are {quoted(left)}"
+            yield Finding(line.span_of(node), message, help="write what is meant on one of them")

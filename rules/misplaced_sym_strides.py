@@ -91,7 +91,8 @@ def check(line: KeyedFormula) -> Iterator[Finding]:
             continue
         seen.add(name)
         if function.argument(name) is None:
-            yield Finding(line.span_of(word), f"the strides of the output {quoted(name)} cannot be used in a formula")
+            message = f"the strides of the output {quoted(name)} cannot be used in a formula"
+            yield Finding(line.span_of(word), message, help="only those of the formula's argument are saved")
             continue
         whose = quoted_list(list(derivative.var_names))
         yield Finding(

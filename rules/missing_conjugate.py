@@ -49,7 +49,7 @@ from collections.abc import Iterator
 from derivlint.lint import Confidence, Finding, Invalid, RuleMeta, Severity, Within, Yields
 from derivlint.lint.degree_wording import shown
 from derivlint.lint.judging import judges
-from derivlint.lint.precedence import UNCOMPILED, WRONG_VALUE
+from derivlint.lint.precedence import UNCOMPILED_HERE, WRONG_VALUE
 from derivlint.lint.typed_edits import conjugate
 from derivlint.lint.wording import quoted_list
 from derivlint.meaning import meaning_of
@@ -61,8 +61,9 @@ META = RuleMeta(
     severity=Severity.WARNING,
     group="complex",
     yields_to=(
-        UNCOMPILED,
+        UNCOMPILED_HERE,
         WRONG_VALUE,
+        Yields(("undefined-namespace-member",), "another function is called", Within.FORMULA),
         Yields(("misspelt-keyword",), "it is not known which arguments are differentiable", Within.ENTRY),
     ),
 )

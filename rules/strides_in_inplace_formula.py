@@ -87,6 +87,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
                         line.span_of(word),
                         f'the strides of "self" cannot be used: {why}{quoted(inplace)}'
                         f'{"" if own else ", which"} overwrites "self"',
+                        help="save what the formula needs of them in an output, or write a formula without them",
                         at=line,
                     )
         break

@@ -193,7 +193,8 @@ def _unknown(line: KeyedFormula, name: KeyName, function: EntryFunction) -> Find
 def _without_name(line: KeyedFormula, name: KeyName) -> Finding:
     rest = [other.text for other in line.names if other.text]
     if not rest:
-        return Finding(line.key.span, f"the key {quoted(line.key_text)} names nothing")
+        message = f"the key {quoted(line.key_text)} names nothing"
+        return Finding(line.key.span, message, help="write the arguments that the formula is for")
     text = line.key_written_with(rest)
     fix = Fix("remove the comma", (TextEdit(line.key.span, text),)) if text is not None else None
     return Finding(

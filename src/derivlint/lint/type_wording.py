@@ -66,11 +66,11 @@ def cure(problem: TypeProblem) -> str | None:
 
 
 def signatures(functions: Sequence[Function]) -> str | None:
-    """The declarations of overloads, None where they are too many."""
+    """The declarations of overloads, one of them where they are too many; None where there are none."""
     texts = list(dict.fromkeys(function.signature for function in functions))
-    if not texts or len(texts) > MANY:
-        return None
-    return f"declared as {quoted_list(texts)}"
+    if len(texts) > MANY:
+        return f"one of {len(texts)} declarations is {quoted(texts[0])}"
+    return f"declared as {quoted_list(texts)}" if texts else None
 
 
 def _count(problem: TypeProblem) -> str:
@@ -110,7 +110,7 @@ def _not_in(problem: TypeProblem) -> str:
 
 def _not_called(problem: TypeProblem) -> str:
     if problem.wanted:
-        return f"{quoted(problem.name)} is a type and no value"
+        return f"{quoted(problem.name)} is a type, not a value"
     return f"{quoted(problem.name)} is a function and is not called"
 
 
@@ -153,7 +153,7 @@ _FACTS: dict[TypeProblemKind, Callable[[TypeProblem], str]] = {
     TypeProblemKind.UNDECLARED_NAME: lambda p: f"{quoted(p.name)} is not declared",
     TypeProblemKind.UNDECLARED_FUNCTION: lambda p: f"no function {quoted(p.name)} is declared",
     TypeProblemKind.NOT_IN_NAMESPACE: _not_in,
-    TypeProblemKind.NOT_A_TYPE: lambda p: f"{quoted(p.name)} is no type",
+    TypeProblemKind.NOT_A_TYPE: lambda p: f"{quoted(p.name)} is not a type",
     TypeProblemKind.NO_SUCH_MEMBER: _members_of,
     TypeProblemKind.MEMBER_OF_OPTIONAL: lambda p: (
         f"{quoted(p.name)} is asked of {shown(p.object or UNKNOWN)}, which may be empty"
@@ -216,16 +216,21 @@ def _rewritten_cure(problem: TypeProblem) -> str:
 def _namespace_cure(problem: TypeProblem) -> str | None:
     if problem.subject:
         return _rewritten_cure(problem)
-    return f"write {quoted(problem.other)}" if problem.other else _near(problem)
+    declare = f"declare {quoted(problem.name)} in a header named with --headers"
+    return f"write {quoted(problem.other)}" if problem.other else _near(problem) or declare
 
 
 def _member_cure(problem: TypeProblem) -> str | None:
     if problem.subject:
         return _rewritten_cure(problem)
     near = _near(problem)
-    if near is not None or problem.other is None:
+    if near is not None:
         return near
-    return f'it is a function: write "{problem.other}(x)"'
+    if problem.other is not None:
+        return f'it is a function: write "{problem.other}(x)"'
+    if problem.object is not TENSOR:
+        return None
+    return 'methods are the functions with "variants: method" in native_functions.yaml: add it there'
 
 
 def _access_cure(problem: TypeProblem) -> str:
@@ -244,13 +249,25 @@ def _argument_cure(problem: TypeProblem) -> str | None:
 def _operands_cure(problem: TypeProblem) -> str | None:
     if problem.name in _OF_ELEMENTS and any("Tensor" in type.text for type in problem.given):
         return f'write "{_OF_ELEMENTS[problem.name]}", which works on the elements of tensors'
-    return None
+    return "convert one of them" if len(problem.given) == 2 else "convert it"
 
 
 def _condition_cure(problem: TypeProblem) -> str | None:
     if "Tensor" not in problem.given[0].text:
-        return None
+        return 'compare it with something, as in "x != 0"'
     return 'ask ".defined()" of a tensor that may be undefined, or write "at::where" to choose by its elements'
+
+
+def _result_cure(problem: TypeProblem) -> str | None:
+    """What makes a formula give what its key asks for."""
+    given, wanted = problem.given[0], problem.wanted[0] if problem.wanted else UNKNOWN
+    if given is VOID:
+        return "call a function that returns the value"
+    if given.head == "tuple":
+        return 'take one of its elements: "std::get<0>(...)"'
+    if wanted.head == "tuple":
+        return "a key with several arguments has a formula that gives a tuple, in their order"
+    return None
 
 
 def _advice(text: str) -> str | None:
@@ -271,7 +288,9 @@ _CURES: dict[TypeProblemKind, Callable[[TypeProblem], str | None]] = {
     TypeProblemKind.NO_SUCH_MEMBER: _member_cure,
     TypeProblemKind.MEMBER_OF_OPTIONAL: lambda p: f'write "->{p.name}", and make sure that there is a value',
     TypeProblemKind.WRONG_ACCESS: _access_cure,
-    TypeProblemKind.NOT_CALLED: lambda p: None if p.wanted else f'write "{p.name}()"',
+    TypeProblemKind.NOT_A_TYPE: _near,
+    TypeProblemKind.NOT_CALLED: lambda p: f'write "{p.name}()"' + (", which makes a value of it" if p.wanted else ""),
+    TypeProblemKind.NOT_CALLABLE: lambda p: "remove the parentheses after it",
     TypeProblemKind.ARGUMENT_COUNT: lambda p: signatures(p.candidates),
     TypeProblemKind.ARGUMENT_TYPE: _argument_cure,
     TypeProblemKind.OPERANDS: _operands_cure,
@@ -283,6 +302,12 @@ _CURES: dict[TypeProblemKind, Callable[[TypeProblem], str | None]] = {
     TypeProblemKind.MISPLACED_BRACES: _braces_cure,
     TypeProblemKind.INTEGER_DIVISION: lambda p: 'write one of them as a "double", such as "2.0"',
     TypeProblemKind.INTEGER_BASE: lambda p: 'write it as a "double", such as "2.0"',
+    TypeProblemKind.BRANCHES: lambda p: "convert one of them to the type of the other",
+    TypeProblemKind.NOT_INDEXABLE: lambda p: "index it with an integer",
+    TypeProblemKind.TUPLE_INDEX: lambda p: None if p.name else 'remove "std::get"',
+    TypeProblemKind.CONSTRUCTION: lambda p: f"give {quoted(p.name)} what one of its constructors takes",
+    TypeProblemKind.NOT_ASSIGNABLE: lambda p: "write an expression that makes a new value",
+    TypeProblemKind.RESULT: _result_cure,
     TypeProblemKind.DEPRECATED: lambda p: _advice(p.other or ""),
     TypeProblemKind.AMBIGUOUS_NAME: lambda p: f'write "at::{p.name}" for the function',
 }
