@@ -15,6 +15,7 @@ from derivlint.cpp.declaration import Declarations
 from derivlint.cpp.declaration_marks import MAX_ARGUMENTS, Marked, mark
 from derivlint.cpp.declaration_parser import parse_declaration
 from derivlint.cpp.declaration_reader import DeclarationScope, Reader, likely_name
+from derivlint.cpp.declaration_syntax import FunctionSyntax
 from derivlint.cpp.declaration_tokens import Tokens
 from derivlint.formula.vocabulary import Token
 from derivlint.source import Span
@@ -191,7 +192,9 @@ class _HeaderReader:
         previous = self._items[at - 1]
         if "NAMESPACE" in kinds or (previous.type == "STRING" and kinds == {"SPECIFIER", "STRING"}):
             return self._open(at, behind)
-        if "ENUM" in kinds and "LPAR" not in kinds:
+        # parentheses may be those of a macro ahead of it
+        is_named = previous.type in ("IDENT", "BUILTIN") and previous.text not in _QUALIFIERS
+        if "ENUM" in kinds and ("LPAR" not in kinds or is_named):
             self._declare(self._start, behind, is_head=True)
             self._begin(behind)
             return behind
@@ -269,7 +272,9 @@ class _HeaderReader:
             if _is_macro_call(marked, self._scope):
                 return None
         syntax = parse_declaration(marked.tokens)
-        if not isinstance(syntax, Token):
+        if isinstance(syntax, FunctionSyntax) and syntax.joined is not None:
+            syntax = syntax.joined
+        elif not isinstance(syntax, Token):
             return self._reader.take(syntax, self._scope, marked)
         middle = self._without_end(start, end, syntax) if joined < MAX_JOINED else None
         if middle is not None:
