@@ -50,7 +50,10 @@ META = RuleMeta(
     group="higher-order",
     confidence=Confidence.MEDIUM,
     compares=True,
-    yields_to=(Yields(("switched-off-gradient",), "the output may be meant to be differentiable", Within.ENTRY),),
+    yields_to=(
+        Yields(("switched-off-gradient",), "the output may be meant to be differentiable", Within.ENTRY),
+        Yields(("misused-auto-element-wise", "misused-auto-linear"), "there is no formula", Within.FORMULA),
+    ),
 )
 
 VALID = (

@@ -73,7 +73,7 @@ META = RuleMeta(
     yields_to=(
         Yields(("ignored-derivative",), "no formula counts", Within.ENTRY),
         Yields(
-            ("formula-for-non-tensor", "grad-input-mask-of-single-argument"),
+            ("formula-for-non-tensor", "grad-input-mask-of-single-argument", "missing-grad-output"),
             "formulas are exchanged",
             Within.ENTRY,
         ),

@@ -58,7 +58,8 @@ META = RuleMeta(
     options=(Option("operators", (), "names or patterns of operators that take undefined gradients"),),
     yields_to=(
         WRONG_VALUE,
-        Yields(("grads-index-out-of-range", "mixed-grad-and-grads"), "another gradient is meant", Within.FORMULA),
+        Yields(("mixed-grad-and-grads",), "another gradient is meant", Within.FORMULA),
+        Yields(("grads-index-out-of-range",), "the gradient that may be undefined is another one", Within.ENTRY),
         Yields(
             ("uncalled-function", "undefined-function", "undefined-member", "undefined-name", "wrong-operand-types"),
             "the guard itself is wrong",
