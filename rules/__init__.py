@@ -144,6 +144,7 @@ NAMES: tuple[str, ...] = (
     "unknown-key",
     "unknown-schema",
     "unknown-suppression",
+    "unreadable-header",
     "unsupported-foreach-save",
     "unsupported-view-argument",
     "unused-gradient",

@@ -30,6 +30,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity, Within, Yields
+from derivlint.lint.judging import judges
 from derivlint.lint.precedence import UNCOMPILED
 from derivlint.lint.wording import quoted
 from derivlint.model import DispatchBody
@@ -42,7 +43,9 @@ META = RuleMeta(
     yields_to=(
         UNCOMPILED,
         Yields(
-            ("duplicate-entry", "missing-argument-derivative"), "the formula that is missing may need it", Within.ENTRY
+            ("duplicate-entry", "missing-argument-derivative", "unknown-key"),
+            "the formula that is missing may need it",
+            Within.ENTRY,
         ),
     ),
 )
@@ -92,6 +95,7 @@ PLACES = {
 }
 
 
+@judges(DispatchBody)
 def check(body: DispatchBody) -> Iterator[Finding]:
     """Judge what the formulas of one dispatch key save."""
     for found in accidental_saves(body):

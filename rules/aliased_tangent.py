@@ -43,6 +43,7 @@ from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity, Within, Yields
 from derivlint.lint.edits import formula_fix
+from derivlint.lint.judging import judges
 from derivlint.lint.precedence import WRONG_DEGREE
 from derivlint.lint.typed_edits import with_method
 from derivlint.lint.wording import quoted, quoted_list
@@ -53,7 +54,10 @@ from derivlint.model import Entry, Model
 META = RuleMeta(
     severity=Severity.WARNING,
     group="views",
-    yields_to=(WRONG_DEGREE, Yields(("missing-tangent",), "a part of the formula is missing", Within.FORMULA)),
+    yields_to=(
+        WRONG_DEGREE,
+        Yields(("missing-tangent",), "a part of the formula is missing", Within.FORMULA),
+    ),
 )
 
 VALID = (
@@ -113,6 +117,7 @@ INVALID = (
 )
 
 
+@judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the forward formulas that may return a tangent as it is."""
     meaning = meaning_of(model)

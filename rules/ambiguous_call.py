@@ -30,7 +30,8 @@ from collections.abc import Iterator
 
 from derivlint.cpp.problem import TypeProblemKind
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
-from derivlint.lint.type_wording import type_findings
+from derivlint.lint.judging import judges
+from derivlint.lint.type_wording import type_finding
 from derivlint.model.typing import FormulaProblem
 
 META = RuleMeta(severity=Severity.ERROR, group="types", checks=("X2",))
@@ -65,9 +66,8 @@ INVALID = (
     ),
 )
 
-KINDS = (TypeProblemKind.AMBIGUOUS_CALL,)
 
-
+@judges(FormulaProblem, kinds=(TypeProblemKind.AMBIGUOUS_CALL,))
 def check(problem: FormulaProblem) -> Iterator[Finding]:
     """Judge the calls of overloaded functions."""
-    yield from type_findings(problem, KINDS)
+    yield type_finding(problem)

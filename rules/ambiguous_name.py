@@ -35,7 +35,9 @@ from collections.abc import Iterator
 
 from derivlint.cpp.problem import TypeProblemKind
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
-from derivlint.lint.type_wording import type_findings
+from derivlint.lint.judging import judges
+from derivlint.lint.problem_edits import replaced, written
+from derivlint.lint.type_wording import type_finding
 from derivlint.model.typing import FormulaProblem
 
 META = RuleMeta(severity=Severity.ERROR, group="types", checks=("X2",))
@@ -88,9 +90,10 @@ INVALID = (
     ),
 )
 
-KINDS = (TypeProblemKind.AMBIGUOUS_NAME,)
 
-
+@judges(FormulaProblem, kinds=(TypeProblemKind.AMBIGUOUS_NAME,))
 def check(problem: FormulaProblem) -> Iterator[Finding]:
     """Judge the bare names of formulas."""
-    yield from type_findings(problem, KINDS)
+    text = written(problem)
+    fix = replaced(problem, 0, 0, "at::", safe=False) if text == problem.problem.name else None
+    yield type_finding(problem, fix)

@@ -32,6 +32,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity, Within, Yields
+from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted, quoted_list
 from derivlint.model import DispatchBody, KeyedFormula, KeyName, NameKind, Role
 
@@ -95,6 +96,7 @@ INVALID = (
 )
 
 
+@judges(DispatchBody)
 def check(body: DispatchBody) -> Iterator[Finding]:
     """Find the keys with names that an earlier key has, each key once."""
     first: dict[str, KeyedFormula] = {}

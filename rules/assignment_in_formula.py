@@ -39,6 +39,7 @@ from collections.abc import Iterator
 from derivlint.formula import Binary
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.edits import formula_fix
+from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
 from derivlint.meaning.interpret import ASSIGNMENTS
 from derivlint.model import KeyedFormula
@@ -89,18 +90,15 @@ INVALID = (
 )
 
 
-def check(line: KeyedFormula) -> Iterator[Finding]:
+@judges(Binary, KeyedFormula)
+def check(node: Binary, line: KeyedFormula) -> Iterator[Finding]:
     """Find the assignments in a formula."""
-    if not line.is_expression:
-        return
-    for node in line.formula.nodes:
-        if isinstance(node, Binary) and node.op in ASSIGNMENTS:
-            end = node.op_start + len(node.op)
-            other = "==" if node.op == "=" else node.op.removesuffix("=")
-            cure = 'to compare, write "=="' if node.op == "=" else f'use "{node.op[0]}", which makes a new value'
-            yield Finding(
-                line.range(node.op_start, end),
-                f"{quoted(node.op)} assigns to its left side",
-                help=cure,
-                fix=formula_fix(line, f"write {quoted(other)}", [(node.op_start, end, other)]),
-            )
+    if node.op in ASSIGNMENTS:
+        end = node.op_start + len(node.op)
+        other = "==" if node.op == "=" else node.op.removesuffix("=")
+        yield Finding(
+            line.range(node.op_start, end),
+            f"{quoted(node.op)} assigns to its left side",
+            help='to compare, write "=="' if node.op == "=" else f'use "{node.op[0]}", which makes a new value',
+            fix=formula_fix(line, f"write {quoted(other)}", [(node.op_start, end, other)]),
+        )

@@ -38,7 +38,8 @@ from collections.abc import Iterator
 
 from derivlint.formula import Word
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit, Within, Yields
-from derivlint.lint.precedence import UNREAD
+from derivlint.lint.judging import judges
+from derivlint.lint.precedence import JOINED_ENTRIES, UNREAD
 from derivlint.lint.wording import quoted
 from derivlint.model import KeyedFormula
 from derivlint.model.forward import PRIMAL, TANGENT, base_name_uses
@@ -54,10 +55,11 @@ META = RuleMeta(
     yields_to=(
         UNREAD,
         Yields(
-            ("misspelt-keyword", "primal-in-backward-formula", "trailing-semicolon"),
+            ("ignored-derivative", "misspelt-keyword", "primal-in-backward-formula", "trailing-semicolon"),
             "the argument has no such formula",
             Within.ENTRY,
         ),
+        JOINED_ENTRIES,
     ),
 )
 
@@ -130,6 +132,7 @@ INVALID = (
 )
 
 
+@judges(KeyedFormula)
 def check(line: KeyedFormula) -> Iterator[Finding]:
     """Judge the plain names of differentiable arguments in one forward formula."""
     info = line.body.info

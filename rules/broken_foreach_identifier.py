@@ -31,6 +31,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.judging import judges
 from derivlint.lint.precedence import UNCOMPILED
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry, KeyedFormula, MatchProblem, Model
@@ -82,6 +83,7 @@ INVALID = (
 KIND = MatchProblemKind.BROKEN_IDENTIFIER
 
 
+@judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Judge the names in reference formulas of foreach operators."""
     problems = [problem for problem in model.match_problems(entry) if problem.kind is KIND and not problem.is_of_part]

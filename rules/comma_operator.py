@@ -30,6 +30,7 @@ from collections.abc import Iterator
 
 from derivlint.formula import SyntaxProblemKind
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.judging import judges
 from derivlint.model import KeyedFormula
 
 META = RuleMeta(severity=Severity.WARNING, group="syntax", checks=("X2",))
@@ -65,6 +66,7 @@ INVALID = (
 )
 
 
+@judges(KeyedFormula)
 def check(line: KeyedFormula) -> Iterator[Finding]:
     """Judge the parentheses of one formula."""
     if line.is_expression:

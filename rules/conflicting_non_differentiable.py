@@ -29,6 +29,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
+from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted, quoted_list
 from derivlint.model import DispatchBody, KeyedFormula, Role
 
@@ -86,6 +87,7 @@ INVALID = (
 )
 
 
+@judges(DispatchBody)
 def check(body: DispatchBody) -> Iterator[Finding]:
     """Find the declarations that contradict a formula, each once however many names it has."""
     formulas: dict[str, KeyedFormula] = {}

@@ -45,6 +45,7 @@ from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.degree_wording import shown
+from derivlint.lint.judging import judges
 from derivlint.lint.precedence import WRONG_VALUE
 from derivlint.lint.typed_edits import without_conj
 from derivlint.meaning import meaning_of
@@ -104,6 +105,7 @@ INVALID = (
 )
 
 
+@judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the factors of forward formulas that are conjugated."""
     for mistake in meaning_of(model).found(entry, mistakes):

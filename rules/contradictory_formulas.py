@@ -37,6 +37,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
+from derivlint.lint.judging import judges
 from derivlint.lint.precedence import WRONG_TANGENT
 from derivlint.lint.value_wording import number, values
 from derivlint.lint.wording import quoted
@@ -100,6 +101,7 @@ INVALID = (
 )
 
 
+@judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the forward formulas that contradict backward formulas."""
     for item in judgement_of(model, entry).contradictions:

@@ -40,6 +40,7 @@ from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.edits import formula_fix
+from derivlint.lint.judging import judges
 from derivlint.lint.precedence import WRONG_VALUE
 from derivlint.lint.wording import quoted
 from derivlint.meaning import meaning_of
@@ -95,6 +96,7 @@ INVALID = (
 )
 
 
+@judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the forward formulas of views that make new tensors."""
     meaning = meaning_of(model)

@@ -33,7 +33,8 @@ from collections.abc import Iterator
 
 from derivlint.cpp.problem import TypeProblemKind
 from derivlint.lint import Finding, Invalid, Option, Options, RuleMeta, Severity
-from derivlint.lint.type_wording import type_findings
+from derivlint.lint.judging import judges
+from derivlint.lint.type_wording import type_finding
 from derivlint.model.typing import FormulaProblem
 
 META = RuleMeta(
@@ -74,9 +75,9 @@ INVALID = (
     ),
 )
 
-KINDS = (TypeProblemKind.DEPRECATED,)
 
-
+@judges(FormulaProblem, Options, kinds=(TypeProblemKind.DEPRECATED,))
 def check(problem: FormulaProblem, options: Options) -> Iterator[Finding]:
     """Judge the functions that formulas call."""
-    yield from type_findings(problem, KINDS, lambda name: options.lists("allow", name))
+    if not options.lists("allow", problem.problem.name):
+        yield type_finding(problem)

@@ -30,10 +30,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity, Within, Yields
+from derivlint.lint.judging import judges
 from derivlint.model import Entry, Model, Role
 
-META = RuleMeta(severity=Severity.ERROR, group="schema", checks=("G1",))
+META = RuleMeta(
+    severity=Severity.ERROR,
+    group="schema",
+    checks=("G1",),
+    yields_to=(Yields(("misspelt-keyword",), "the entry may be meant to have no formula", Within.ENTRY),),
+)
 
 VALID = (
     """\
@@ -82,6 +88,7 @@ INVALID = (
 )
 
 
+@judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the entries with backward formulas that serve a composite function, each once."""
     if model.layout.composites or not model.natives.has_composite_keys:

@@ -42,6 +42,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
+from derivlint.lint.judging import judges
 from derivlint.lint.precedence import UNKNOWN_OUTPUTS
 from derivlint.lint.wording import quoted
 from derivlint.meaning.outputs import differentiable_discrete_outputs, takes_first_gradient_only
@@ -127,6 +128,7 @@ INVALID = (
 )
 
 
+@judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Report the first such output of each entry."""
     finding = _finding(model, entry)

@@ -40,6 +40,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Confidence, Finding, Invalid, Related, RuleMeta, Severity
+from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
 from derivlint.meaning.siblings import odd_tokens
 from derivlint.model import Entry, Model
@@ -93,6 +94,7 @@ INVALID = (
 )
 
 
+@judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Compare the formulas of sibling operators."""
     for odd in odd_tokens(model, entry):

@@ -39,6 +39,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted, quoted_list
 from derivlint.meaning.dispatch import bodies_without_default
 from derivlint.model import Entry, Model
@@ -91,6 +92,7 @@ INVALID = (
 )
 
 
+@judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Report the entries whose formulas are for single dispatch keys only."""
     keys = bodies_without_default(model, entry)

@@ -39,6 +39,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Confidence, Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.judging import judges
 from derivlint.lint.precedence import UNCOMPILED
 from derivlint.lint.wording import quoted
 from derivlint.meaning import meaning_of
@@ -88,6 +89,7 @@ scale_grad_by_freq) -> Tensor
 IS_RESULT = "is_result"
 
 
+@judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the arguments that backward functions do not get."""
     meaning = meaning_of(model)

@@ -38,6 +38,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted, quoted_list
 from derivlint.model import Entry, Model, NameKind
 
@@ -95,6 +96,7 @@ backward:
 )
 
 
+@judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Compare every entry with PyTorch's for the same operator."""
     upstream = model.natives.derivatives

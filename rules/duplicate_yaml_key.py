@@ -37,6 +37,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Fix, Invalid, Related, RuleMeta, Severity, TextEdit
+from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry
 from derivlint.yaml_reader import Mapping, Node, Pair, Scalar, Sequence
@@ -119,6 +120,7 @@ INVALID = (
 )
 
 
+@judges(Entry)
 def check(entry: Entry) -> Iterator[Finding]:
     """Walk through the mappings of an entry."""
     # a mapping where a formula should be is reported as that; PyTorch's generator trips over ``{grad, grad}`` here

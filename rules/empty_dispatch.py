@@ -27,6 +27,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.judging import judges
 from derivlint.model import Entry, Model
 from derivlint.yaml_reader import Mapping
 
@@ -68,6 +69,7 @@ INVALID = (
 )
 
 
+@judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find empty mappings that nothing trips over."""
     dispatch, key = entry.dispatch, entry.dispatch_key_node

@@ -28,6 +28,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.judging import judges
 from derivlint.model import Entry
 from derivlint.yaml_reader import Mapping
 
@@ -65,6 +66,7 @@ INVALID = (
 )
 
 
+@judges(Entry)
 def check(entry: Entry) -> Iterator[Finding]:
     """Find entries that say nothing."""
     if entry.function is None or entry.problems or entry.lines or entry.output_differentiability is not None:

@@ -36,6 +36,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.judging import judges
 from derivlint.lint.precedence import UNCOMPILED
 from derivlint.lint.wording import quoted_list
 from derivlint.meaning import meaning_of
@@ -89,6 +90,7 @@ dropout_p, is_causal, attn_mask, scale)
 )
 
 
+@judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Compare the names of keys with the types of formulas."""
     meaning = meaning_of(model)

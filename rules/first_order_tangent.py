@@ -39,6 +39,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Confidence, Finding, Invalid, RuleMeta, Severity, Within, Yields
+from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted_list
 from derivlint.meaning import meaning_of
 from derivlint.meaning.statistics import statistics_in_tangents
@@ -49,7 +50,10 @@ META = RuleMeta(
     group="higher-order",
     confidence=Confidence.MEDIUM,
     compares=True,
-    yields_to=(Yields(("switched-off-gradient",), "the output may be meant to be differentiable", Within.ENTRY),),
+    yields_to=(
+        Yields(("switched-off-gradient",), "the output may be meant to be differentiable", Within.ENTRY),
+        Yields(("misused-auto-element-wise", "misused-auto-linear"), "there is no formula", Within.FORMULA),
+    ),
 )
 
 VALID = (
@@ -111,6 +115,7 @@ result2, weight, bias, grad_input_mask) : std::tuple<Tensor, Tensor, Tensor>()"
 )
 
 
+@judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the forward formulas that read saved statistics."""
     meaning = meaning_of(model)

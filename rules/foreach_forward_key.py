@@ -31,6 +31,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry, How, Model, NameKind, Role
 from derivlint.model.foreach import RESULT
@@ -93,6 +94,7 @@ INVALID = (
 )
 
 
+@judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Judge the forward keys of entries from which foreach formulas are made, each entry once."""
     # nearly every entry names its only output properly

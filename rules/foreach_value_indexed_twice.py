@@ -31,6 +31,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.judging import judges
 from derivlint.lint.precedence import WRONG_VALUE
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry, KeyedFormula, Model
@@ -74,6 +75,7 @@ INVALID = (
 KIND = MatchProblemKind.INDEXED_TWICE
 
 
+@judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Judge the arguments in reference formulas of foreach operators."""
     seen: set[tuple[KeyedFormula, str]] = set()

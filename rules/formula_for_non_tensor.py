@@ -35,6 +35,7 @@ from collections.abc import Iterator
 
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
 from derivlint.lint.edits import removal_fix
+from derivlint.lint.judging import judges
 from derivlint.lint.precedence import JOINED_ENTRIES
 from derivlint.lint.wording import quoted, quoted_list
 from derivlint.model import EntryFunction, KeyedFormula, Role
@@ -90,6 +91,7 @@ INVALID = (
 )
 
 
+@judges(KeyedFormula)
 def check(line: KeyedFormula) -> Iterator[Finding]:
     """Find names of arguments that cannot have a gradient."""
     function = line.entry.function

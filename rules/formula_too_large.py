@@ -40,6 +40,7 @@ from collections.abc import Iterator
 
 from derivlint.formula import SyntaxProblemKind
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.judging import judges
 from derivlint.model import Entry
 
 META = RuleMeta(severity=Severity.ERROR, group="syntax")
@@ -80,6 +81,7 @@ INVALID = (
 KINDS = frozenset({SyntaxProblemKind.TOO_DEEP, SyntaxProblemKind.TOO_LARGE})
 
 
+@judges(Entry)
 def check(entry: Entry) -> Iterator[Finding]:
     """Report the expressions of one entry that are not analysed."""
     for expression in entry.expressions:

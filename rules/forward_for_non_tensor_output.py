@@ -34,6 +34,7 @@ from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.edits import removal_fix
+from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
 from derivlint.model import KeyedFormula, NameKind, Role
 
@@ -93,6 +94,7 @@ INVALID = (
 )
 
 
+@judges(KeyedFormula)
 def check(line: KeyedFormula) -> Iterator[Finding]:
     """Find outputs that cannot have a tangent."""
     if line.role is not Role.FORWARD or line.says_non_differentiable:

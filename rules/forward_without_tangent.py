@@ -35,7 +35,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
-from derivlint.lint.precedence import UNCOMPILED
+from derivlint.lint.judging import judges
+from derivlint.lint.precedence import SLIP, UNCOMPILED
 from derivlint.lint.wording import quoted_list
 from derivlint.model import Differentiability, DispatchBody, Entry, KeyedFormula, Model, Role
 from derivlint.model.forward import base_name_uses
@@ -45,7 +46,7 @@ from derivlint.model.scope import undeclared_names, visible_tangents
 from derivlint.model.words import mentions
 from derivlint.operators.special import NOT_IMPLEMENTED
 
-META = RuleMeta(severity=Severity.ERROR, group="tangents", checks=("G7",), yields_to=(UNCOMPILED,))
+META = RuleMeta(severity=Severity.ERROR, group="tangents", checks=("G7",), yields_to=(UNCOMPILED, SLIP))
 
 VALID = (
     """\
@@ -124,6 +125,7 @@ INVALID = (
 )
 
 
+@judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the forward formulas for which some kernel of their entry unpacks no tangent."""
     for body in entry.bodies:

@@ -30,6 +30,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry, MatchProblem, Model
 from derivlint.model.match_problem import MatchProblemKind
@@ -73,6 +74,7 @@ INVALID = (
 KIND = MatchProblemKind.FUNCTIONAL_NEEDS_SELF
 
 
+@judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Judge what formulas of in-place operators save."""
     problems = [problem for problem in model.match_problems(entry) if problem.kind is KIND and not problem.is_of_part]
@@ -92,6 +94,7 @@ def _check_entry(entry: Entry, problems: list[MatchProblem]) -> Iterator[Finding
                         line.span_of(saved.word),
                         f"{quoted(saved.word.text)} cannot be saved: the formula also serves the generated "
                         f'{quoted(str(problem.function.name))}, which has no such "self"',
+                        help="use the result, or write an entry for it without this formula",
                         at=line,
                     )
                     break

@@ -30,6 +30,7 @@ from collections.abc import Iterator
 
 from derivlint.formula import Index
 from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
+from derivlint.lint.judging import judges
 from derivlint.lint.precedence import UNREAD
 from derivlint.lint.wording import counted
 from derivlint.model import KeyedFormula, Role
@@ -70,6 +71,7 @@ INVALID = (
 )
 
 
+@judges(KeyedFormula)
 def check(line: KeyedFormula) -> Iterator[Finding]:
     """Judge the literal indices into the mask in one backward formula."""
     # for a single argument there is no mask at all

@@ -38,6 +38,7 @@ from collections.abc import Iterator
 from derivlint.formula import Word
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.edits import formula_fix
+from derivlint.lint.judging import judges
 from derivlint.lint.precedence import EXCHANGED
 from derivlint.lint.wording import quoted, quoted_list
 from derivlint.model import KeyedFormula
@@ -104,6 +105,7 @@ INVALID = (
 )
 
 
+@judges(KeyedFormula)
 def check(line: KeyedFormula) -> Iterator[Finding]:
     """Judge the gradients of one forward formula."""
     for name in first_undeclared(line, NotDeclared.GRADIENT_IN_FORWARD):

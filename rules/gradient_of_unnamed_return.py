@@ -38,6 +38,7 @@ from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.edits import formulas_fix
+from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
 from derivlint.model import DispatchBody, Entry, EntryFunction, Model
 from derivlint.model.gradients import NAMED_PREFIX, body_gradients
@@ -97,6 +98,7 @@ INVALID = (
 )
 
 
+@judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Compare the two numberings for each named gradient that is used."""
     for body in entry.bodies:

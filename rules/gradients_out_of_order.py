@@ -41,7 +41,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
-from derivlint.lint.passing_wording import passing_findings
+from derivlint.lint.judging import judges
+from derivlint.lint.passing import passing_finding, wrongly_passed
+from derivlint.lint.typed_edits import swapped
+from derivlint.lint.wording import quoted
 from derivlint.meaning.passing import Passed
 from derivlint.model import Entry, Model
 
@@ -92,9 +95,16 @@ interpolation_mode, padding_mode, align_corners, grad_input_mask)
     ),
 )
 
-KINDS = (Passed.DISORDER,)
 
-
+@judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the calls that get gradients out of order."""
-    yield from passing_findings(entry, model, KINDS)
+    for problem in wrongly_passed(entry, model):
+        if problem.kind is Passed.DISORDER:
+            first, second = problem.names[:2]
+            yield passing_finding(
+                problem,
+                f"{quoted(first)} before {quoted(second)}",
+                "helpers take the gradients in the order of the outputs",
+                swapped(problem),
+            )

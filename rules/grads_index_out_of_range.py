@@ -35,6 +35,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Fix, Invalid, Related, RuleMeta, Severity, TextEdit
+from derivlint.lint.judging import judges
 from derivlint.lint.precedence import UNREAD
 from derivlint.lint.wording import counted, quoted, quoted_list
 from derivlint.model import DispatchBody, Entry, Model
@@ -90,6 +91,7 @@ INVALID = (
 )
 
 
+@judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Judge the literal indices of every backward formula."""
     for body in entry.bodies:

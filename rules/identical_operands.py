@@ -40,6 +40,7 @@ from collections.abc import Iterator
 
 from derivlint.formula import Binary
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.judging import judges
 from derivlint.lint.precedence import UNCOMPILED_HERE
 from derivlint.lint.wording import quoted
 from derivlint.model import KeyedFormula
@@ -82,13 +83,12 @@ Tensor>()"
 OPERATORS = frozenset({"||", "&&", "-", "/", "<", ">"})
 
 
-def check(line: KeyedFormula) -> Iterator[Finding]:
+@judges(Binary, KeyedFormula)
+def check(node: Binary, line: KeyedFormula) -> Iterator[Finding]:
     """Find the operators with the same expression on both sides."""
-    if not line.is_expression:
-        return
-    text = line.formula.text
-    for node in line.formula.nodes:
-        if isinstance(node, Binary) and node.op in OPERATORS:
-            left, right = ("".join(text[side.start : side.end].split()) for side in (node.left, node.right))
-            if left == right:
-                yield Finding(line.span_of(node), f"both sides of {quoted(node.op)} are {quoted(left)}")
+    if node.op in OPERATORS:
+        text = line.formula.text
+        left, right = ("".join(text[side.start : side.end].split()) for side in (node.left, node.right))
+        if left == right:
+            message = f"both sides of {quoted(node.op)} are {quoted(left)}"
+            yield Finding(line.span_of(node), message, help="write what is meant on one of them")

@@ -31,6 +31,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
+from derivlint.lint.judging import judges
 from derivlint.model import Differentiability, DispatchBody, Entry, Model, Role
 from derivlint.model.keywords import near_keyword
 
@@ -87,6 +88,7 @@ INVALID = (
 )
 
 
+@judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the first function of each entry and dispatch key whose kernel would ignore the formulas."""
     switched_off: set[int] = set()

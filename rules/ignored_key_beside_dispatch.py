@@ -40,6 +40,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Fix, Invalid, Related, RuleMeta, Severity, TextEdit
+from derivlint.lint.judging import judges
 from derivlint.lint.wording import closest, quoted_list
 from derivlint.model import Entry
 from derivlint.model.entry_syntax import FormProblemKind
@@ -111,6 +112,7 @@ INVALID = (
 )
 
 
+@judges(Entry)
 def check(entry: Entry) -> Iterator[Finding]:
     """Report the keys of one entry together: they are one slip."""
     # what is indented too little below "dispatch" or a dispatch key looks as if it stood beside it

@@ -32,6 +32,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
+from derivlint.lint.judging import judges
 from derivlint.lint.precedence import UNKNOWN_OUTPUTS
 from derivlint.lint.wording import quoted, quoted_list
 from derivlint.model import DispatchBody, Output
@@ -82,6 +83,7 @@ INVALID = (
 )
 
 
+@judges(DispatchBody)
 def check(body: DispatchBody) -> Iterator[Finding]:
     """Find the first ``grad`` where several outputs are declared differentiable."""
     declared, function = body.entry.output_differentiability, body.entry.function

@@ -38,6 +38,7 @@ from collections.abc import Iterator
 
 from derivlint.formula import Binary, Call, Expr
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.judging import judges
 from derivlint.lint.precedence import WRONG_SIZES
 from derivlint.lint.shape_wording import given
 from derivlint.lint.wording import quoted
@@ -106,6 +107,7 @@ def _of(place: Expr) -> str:
     return "" if name is None else f" of {quoted(name)}"
 
 
+@judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the operands whose sizes do not fit."""
     for wrong in wrong_shapes_of(model, entry, ShapeProblem.OPERANDS):

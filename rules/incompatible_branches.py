@@ -31,7 +31,8 @@ from collections.abc import Iterator
 
 from derivlint.cpp.problem import TypeProblemKind
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
-from derivlint.lint.type_wording import type_findings
+from derivlint.lint.judging import judges
+from derivlint.lint.type_wording import type_finding
 from derivlint.model.typing import FormulaProblem
 
 META = RuleMeta(severity=Severity.ERROR, group="types", checks=("X2",))
@@ -66,9 +67,8 @@ INVALID = (
     ),
 )
 
-KINDS = (TypeProblemKind.BRANCHES,)
 
-
+@judges(FormulaProblem, kinds=(TypeProblemKind.BRANCHES,))
 def check(problem: FormulaProblem) -> Iterator[Finding]:
     """Judge the branches of conditional expressions."""
-    yield from type_findings(problem, KINDS)
+    yield type_finding(problem)

@@ -30,6 +30,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.judging import judges
 from derivlint.lint.precedence import WITHOUT_NAME
 from derivlint.model import Entry, Model
 
@@ -71,6 +72,7 @@ INVALID = (
 )
 
 
+@judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the first in-place function of each entry whose output is switched off."""
     finding = _judge(model, entry)

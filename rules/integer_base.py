@@ -34,7 +34,9 @@ from collections.abc import Iterator
 
 from derivlint.cpp.problem import TypeProblemKind
 from derivlint.lint import Confidence, Finding, Invalid, RuleMeta, Severity
-from derivlint.lint.type_wording import type_findings
+from derivlint.lint.judging import judges
+from derivlint.lint.problem_edits import as_double
+from derivlint.lint.type_wording import type_finding
 from derivlint.model.typing import FormulaProblem
 
 META = RuleMeta(severity=Severity.WARNING, group="precision", confidence=Confidence.MEDIUM, checks=("X2",))
@@ -80,9 +82,8 @@ INVALID = (
     ),
 )
 
-KINDS = (TypeProblemKind.INTEGER_BASE,)
 
-
+@judges(FormulaProblem, kinds=(TypeProblemKind.INTEGER_BASE,))
 def check(problem: FormulaProblem) -> Iterator[Finding]:
     """Judge the powers in formulas."""
-    yield from type_findings(problem, KINDS)
+    yield type_finding(problem, as_double(problem))

@@ -34,13 +34,17 @@ from collections.abc import Iterator
 
 from derivlint.cpp.problem import TypeProblemKind
 from derivlint.lint import Confidence, Finding, Invalid, RuleMeta, Severity
-from derivlint.lint.type_wording import cure, fact, repair
+from derivlint.lint.judging import judges
+from derivlint.lint.precedence import UNCOMPILED
+from derivlint.lint.problem_edits import as_double
+from derivlint.lint.type_wording import type_finding
 from derivlint.model.typing import FormulaProblem
 
 META = RuleMeta(
     severity=Severity.WARNING,
     group="precision",
     checks=("X2",),
+    yields_to=(UNCOMPILED,),
 )
 
 VALID = (
@@ -84,17 +88,9 @@ INVALID = (
 )
 
 
+@judges(FormulaProblem, kinds=(TypeProblemKind.INTEGER_DIVISION,))
 def check(problem: FormulaProblem) -> Iterator[Finding]:
     """Judge the divisions of formulas."""
-    found = problem.problem
-    if problem.is_written and found.kind is TypeProblemKind.INTEGER_DIVISION:
-        # sizes may be divisible; of literals everything is known
-        confidence = Confidence.HIGH if found.name else Confidence.MEDIUM
-        yield Finding(
-            problem.where,
-            fact(found),
-            help=cure(found),
-            fix=repair(problem),
-            at=problem.line,
-            confidence=confidence,
-        )
+    # sizes may be divisible; of literals everything is known
+    confidence = Confidence.HIGH if problem.problem.name else Confidence.MEDIUM
+    yield type_finding(problem, as_double(problem), confidence)

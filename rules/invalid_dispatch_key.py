@@ -41,6 +41,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
+from derivlint.lint.judging import judges
 from derivlint.lint.wording import closest, quoted
 from derivlint.model import DispatchBody, Entry, Model
 from derivlint.model.entry_syntax import FormProblemKind
@@ -129,6 +130,7 @@ INVALID = (
 )
 
 
+@judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Compare the keys below ``dispatch`` with the allowed ones."""
     allowed = (DEFAULT, *model.natives.autograd_keys)

@@ -28,6 +28,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
+from derivlint.lint.judging import judges
 from derivlint.model import Model
 from derivlint.yaml_reader.problems import YamlProblemKind
 
@@ -67,6 +68,7 @@ INVALID = (
 )
 
 
+@judges(Model)
 def check(model: Model) -> Iterator[Finding]:
     """Report what the reader could not decode."""
     for problem in model.document.problems:

@@ -32,6 +32,7 @@ from collections.abc import Iterator
 
 from derivlint.formula import SyntaxProblemKind
 from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity, Within, Yields
+from derivlint.lint.judging import judges
 from derivlint.model import Entry
 from derivlint.model.keywords import near_keyword
 
@@ -107,6 +108,7 @@ ELSEWHERE = frozenset(
 )
 
 
+@judges(Entry)
 def check(entry: Entry) -> Iterator[Finding]:
     """Judge the syntax of every formula of one entry."""
     for expression in entry.expressions:

@@ -37,6 +37,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.judging import judges
 from derivlint.lint.wording import did_you_mean, quoted, quoted_list
 from derivlint.model import Model
 from derivlint.schema.versions import NEWEST, FileVersions, VersionProblem, VersionProblemKind
@@ -132,6 +133,7 @@ backward:
 )
 
 
+@judges(Model)
 def check(model: Model) -> Iterator[Finding]:
     """Report what is no version in the list of the file and in its entries."""
     known = model.versions

@@ -40,6 +40,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.judging import judges
 from derivlint.lint.precedence import WITHOUT_NAME
 from derivlint.lint.wording import quoted
 from derivlint.meaning.siblings import main_form_without_derivative
@@ -94,6 +95,7 @@ INVALID = (
 )
 
 
+@judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Report the entries of other forms where the main form has none."""
     found = main_form_without_derivative(model, entry)

@@ -29,6 +29,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.judging import judges
 from derivlint.model import Entry
 
 META = RuleMeta(severity=Severity.ERROR, group="schema", checks=("L1", "L2"))
@@ -84,6 +85,7 @@ INVALID = (
 )
 
 
+@judges(Entry)
 def check(entry: Entry) -> Iterator[Finding]:
     """Report what the schema's parser says, at the place in the file."""
     problem = entry.schema_problem

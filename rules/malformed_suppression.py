@@ -34,6 +34,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
+from derivlint.lint.judging import judges
 from derivlint.lint.suppression import NEVER_SILENCED
 from derivlint.lint.suppression_comments import IGNORE, IGNORE_FILE
 from derivlint.lint.suppressions_in_use import SuppressionsInUse
@@ -128,6 +129,7 @@ INVALID = (
 )
 
 
+@judges(SuppressionsInUse)
 def check(suppressions: SuppressionsInUse) -> Iterator[Finding]:
     """Say what is wrong with the form."""
     for placed in suppressions.placed:

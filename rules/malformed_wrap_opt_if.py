@@ -36,6 +36,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
+from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
 from derivlint.model import KeyedFormula, Role
 from derivlint.model.guards import wrap_opt_if_calls
@@ -79,6 +80,7 @@ INVALID = (
 )
 
 
+@judges(KeyedFormula)
 def check(line: KeyedFormula) -> Iterator[Finding]:
     """Judge the calls of ``wrap_opt_if`` in one backward formula."""
     info = line.body.info

@@ -38,6 +38,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.judging import judges
 from derivlint.lint.precedence import UNCOMPILED_HERE
 from derivlint.lint.wording import quoted
 from derivlint.meaning import meaning_of
@@ -83,6 +84,7 @@ INVALID = (
 )
 
 
+@judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the gradients with the cast of another input, or without one."""
     meaning = meaning_of(model)

@@ -44,8 +44,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
-from derivlint.lint.passing_wording import passing_findings
+from derivlint.lint.judging import judges
+from derivlint.lint.passing import parameter, passed, passing_finding, wrongly_passed
 from derivlint.lint.precedence import UNCOMPILED_HERE
+from derivlint.lint.typed_edits import as_named
+from derivlint.lint.wording import quoted
 from derivlint.meaning.passing import Passed
 from derivlint.model import Entry, Model
 
@@ -93,9 +96,18 @@ INVALID = (
     ),
 )
 
-KINDS = (Passed.OTHER_ARGUMENT, Passed.RESULT_FOR_ARGUMENT, Passed.REPEATED_VALUE, Passed.NOT_DISCRETE)
 
-
+@judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the calls that get another argument of the operator."""
-    yield from passing_findings(entry, model, KINDS)
+    for problem in wrongly_passed(entry, model):
+        kind, names = problem.kind, problem.names
+        if kind in (Passed.OTHER_ARGUMENT, Passed.RESULT_FOR_ARGUMENT):
+            message = f"{passed(problem)} for {parameter(problem)}"
+            yield passing_finding(problem, message, "pass the argument of the parameter's name", as_named(problem))
+        elif kind is Passed.REPEATED_VALUE:
+            message = f"{quoted(names[0])} for both {parameter(problem, 1)} and {parameter(problem)}"
+            yield passing_finding(problem, message, "pass what the parameter is for")
+        elif kind is Passed.NOT_DISCRETE:
+            message = f"{quoted(names[0])} for {parameter(problem)}, and {quoted(names[1])} holds integers or a mask"
+            yield passing_finding(problem, message, "pass the output that holds the indices")

@@ -32,6 +32,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.judging import judges
 from derivlint.lint.suppression_comments import IGNORE_FILE
 from derivlint.lint.suppressions_in_use import SuppressionsInUse
 from derivlint.lint.wording import quoted
@@ -93,6 +94,7 @@ INVALID = (
 )
 
 
+@judges(SuppressionsInUse)
 def check(suppressions: SuppressionsInUse) -> Iterator[Finding]:
     """Look for suppressions without a scope."""
     for placed in suppressions.placed:

@@ -30,6 +30,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted, quoted_list
 from derivlint.model import KeyedFormula
 
@@ -77,6 +78,7 @@ INVALID = (
 )
 
 
+@judges(KeyedFormula)
 def check(line: KeyedFormula) -> Iterator[Finding]:
     """Judge whose strides one backward formula asks for."""
     derivative, function = line.derivative, line.entry.function
@@ -89,7 +91,8 @@ def check(line: KeyedFormula) -> Iterator[Finding]:
             continue
         seen.add(name)
         if function.argument(name) is None:
-            yield Finding(line.span_of(word), f"the strides of the output {quoted(name)} cannot be used in a formula")
+            message = f"the strides of the output {quoted(name)} cannot be used in a formula"
+            yield Finding(line.span_of(word), message, help="only those of the formula's argument are saved")
             continue
         whose = quoted_list(list(derivative.var_names))
         yield Finding(

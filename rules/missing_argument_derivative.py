@@ -56,6 +56,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Confidence, Finding, Invalid, Option, Options, Related, RuleMeta, Severity, Within, Yields
+from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
 from derivlint.meaning import meaning_of
 from derivlint.meaning.arguments import MissingDerivative, missing_derivatives
@@ -71,7 +72,11 @@ META = RuleMeta(
     compares=True,
     yields_to=(
         Yields(("ignored-derivative",), "no formula counts", Within.ENTRY),
-        Yields(("formula-for-non-tensor",), "formulas are exchanged", Within.ENTRY),
+        Yields(
+            ("formula-for-non-tensor", "grad-input-mask-of-single-argument", "missing-grad-output"),
+            "formulas are exchanged",
+            Within.ENTRY,
+        ),
     ),
 )
 
@@ -146,6 +151,7 @@ INVALID = (
 )
 
 
+@judges(Entry, Model, Options)
 def check(entry: Entry, model: Model, options: Options) -> Iterator[Finding]:
     """Report the arguments that should have a formula."""
     meaning = meaning_of(model)

@@ -48,6 +48,7 @@ from collections.abc import Iterator
 
 from derivlint.lint import Confidence, Finding, Invalid, RuleMeta, Severity, Within, Yields
 from derivlint.lint.degree_wording import shown
+from derivlint.lint.judging import judges
 from derivlint.lint.precedence import UNCOMPILED_HERE, WRONG_VALUE
 from derivlint.lint.typed_edits import conjugate
 from derivlint.lint.wording import quoted_list
@@ -62,6 +63,7 @@ META = RuleMeta(
     yields_to=(
         UNCOMPILED_HERE,
         WRONG_VALUE,
+        Yields(("undefined-namespace-member",), "another function is called", Within.FORMULA),
         Yields(("misspelt-keyword",), "it is not known which arguments are differentiable", Within.ENTRY),
     ),
 )
@@ -134,6 +136,7 @@ INVALID = (
 )
 
 
+@judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the factors of backward formulas that are not conjugated."""
     confidence = Confidence.HIGH if holds_for(model.natives) else Confidence.MEDIUM

@@ -34,6 +34,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry, Model
 from derivlint.model.entry_syntax import FormProblemKind
@@ -96,6 +97,7 @@ INVALID = (
 )
 
 
+@judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Report the first function of each entry that needs its missing ``Default`` formulas."""
     # formulas beside "dispatch" are reported as ignored

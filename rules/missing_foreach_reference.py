@@ -29,6 +29,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.judging import judges
 from derivlint.lint.precedence import WITHOUT_NAME
 from derivlint.lint.wording import quoted, quoted_list
 from derivlint.model import Entry, Model
@@ -110,6 +111,7 @@ INVALID = (
 )
 
 
+@judges(Model)
 def check(model: Model) -> Iterator[Finding]:
     """Report the operators, not every foreach overload."""
     if model.document.problems or not model.entries or not model.fact(_names_are_sound):

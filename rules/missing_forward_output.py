@@ -34,6 +34,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity, Within, Yields
+from derivlint.lint.judging import judges
 from derivlint.lint.wording import counted, quoted, quoted_list
 from derivlint.model import Differentiability, DispatchBody, Entry, EntryFunction, Model, NameKind, Role
 from derivlint.model.gradients import body_gradients, counted_gradients
@@ -121,6 +122,7 @@ float eps) -> (Tensor, Tensor, Tensor)
 )
 
 
+@judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Compare the forward keys of each entry and dispatch key with the differentiable outputs."""
     for body in entry.bodies:

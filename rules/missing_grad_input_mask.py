@@ -40,6 +40,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
+from derivlint.lint.judging import judges
 from derivlint.lint.precedence import UNCOMPILED, WRONG_VALUE
 from derivlint.lint.wording import quoted
 from derivlint.meaning import meaning_of
@@ -102,6 +103,7 @@ INVALID = (
 )
 
 
+@judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find calls with constant masks."""
     meaning = meaning_of(model)

@@ -36,6 +36,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity, Within, Yields
+from derivlint.lint.judging import judges
+from derivlint.lint.precedence import CONFLICT, FOREIGN_KEY, UNCOMPILED
 from derivlint.lint.wording import closest, quoted
 from derivlint.meaning import meaning_of
 from derivlint.meaning.missing import missing_factors
@@ -44,7 +46,12 @@ from derivlint.model import Entry, Model
 META = RuleMeta(
     severity=Severity.WARNING,
     group="gradients",
-    yields_to=(Yields(("primal-in-backward-formula",), "formulas are exchanged", Within.FORMULA),),
+    yields_to=(
+        UNCOMPILED,
+        CONFLICT,
+        FOREIGN_KEY,
+        Yields(("primal-in-backward-formula",), "formulas are exchanged", Within.FORMULA),
+    ),
 )
 
 VALID = (
@@ -85,6 +92,7 @@ INVALID = (
 )
 
 
+@judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the double backward formulas without the gradient argument."""
     meaning = meaning_of(model)

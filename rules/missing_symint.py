@@ -34,8 +34,10 @@ from collections.abc import Iterator
 
 from derivlint.cpp.problem import TypeProblemKind
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.judging import judges
 from derivlint.lint.precedence import SYMBOLIC, UNREAD
-from derivlint.lint.type_wording import type_findings
+from derivlint.lint.problem_edits import as_other_form
+from derivlint.lint.type_wording import type_finding
 from derivlint.model.typing import FormulaProblem
 
 META = RuleMeta(
@@ -85,9 +87,8 @@ INVALID = (
     ),
 )
 
-KINDS = (TypeProblemKind.MISSING_SYMINT,)
 
-
+@judges(FormulaProblem, kinds=(TypeProblemKind.MISSING_SYMINT,))
 def check(problem: FormulaProblem) -> Iterator[Finding]:
     """Judge the calls of operators with sizes."""
-    yield from type_findings(problem, KINDS)
+    yield type_finding(problem, as_other_form(problem))

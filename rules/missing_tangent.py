@@ -38,6 +38,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.judging import judges
 from derivlint.lint.precedence import UNCOMPILED, WRONG_DEGREE
 from derivlint.lint.wording import quoted
 from derivlint.meaning import meaning_of
@@ -93,6 +94,7 @@ INVALID = (
 )
 
 
+@judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the inputs whose tangents have no part in any output."""
     meaning = meaning_of(model)

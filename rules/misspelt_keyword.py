@@ -38,6 +38,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit, Within, Yields
+from derivlint.lint.judging import judges
 from derivlint.lint.wording import distance, quoted
 from derivlint.model import NON_DIFFERENTIABLE, KeyedFormula, Role
 from derivlint.model.keywords import near_keyword
@@ -144,6 +145,7 @@ INVALID = (
 )
 
 
+@judges(KeyedFormula)
 def check(line: KeyedFormula) -> Iterator[Finding]:
     """Judge a formula that is one word."""
     meant = near_keyword(line)

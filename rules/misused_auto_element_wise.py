@@ -36,6 +36,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
+from derivlint.lint.judging import judges
 from derivlint.lint.precedence import UNNAMED_KEY
 from derivlint.lint.wording import quoted, quoted_list
 from derivlint.model import AUTO_ELEMENT_WISE, DispatchBody, KeyedFormula, Role
@@ -133,6 +134,7 @@ INVALID = (
 WRITE_OUT = "write the forward formula out"
 
 
+@judges(DispatchBody)
 def check(body: DispatchBody) -> Iterator[Finding]:
     """Find the first precondition of ``auto_element_wise`` that the formulas of one dispatch key do not meet."""
     line = next((line for line in body.with_role(Role.FORWARD) if line.auto == AUTO_ELEMENT_WISE), None)

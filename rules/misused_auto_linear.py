@@ -32,13 +32,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
-from derivlint.lint.precedence import UNNAMED_KEY
+from derivlint.lint.judging import judges
+from derivlint.lint.precedence import JOINED_ENTRIES, UNNAMED_KEY
 from derivlint.lint.wording import quoted, quoted_list
 from derivlint.model import AUTO_ELEMENT_WISE, AUTO_LINEAR, DispatchBody, Role
 from derivlint.model.forward import packed_lists
 from derivlint.model.keywords import is_clear
 
-META = RuleMeta(severity=Severity.ERROR, group="syntax", checks=("L25", "L26", "X6"), yields_to=(UNNAMED_KEY,))
+META = RuleMeta(
+    severity=Severity.ERROR, group="syntax", checks=("L25", "L26", "X6"), yields_to=(UNNAMED_KEY, JOINED_ENTRIES)
+)
 
 VALID = (
     """\
@@ -104,6 +107,7 @@ INVALID = (
 WRITE_OUT = "write the forward formula out"
 
 
+@judges(DispatchBody)
 def check(body: DispatchBody) -> Iterator[Finding]:
     """Find the first precondition of ``auto_linear`` that the formulas of one dispatch key do not meet."""
     forward = body.with_role(Role.FORWARD)

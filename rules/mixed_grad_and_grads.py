@@ -38,6 +38,7 @@ from collections.abc import Iterator
 from derivlint.formula import Word
 from derivlint.lint import Finding, Fix, Invalid, Related, RuleMeta, Severity, TextEdit
 from derivlint.lint.edits import formulas_fix
+from derivlint.lint.judging import judges
 from derivlint.lint.precedence import JOINED_ENTRIES
 from derivlint.model import DispatchBody, KeyedFormula
 from derivlint.model.gradients import MIXED, BodyGradients, gradients_of
@@ -96,6 +97,7 @@ INVALID = (
 )
 
 
+@judges(DispatchBody)
 def check(body: DispatchBody) -> Iterator[Finding]:
     """Judge the gradients that the formulas of one dispatch key use."""
     gradients = gradients_of(body)

@@ -31,6 +31,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
 from derivlint.model import KeyedFormula, NameKind, Role
 
@@ -73,6 +74,7 @@ INVALID = (
 OUTPUTS = (NameKind.OUTPUT, NameKind.GENERIC_OUTPUT)
 
 
+@judges(KeyedFormula)
 def check(line: KeyedFormula) -> Iterator[Finding]:
     """Find the first name that is of another kind than the first one of the key."""
     if line.role is Role.UNRESOLVED:

@@ -34,6 +34,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Fix, Invalid, Related, RuleMeta, Severity, TextEdit
+from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted, quoted_list
 from derivlint.model import DispatchBody
 from derivlint.model.gradients import MIXED_NAMED, BodyGradients, gradients_of, named_gradient_of
@@ -83,6 +84,7 @@ INVALID = (
 )
 
 
+@judges(DispatchBody)
 def check(body: DispatchBody) -> Iterator[Finding]:
     """Judge the gradients that the formulas of one dispatch key use."""
     gradients = gradients_of(body)

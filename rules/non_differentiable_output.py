@@ -33,6 +33,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
+from derivlint.lint.judging import judges
 from derivlint.lint.precedence import EXCHANGED
 from derivlint.lint.wording import quoted
 from derivlint.model import DispatchBody, NameKind, Role
@@ -88,6 +89,7 @@ INVALID = (
 )
 
 
+@judges(DispatchBody)
 def check(body: DispatchBody) -> Iterator[Finding]:
     """Find the word beside outputs."""
     function = body.entry.function

@@ -36,6 +36,7 @@ from collections.abc import Iterator
 
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
 from derivlint.lint.edits import quote_scalar, quote_text
+from derivlint.lint.judging import judges
 from derivlint.lint.wording import closest, quoted
 from derivlint.model import Entry, KeyedFormula, Model, NameKind
 from derivlint.yaml_reader import Mapping, Scalar, Sequence
@@ -120,6 +121,7 @@ INVALID = (
 )
 
 
+@judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Report formulas that are no strings."""
     for line in entry.lines:

@@ -37,9 +37,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
-from derivlint.lint.degree_wording import not_linear_findings
+from derivlint.lint.degree_wording import degree_finding
+from derivlint.lint.judging import judges
 from derivlint.lint.precedence import NONLINEAR
+from derivlint.meaning import meaning_of
 from derivlint.meaning.facts import Cause
+from derivlint.meaning.linearity import not_linear
 from derivlint.model import Entry, Model
 
 META = RuleMeta(severity=Severity.ERROR, group="gradients", yields_to=NONLINEAR)
@@ -95,6 +98,9 @@ INVALID = (
 CAUSES = (Cause.PRODUCT, Cause.DIVISOR, Cause.FUNCTION)
 
 
+@judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the backward formulas that are not linear."""
-    yield from not_linear_findings(entry, model, CAUSES, backward=True)
+    for problem in not_linear(meaning_of(model), entry, backward=True):
+        if problem.culprit.cause in CAUSES:
+            yield degree_finding(problem, "a backward formula is linear in the gradients of the outputs")

@@ -29,6 +29,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.judging import judges
 from derivlint.model import Model
 from derivlint.source import Span
 from derivlint.yaml_reader import Mapping, Scalar, Sequence
@@ -86,6 +87,7 @@ abs(Tensor self) -> Tensor
 )
 
 
+@judges(Model)
 def check(model: Model) -> Iterator[Finding]:
     """Look at the root of the document, or at what stands below the key that the layout names."""
     root = model.document.root

@@ -45,6 +45,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Confidence, Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.judging import judges
 from derivlint.meaning import meaning_of
 from derivlint.meaning.differentiability import Answer, Reason
 from derivlint.meaning.differentiability_coverage import coverage_of
@@ -114,6 +115,7 @@ infinitely_differentiable_logit_backward(grad, self, eps)"
 )
 
 
+@judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Judge the backward formulas."""
     meaning = meaning_of(model)

@@ -33,6 +33,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit, Within, Yields
+from derivlint.lint.judging import judges
 from derivlint.lint.precedence import FULL_STOP
 from derivlint.model import DispatchBody
 from derivlint.model.gradients import ONLY_FIRST, gradients_of
@@ -41,7 +42,7 @@ META = RuleMeta(
     severity=Severity.ERROR,
     group="names",
     checks=("L19",),
-    yields_to=(FULL_STOP, Yields(("repeated-gradient",), "another gradient is meant", Within.FORMULA)),
+    yields_to=(FULL_STOP, Yields(("repeated-gradient",), "another gradient is meant", Within.FORMULA, joins=True)),
 )
 
 VALID = (
@@ -87,6 +88,7 @@ INVALID = (
 )
 
 
+@judges(DispatchBody)
 def check(body: DispatchBody) -> Iterator[Finding]:
     """Judge the gradients that the formulas of one dispatch key use."""
     gradients = gradients_of(body)

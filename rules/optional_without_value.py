@@ -35,7 +35,9 @@ from collections.abc import Iterator
 
 from derivlint.cpp.problem import TypeProblemKind
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
-from derivlint.lint.type_wording import type_findings
+from derivlint.lint.judging import judges
+from derivlint.lint.problem_edits import replaced, written
+from derivlint.lint.type_wording import type_finding
 from derivlint.model.typing import FormulaProblem
 
 META = RuleMeta(severity=Severity.ERROR, group="types", checks=("X2",))
@@ -80,9 +82,11 @@ INVALID = (
     ),
 )
 
-KINDS = (TypeProblemKind.MEMBER_OF_OPTIONAL,)
 
-
+@judges(FormulaProblem, kinds=(TypeProblemKind.MEMBER_OF_OPTIONAL,))
 def check(problem: FormulaProblem) -> Iterator[Finding]:
     """Judge the members that formulas ask of optionals."""
-    yield from type_findings(problem, KINDS)
+    fix = None
+    if written(problem) is not None and problem.line.formula.text[: problem.start].endswith("."):
+        fix = replaced(problem, -1, 0, "->", safe=False)
+    yield type_finding(problem, fix)

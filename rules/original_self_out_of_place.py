@@ -37,6 +37,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
+from derivlint.lint.judging import judges
 from derivlint.lint.precedence import UNREAD
 from derivlint.lint.wording import quoted
 from derivlint.model import KeyedFormula
@@ -92,6 +93,7 @@ INVALID = (
 )
 
 
+@judges(KeyedFormula)
 def check(line: KeyedFormula) -> Iterator[Finding]:
     """Judge the names of the original self in one formula, once."""
     names = [name for name in undeclared_names(line) if name.reason is NotDeclared.ORIGINAL_SELF]

@@ -30,6 +30,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.judging import judges
 from derivlint.lint.wording import counted, listed, quoted
 from derivlint.model import KeyedFormula, NameKind, Role
 
@@ -77,6 +78,7 @@ INVALID = (
 )
 
 
+@judges(KeyedFormula)
 def check(line: KeyedFormula) -> Iterator[Finding]:
     """Find indices of outputs that do not exist."""
     function = line.entry.function

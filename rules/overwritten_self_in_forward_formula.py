@@ -36,6 +36,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
+from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry, KeyedFormula, Model
 from derivlint.model.inplace import ORIGINAL_PRIMAL, SELF_PRIMAL, InplaceProblem
@@ -104,6 +105,7 @@ INVALID = (
 )
 
 
+@judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the formulas that the generator refuses for the value of ``self``."""
     for problem in model.match_problems(entry):

@@ -36,6 +36,7 @@ from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.degree_wording import shown
+from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted, quoted_list
 from derivlint.meaning import meaning_of
 from derivlint.meaning.aliasing import overwrites
@@ -86,12 +87,18 @@ INVALID = (
 )
 
 
+@judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the in-place methods that change what they must not."""
     meaning = meaning_of(model)
     for interpretation in meaning.interpretations(entry):
+        seen: set[tuple[str, ...]] = set()
         for write in overwrites(interpretation):
             formula = write.formula
+            # "x.logical_or_(y).logical_not_()" is one slip
+            if write.names and tuple(write.names) in seen:
+                continue
+            seen.add(tuple(write.names))
             method = quoted(write.call.spelling)
             if write.names:
                 message = f"{method} changes {quoted_list(write.names, 'or')} in place"

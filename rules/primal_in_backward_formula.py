@@ -34,6 +34,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
+from derivlint.lint.judging import judges
 from derivlint.lint.precedence import UNREAD
 from derivlint.lint.wording import quoted
 from derivlint.model import KeyedFormula
@@ -80,6 +81,7 @@ INVALID = (
 )
 
 
+@judges(KeyedFormula)
 def check(line: KeyedFormula) -> Iterator[Finding]:
     """Judge the primals and tangents of one backward formula."""
     # of a forward formula under the key of an argument one name is enough

@@ -32,6 +32,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
 from derivlint.model import DispatchBody, KeyedFormula, Role
 from derivlint.model.forward import misread_base_name
@@ -98,6 +99,7 @@ INVALID = (
 )
 
 
+@judges(DispatchBody)
 def check(body: DispatchBody) -> Iterator[Finding]:
     """Judge the formulas of one dispatch key as torchgen reads them."""
     misread = misread_gradients(body)

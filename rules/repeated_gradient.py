@@ -38,8 +38,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
-from derivlint.lint.passing_wording import passing_findings
+from derivlint.lint.judging import judges
+from derivlint.lint.passing import parameter, passing_finding, wrongly_passed
 from derivlint.lint.precedence import UNCOMPILED_HERE
+from derivlint.lint.wording import quoted
 from derivlint.meaning.passing import Passed
 from derivlint.model import Entry, Model
 
@@ -79,9 +81,11 @@ INVALID = (
     ),
 )
 
-KINDS = (Passed.REPEATED_DIRECTION,)
 
-
+@judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the calls that get one gradient twice."""
-    yield from passing_findings(entry, model, KINDS)
+    for problem in wrongly_passed(entry, model):
+        if problem.kind is Passed.REPEATED_DIRECTION:
+            both = f"{quoted(problem.names[0])} for both {parameter(problem, 1)} and {parameter(problem)}"
+            yield passing_finding(problem, both, "pass the gradient of each output once")

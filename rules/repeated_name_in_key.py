@@ -33,6 +33,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
+from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
 from derivlint.model import KeyedFormula, Role
 
@@ -78,6 +79,7 @@ INVALID = (
 )
 
 
+@judges(KeyedFormula)
 def check(line: KeyedFormula) -> Iterator[Finding]:
     """Find the second occurrence of each repeated name."""
     if line.role not in (Role.BACKWARD, Role.FORWARD) or len(line.names) < 2:

@@ -28,6 +28,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.judging import judges
 from derivlint.model import Entry
 
 META = RuleMeta(severity=Severity.ERROR, group="schema", checks=("L4", "L5"))
@@ -79,6 +80,7 @@ INVALID = (
 )
 
 
+@judges(Entry)
 def check(entry: Entry) -> Iterator[Finding]:
     """Look for the two names among the arguments."""
     if entry.function is None or entry.name is None:

@@ -30,6 +30,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
+from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry, Model, Role
 from derivlint.model.inplace import InplaceProblem
@@ -83,6 +84,7 @@ float scale_backoff_factor, int growth_interval) -> (Tensor, Tensor growth_track
 )
 
 
+@judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the first in-place function of each entry that has several forward formulas."""
     finding = _judge(model, entry)

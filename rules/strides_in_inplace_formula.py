@@ -28,6 +28,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry, Model
 from derivlint.model.match_problem import MatchProblemKind
@@ -66,6 +67,7 @@ INVALID = (
 )
 
 
+@judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Judge the strides that formulas of in-place operators ask for."""
     for match in model.functions_of(entry):
@@ -85,6 +87,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
                         line.span_of(word),
                         f'the strides of "self" cannot be used: {why}{quoted(inplace)}'
                         f'{"" if own else ", which"} overwrites "self"',
+                        help="save what the formula needs of them in an output, or write a formula without them",
                         at=line,
                     )
         break

@@ -35,8 +35,10 @@ from collections.abc import Iterator
 
 from derivlint.cpp.problem import TypeProblemKind
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.judging import judges
 from derivlint.lint.precedence import SYMBOLIC, UNREAD
-from derivlint.lint.type_wording import type_findings
+from derivlint.lint.problem_edits import as_other_form
+from derivlint.lint.type_wording import type_finding
 from derivlint.model.typing import FormulaProblem
 
 META = RuleMeta(
@@ -86,9 +88,8 @@ INVALID = (
     ),
 )
 
-KINDS = (TypeProblemKind.SUPERFLUOUS_SYMINT,)
 
-
+@judges(FormulaProblem, kinds=(TypeProblemKind.SUPERFLUOUS_SYMINT,))
 def check(problem: FormulaProblem) -> Iterator[Finding]:
     """Judge the names with "_symint"."""
-    yield from type_findings(problem, KINDS)
+    yield type_finding(problem, as_other_form(problem))

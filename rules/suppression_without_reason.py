@@ -29,6 +29,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.judging import judges
 from derivlint.lint.suppressions_in_use import SuppressionsInUse
 
 META = RuleMeta(severity=Severity.WARNING, group="suppressions", status="preview")
@@ -69,6 +70,7 @@ INVALID = (
 )
 
 
+@judges(SuppressionsInUse)
 def check(suppressions: SuppressionsInUse) -> Iterator[Finding]:
     """Look behind the brackets."""
     for placed in suppressions.placed:

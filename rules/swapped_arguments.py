@@ -42,8 +42,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
-from derivlint.lint.passing_wording import passing_findings
+from derivlint.lint.judging import judges
+from derivlint.lint.passing import parameter, passed, passing_finding, wrongly_passed
 from derivlint.lint.precedence import UNCOMPILED_HERE
+from derivlint.lint.typed_edits import swapped, with_other_suffix
+from derivlint.lint.wording import quoted
 from derivlint.meaning.passing import Passed
 from derivlint.model import Entry, Model
 
@@ -122,9 +125,24 @@ INVALID = (
     ),
 )
 
-KINDS = (Passed.PRIMAL_AND_TANGENT, Passed.GRADIENT_ELSEWHERE, Passed.SWAPPED, Passed.OUTPUT_DISORDER)
 
-
+@judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the calls that get arguments in each other's place."""
-    yield from passing_findings(entry, model, KINDS)
+    for problem in wrongly_passed(entry, model):
+        kind, names = problem.kind, problem.names
+        if kind is Passed.PRIMAL_AND_TANGENT:
+            message = f"{passed(problem)} for {parameter(problem)}"
+            help = 'a name with "_p" is a primal, one with "_t" a tangent'
+            yield passing_finding(problem, message, help, with_other_suffix(problem))
+        elif kind is Passed.GRADIENT_ELSEWHERE:
+            other = f"{quoted(names[0])} for {parameter(problem, 1)}"
+            message = f"the gradient {passed(problem)} for {parameter(problem)}, and {other}"
+            yield passing_finding(problem, message, "swap the two", swapped(problem))
+        elif kind is Passed.SWAPPED:
+            other = f"{quoted(names[1])} for {parameter(problem, 1)}"
+            message = f"{quoted(names[0])} for {parameter(problem)}, and {other}"
+            yield passing_finding(problem, message, "swap the two", swapped(problem))
+        elif kind is Passed.OUTPUT_DISORDER:
+            message = f"{quoted(names[0])} before {quoted(names[1])}"
+            yield passing_finding(problem, message, "helpers take the outputs in their order", swapped(problem))

@@ -36,6 +36,7 @@ from collections.abc import Iterator
 
 from derivlint.formula import SyntaxProblemKind
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit, Within, Yields
+from derivlint.lint.judging import judges
 from derivlint.model import Entry
 
 META = RuleMeta(
@@ -88,6 +89,7 @@ INVALID = (
 KIND = SyntaxProblemKind.TRAILING_SEMICOLON
 
 
+@judges(Entry)
 def check(entry: Entry) -> Iterator[Finding]:
     """Judge the end of every formula of one entry."""
     for expression in entry.expressions:

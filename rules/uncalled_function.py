@@ -34,8 +34,10 @@ from collections.abc import Iterator
 
 from derivlint.cpp.problem import TypeProblemKind
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.judging import judges
 from derivlint.lint.precedence import UNREAD
-from derivlint.lint.type_wording import type_findings
+from derivlint.lint.problem_edits import replaced, written
+from derivlint.lint.type_wording import type_finding
 from derivlint.model.typing import FormulaProblem
 
 META = RuleMeta(severity=Severity.ERROR, group="names", checks=("X2",), yields_to=(UNREAD,))
@@ -76,9 +78,11 @@ INVALID = (
     ),
 )
 
-KINDS = (TypeProblemKind.NOT_CALLED, TypeProblemKind.NOT_CALLABLE)
 
-
+@judges(FormulaProblem, kinds=(TypeProblemKind.NOT_CALLED, TypeProblemKind.NOT_CALLABLE))
 def check(problem: FormulaProblem) -> Iterator[Finding]:
     """Judge the functions that formulas name."""
-    yield from type_findings(problem, KINDS)
+    found, fix = problem.problem, None
+    if found.kind is TypeProblemKind.NOT_CALLED and written(problem) == found.name and not found.wanted:
+        fix = replaced(problem, len(found.name), len(found.name), "()", safe=False)
+    yield type_finding(problem, fix)

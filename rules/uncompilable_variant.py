@@ -35,6 +35,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.judging import judges
 from derivlint.lint.precedence import UNCOMPILED, WRONG_VALUE
 from derivlint.lint.type_wording import fact
 from derivlint.lint.wording import quoted
@@ -88,6 +89,7 @@ INVALID = (
 )
 
 
+@judges(FormulaProblem)
 def check(problem: FormulaProblem) -> Iterator[Finding]:
     """Judge what PyTorch makes of formulas for other functions."""
     evaluation = problem.evaluation

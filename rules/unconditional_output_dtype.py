@@ -36,6 +36,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Confidence, Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
 from derivlint.meaning.outputs import has_unconditional_dtype
 from derivlint.model import Entry, Model
@@ -78,6 +79,7 @@ INVALID = (
 )
 
 
+@judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Report the entries without a condition."""
     if any(has_unconditional_dtype(model, body) for body in entry.bodies):

@@ -42,6 +42,7 @@ from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.degree_wording import shown
+from derivlint.lint.judging import judges
 from derivlint.lint.precedence import UNCOMPILED_HERE, WRONG_VALUE
 from derivlint.lint.typed_edits import conjugate_call
 from derivlint.lint.wording import quoted
@@ -102,6 +103,7 @@ INVALID = (
 )
 
 
+@judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the tangents that backward helpers are called with."""
     for mistake in meaning_of(model).found(entry, mistakes):

@@ -40,6 +40,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from derivlint.lint import Finding, Fix, Invalid, Related, RuleMeta, Severity, TextEdit
+from derivlint.lint.judging import judges
 from derivlint.lint.precedence import UNREAD
 from derivlint.lint.wording import quoted, quoted_list
 from derivlint.model import DispatchBody, Entry, Model, Role
@@ -148,6 +149,7 @@ INVALID = (
 )
 
 
+@judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Judge the primals and tangents in the forward formulas of each dispatch key, each argument once."""
     for body in entry.bodies:

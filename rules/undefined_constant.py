@@ -40,8 +40,10 @@ from collections.abc import Iterator
 
 from derivlint.cpp.problem import TypeProblemKind
 from derivlint.lint import Finding, Invalid, Option, Options, RuleMeta, Severity
+from derivlint.lint.judging import judges
 from derivlint.lint.precedence import UNREAD
-from derivlint.lint.type_wording import type_findings
+from derivlint.lint.problem_edits import as_near_name
+from derivlint.lint.type_wording import type_finding
 from derivlint.model.typing import FormulaProblem
 
 META = RuleMeta(
@@ -92,9 +94,9 @@ INVALID = (
     ),
 )
 
-KINDS = (TypeProblemKind.UNDECLARED_NAME,)
 
-
+@judges(FormulaProblem, Options, kinds=(TypeProblemKind.UNDECLARED_NAME,))
 def check(problem: FormulaProblem, options: Options) -> Iterator[Finding]:
     """Judge the constants of formulas."""
-    yield from type_findings(problem, KINDS, lambda name: options.lists("names", name))
+    if not options.lists("names", problem.problem.name):
+        yield type_finding(problem, as_near_name(problem))

@@ -46,8 +46,10 @@ from collections.abc import Iterator
 
 from derivlint.cpp.problem import TypeProblemKind
 from derivlint.lint import Finding, Invalid, Option, Options, RuleMeta, Severity
+from derivlint.lint.judging import judges
 from derivlint.lint.precedence import UNREAD
-from derivlint.lint.type_wording import type_findings
+from derivlint.lint.problem_edits import as_near_name, as_qualified_name
+from derivlint.lint.type_wording import type_finding
 from derivlint.model.typing import FormulaProblem
 
 META = RuleMeta(
@@ -110,9 +112,9 @@ INVALID = (
     ),
 )
 
-KINDS = (TypeProblemKind.UNDECLARED_FUNCTION,)
 
-
+@judges(FormulaProblem, Options, kinds=(TypeProblemKind.UNDECLARED_FUNCTION,))
 def check(problem: FormulaProblem, options: Options) -> Iterator[Finding]:
     """Judge the functions that formulas call."""
-    yield from type_findings(problem, KINDS, lambda name: options.lists("functions", name))
+    if not options.lists("functions", problem.problem.name):
+        yield type_finding(problem, as_near_name(problem) or as_qualified_name(problem))

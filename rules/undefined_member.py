@@ -35,8 +35,10 @@ from collections.abc import Iterator
 
 from derivlint.cpp.problem import TypeProblemKind
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.judging import judges
 from derivlint.lint.precedence import OTHER_VARIABLE, SYMBOLIC, UNREAD
-from derivlint.lint.type_wording import type_findings
+from derivlint.lint.problem_edits import as_near_name
+from derivlint.lint.type_wording import type_finding
 from derivlint.model.typing import FormulaProblem
 
 META = RuleMeta(
@@ -93,9 +95,8 @@ INVALID = (
     ),
 )
 
-KINDS = (TypeProblemKind.NO_SUCH_MEMBER,)
 
-
+@judges(FormulaProblem, kinds=(TypeProblemKind.NO_SUCH_MEMBER,))
 def check(problem: FormulaProblem) -> Iterator[Finding]:
     """Judge the members that formulas use."""
-    yield from type_findings(problem, KINDS)
+    yield type_finding(problem, as_near_name(problem))

@@ -37,6 +37,7 @@ from functools import lru_cache
 
 from derivlint.formula import Call, Formula, Name, Word
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
+from derivlint.lint.judging import judges
 from derivlint.lint.precedence import FOREIGN_KEY, UNREAD
 from derivlint.lint.wording import closest, listed, quoted, quoted_list
 from derivlint.model import Entry, KeyedFormula, Role
@@ -163,6 +164,7 @@ MANY = 8
 MANY_VISIBLE = 500
 
 
+@judges(Entry)
 def check(entry: Entry) -> Iterator[Finding]:
     """Judge the variables of every formula of one entry."""
     function = entry.function

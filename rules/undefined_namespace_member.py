@@ -35,8 +35,10 @@ from collections.abc import Iterator
 
 from derivlint.cpp.problem import TypeProblemKind
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.judging import judges
 from derivlint.lint.precedence import UNREAD
-from derivlint.lint.type_wording import type_findings
+from derivlint.lint.problem_edits import as_near_name, as_qualified_name
+from derivlint.lint.type_wording import type_finding
 from derivlint.model.typing import FormulaProblem
 
 META = RuleMeta(severity=Severity.ERROR, group="names", checks=("X2",), yields_to=(UNREAD,))
@@ -89,9 +91,8 @@ INVALID = (
     ),
 )
 
-KINDS = (TypeProblemKind.NOT_IN_NAMESPACE, TypeProblemKind.NOT_A_TYPE)
 
-
+@judges(FormulaProblem, kinds=(TypeProblemKind.NOT_IN_NAMESPACE, TypeProblemKind.NOT_A_TYPE))
 def check(problem: FormulaProblem) -> Iterator[Finding]:
     """Judge the qualified names of formulas."""
-    yield from type_findings(problem, KINDS)
+    yield type_finding(problem, as_near_name(problem) or as_qualified_name(problem))

@@ -45,6 +45,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, Option, Options, RuleMeta, Severity, Within, Yields
+from derivlint.lint.judging import judges
 from derivlint.lint.precedence import WRONG_VALUE
 from derivlint.lint.wording import quoted
 from derivlint.meaning import meaning_of
@@ -58,6 +59,7 @@ META = RuleMeta(
     yields_to=(
         WRONG_VALUE,
         Yields(("mixed-grad-and-grads",), "another gradient is meant", Within.FORMULA),
+        Yields(("grads-index-out-of-range",), "the gradient that may be undefined is another one", Within.ENTRY),
         Yields(
             ("uncalled-function", "undefined-function", "undefined-member", "undefined-name", "wrong-operand-types"),
             "the guard itself is wrong",
@@ -99,6 +101,7 @@ INVALID = (
 )
 
 
+@judges(Entry, Model, Options)
 def check(entry: Entry, model: Model, options: Options) -> Iterator[Finding]:
     """Find the gradients that operators get without a guard."""
     meaning = meaning_of(model)

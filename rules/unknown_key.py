@@ -36,6 +36,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
+from derivlint.lint.judging import judges
 from derivlint.lint.precedence import JOINED_ENTRIES
 from derivlint.lint.wording import closest, quoted, quoted_list
 from derivlint.model import EntryFunction, KeyedFormula, KeyName, NameKind
@@ -146,6 +147,7 @@ Device? device=None, bool? pin_memory=None) -> Tensor
 ENTRY_KEYS = ("dispatch", "name", "output_differentiability")
 
 
+@judges(KeyedFormula)
 def check(line: KeyedFormula) -> Iterator[Finding]:
     """Judge the names of one key."""
     function = line.entry.function
@@ -191,7 +193,8 @@ def _unknown(line: KeyedFormula, name: KeyName, function: EntryFunction) -> Find
 def _without_name(line: KeyedFormula, name: KeyName) -> Finding:
     rest = [other.text for other in line.names if other.text]
     if not rest:
-        return Finding(line.key.span, f"the key {quoted(line.key_text)} names nothing")
+        message = f"the key {quoted(line.key_text)} names nothing"
+        return Finding(line.key.span, message, help="write the arguments that the formula is for")
     text = line.key_written_with(rest)
     fix = Fix("remove the comma", (TextEdit(line.key.span, text),)) if text is not None else None
     return Finding(

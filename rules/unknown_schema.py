@@ -36,6 +36,7 @@ from collections.abc import Iterator, Sequence
 
 from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
 from derivlint.lint.edits import schema_fix
+from derivlint.lint.judging import judges
 from derivlint.lint.wording import closest, counted, quoted, quoted_list
 from derivlint.model import Entry, Model, SchemaProblemKind
 from derivlint.schema import FunctionSchema, NativeFunction
@@ -276,6 +277,7 @@ INVALID = (
 )
 
 
+@judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the nearest declared schema of each unknown one, and tell the difference."""
     problem = entry.schema_problem

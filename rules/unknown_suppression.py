@@ -34,6 +34,7 @@ from collections.abc import Iterator
 
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
 from derivlint.lint.groups import GROUPS
+from derivlint.lint.judging import judges
 from derivlint.lint.suppression import NEVER_SILENCED
 from derivlint.lint.suppressions_in_use import SuppressionsInUse
 from derivlint.lint.wording import closest, quoted
@@ -90,6 +91,7 @@ INVALID = (
 )
 
 
+@judges(SuppressionsInUse)
 def check(suppressions: SuppressionsInUse) -> Iterator[Finding]:
     """Look up every name."""
     for placed in suppressions.placed:

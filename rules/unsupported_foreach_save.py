@@ -29,15 +29,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from derivlint.formula import Word
-from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity, Yields
+from derivlint.lint.judging import judges
 from derivlint.lint.precedence import UNCOMPILED
 from derivlint.lint.wording import quoted
 from derivlint.model import Derivative, Entry, KeyedFormula, MatchProblem, Model
 from derivlint.model.foreach import ForeachProblem
 from derivlint.model.match_problem import MatchProblemKind
 
-META = RuleMeta(severity=Severity.ERROR, group="foreach", checks=("M5", "M6"), yields_to=(UNCOMPILED,))
+META = RuleMeta(
+    severity=Severity.ERROR,
+    group="foreach",
+    checks=("M5", "M6"),
+    yields_to=(
+        UNCOMPILED,
+        Yields(("misplaced-sym-strides", "strides-in-inplace-formula"), "the strides cannot be saved in any case"),
+    ),
+)
 
 VALID = (
     """\
@@ -96,6 +104,7 @@ INVALID = (
 KINDS = (MatchProblemKind.SAVED_OUTPUT, MatchProblemKind.SAVED_INPUT)
 
 
+@judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Judge what reference formulas of foreach operators save."""
     problems = list(model.match_problems(entry))
@@ -113,19 +122,10 @@ def _check_entry(entry: Entry, problems: list[MatchProblem]) -> Iterator[Finding
         line = derivative.line
         if line is None or line.formula.tree is None or word is None or not isinstance(derivative, Derivative):
             continue
-        if (line, detail.name) in seen or _is_told_of_strides(derivative, word, problems):
+        if (line, detail.name) in seen:
             continue
         seen.add((line, detail.name))
         yield _finding(entry, line, problem, detail)
-
-
-def _is_told_of_strides(derivative: Derivative, word: Word, problems: list[MatchProblem]) -> bool:
-    """Whether another rule speaks of the strides saved here: of another argument, or of one modified in place."""
-    names = [name for name, strides in derivative.strides_of if strides == word]
-    if not names:
-        return False
-    in_place = any(problem.kind is MatchProblemKind.STRIDES_OF_SELF for problem in problems)
-    return derivative.var_names != tuple(names[:1]) or (in_place and "self" in derivative.var_names)
 
 
 def _finding(entry: Entry, line: KeyedFormula, problem: MatchProblem, detail: ForeachProblem) -> Finding:
@@ -142,7 +142,10 @@ def _finding(entry: Entry, line: KeyedFormula, problem: MatchProblem, detail: Fo
         return Finding(where, message, help='only an output called "result" can be saved', at=line)
     strides = detail.derivative.strides_of if isinstance(detail.derivative, Derivative) else ()
     if any(place == word for _, place in strides):
-        return Finding(where, f"{shares} cannot save the strides of {quoted(word.text)}", at=line)
+        message = f"{shares} cannot save the strides of {quoted(word.text)}"
+        return Finding(
+            where, message, help="write a formula without them, or give the foreach operator its own", at=line
+        )
     cure = "what is saved must begin with an argument of the foreach operator"
     arguments = [argument.name for argument in problem.function.schema.arguments.flat_all]
     function = entry.function

@@ -31,6 +31,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
 from derivlint.model import Differentiability, Entry, Model
 from derivlint.model.differentiable import fits_view_function
@@ -79,6 +80,7 @@ INVALID = (
 )
 
 
+@judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the first view of each entry that the generator refuses."""
     if not all(body.is_resolved for body in entry.bodies):

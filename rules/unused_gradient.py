@@ -42,6 +42,7 @@ from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity, Within, Yields
 from derivlint.lint.degree_wording import shown
+from derivlint.lint.judging import judges
 from derivlint.lint.precedence import CONFLICT, SLIP, UNCOMPILED
 from derivlint.lint.wording import quoted_list
 from derivlint.meaning import meaning_of
@@ -105,6 +106,7 @@ std::tuple<Tensor, Tensor, Tensor>()'
 HELP = 'multiply by the gradient of the output, "grad", or pass it to the helper'
 
 
+@judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the backward formulas without a gradient."""
     for interpretation, node in without_direction(meaning_of(model), entry, backward=True):

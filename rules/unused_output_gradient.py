@@ -35,6 +35,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity, Within, Yields
+from derivlint.lint.judging import judges
 from derivlint.lint.precedence import UNKNOWN_OUTPUTS
 from derivlint.lint.wording import quoted, quoted_list
 from derivlint.meaning import meaning_of
@@ -91,6 +92,7 @@ grads[1], input_gates, hidden_gates, input_bias, hidden_bias, cx, result1)
 )
 
 
+@judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the outputs whose gradients are dropped."""
     meaning = meaning_of(model)

@@ -38,6 +38,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
+from derivlint.lint.judging import judges
 from derivlint.lint.suppression_edits import deletion
 from derivlint.lint.suppressions_in_use import SuppressionsInUse
 from derivlint.lint.wording import quoted_list
@@ -109,6 +110,7 @@ INVALID = (
 )
 
 
+@judges(SuppressionsInUse)
 def check(suppressions: SuppressionsInUse) -> Iterator[Finding]:
     """Look for names that silenced nothing."""
     source = suppressions.model.source

@@ -36,6 +36,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity, Within, Yields
+from derivlint.lint.judging import judges
 from derivlint.lint.precedence import CONFLICT, SLIP, UNCOMPILED
 from derivlint.meaning import meaning_of
 from derivlint.meaning.directions import direction_names
@@ -90,6 +91,7 @@ INVALID = (
 )
 
 
+@judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the forward formulas without a tangent."""
     for interpretation, node in without_direction(meaning_of(model), entry, backward=False):

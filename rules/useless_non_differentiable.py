@@ -35,6 +35,7 @@ from collections.abc import Iterator
 
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
 from derivlint.lint.edits import removal_fix
+from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
 from derivlint.model import KeyedFormula, Role
 
@@ -87,6 +88,7 @@ INVALID = (
 )
 
 
+@judges(KeyedFormula)
 def check(line: KeyedFormula) -> Iterator[Finding]:
     """Find declarations that say nothing."""
     if line.role is not Role.NON_DIFFERENTIABLE:

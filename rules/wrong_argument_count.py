@@ -30,8 +30,9 @@ from collections.abc import Iterator
 
 from derivlint.cpp.problem import TypeProblemKind
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.judging import judges
 from derivlint.lint.precedence import FULL_STOP, OTHER_VARIABLE, SYMBOLIC, UNREAD
-from derivlint.lint.type_wording import type_findings
+from derivlint.lint.type_wording import type_finding
 from derivlint.model.typing import FormulaProblem
 
 META = RuleMeta(
@@ -79,9 +80,8 @@ INVALID = (
     ),
 )
 
-KINDS = (TypeProblemKind.ARGUMENT_COUNT,)
 
-
+@judges(FormulaProblem, kinds=(TypeProblemKind.ARGUMENT_COUNT,))
 def check(problem: FormulaProblem) -> Iterator[Finding]:
     """Judge the number of arguments of calls."""
-    yield from type_findings(problem, KINDS)
+    yield type_finding(problem)

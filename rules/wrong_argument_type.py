@@ -31,8 +31,9 @@ from collections.abc import Iterator
 
 from derivlint.cpp.problem import TypeProblemKind
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.judging import judges
 from derivlint.lint.precedence import CONFLICT, FULL_STOP, OTHER_VARIABLE, SYMBOLIC, UNREAD
-from derivlint.lint.type_wording import type_findings
+from derivlint.lint.type_wording import type_finding
 from derivlint.model.typing import FormulaProblem
 
 META = RuleMeta(
@@ -90,9 +91,8 @@ INVALID = (
     ),
 )
 
-KINDS = (TypeProblemKind.ARGUMENT_TYPE, TypeProblemKind.NO_OVERLOAD)
 
-
+@judges(FormulaProblem, kinds=(TypeProblemKind.ARGUMENT_TYPE, TypeProblemKind.NO_OVERLOAD))
 def check(problem: FormulaProblem) -> Iterator[Finding]:
     """Judge the arguments of calls."""
-    yield from type_findings(problem, KINDS)
+    yield type_finding(problem)

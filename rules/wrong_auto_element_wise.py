@@ -38,6 +38,7 @@ from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
 from derivlint.lint.degree_wording import shown
+from derivlint.lint.judging import judges
 from derivlint.lint.precedence import BACKWARD_SIZES, UNCOMPILED
 from derivlint.lint.wording import quoted
 from derivlint.meaning import meaning_of
@@ -103,6 +104,7 @@ REASONS = {
 }
 
 
+@judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the operators that their own backward formulas show not to be element-wise."""
     meaning = meaning_of(model)

@@ -39,6 +39,7 @@ from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
 from derivlint.lint.degree_wording import shown
+from derivlint.lint.judging import judges
 from derivlint.lint.precedence import BACKWARD_SIZES, UNCOMPILED
 from derivlint.lint.wording import quoted
 from derivlint.meaning import meaning_of
@@ -86,6 +87,7 @@ INVALID = (
 REASONS = (Reason.READS_VALUE, Reason.READS_RESULT)
 
 
+@judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the operators that their own backward formulas show not to be linear."""
     meaning = meaning_of(model)

@@ -30,8 +30,9 @@ from collections.abc import Iterator
 
 from derivlint.cpp.problem import TypeProblemKind
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.judging import judges
 from derivlint.lint.precedence import UNREAD
-from derivlint.lint.type_wording import type_findings
+from derivlint.lint.type_wording import type_finding
 from derivlint.model.typing import FormulaProblem
 
 META = RuleMeta(severity=Severity.ERROR, group="types", checks=("X2",), yields_to=(UNREAD,))
@@ -66,9 +67,8 @@ INVALID = (
     ),
 )
 
-KINDS = (TypeProblemKind.CONSTRUCTION,)
 
-
+@judges(FormulaProblem, kinds=(TypeProblemKind.CONSTRUCTION,))
 def check(problem: FormulaProblem) -> Iterator[Finding]:
     """Judge the objects that formulas make."""
-    yield from type_findings(problem, KINDS)
+    yield type_finding(problem)

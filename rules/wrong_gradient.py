@@ -38,6 +38,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity, Within, Yields
+from derivlint.lint.judging import judges
 from derivlint.lint.precedence import SLIP, UNCOMPILED, UNCOMPILED_BESIDE, WRONG_DEGREE
 from derivlint.lint.value_wording import differs, differs_at
 from derivlint.lint.wording import quoted
@@ -55,6 +56,7 @@ META = RuleMeta(
         WRONG_DEGREE,
         SLIP,
         UNCOMPILED_BESIDE,
+        Yields(("duplicate-entry",), "another operator is meant", Within.ENTRY),
     ),
 )
 
@@ -135,6 +137,7 @@ INVALID = (
 )
 
 
+@judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the backward formulas that contradict the operator."""
     wrong = [item for item in judgement_of(model, entry).wrong if item.formula.is_backward]

@@ -39,6 +39,7 @@ import math
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity, Within, Yields
+from derivlint.lint.judging import judges
 from derivlint.lint.precedence import SLIP, UNCOMPILED, WRONG_DEGREE
 from derivlint.lint.value_wording import number
 from derivlint.lint.wording import quoted, quoted_list
@@ -106,6 +107,7 @@ INVALID = (
 )
 
 
+@judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the formulas whose shares do not add up."""
     for item in judgement_of(model, entry).shares:

@@ -35,9 +35,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.judging import judges
 from derivlint.lint.precedence import WRONG_SIZES
-from derivlint.lint.shape_wording import size_findings
+from derivlint.lint.shape_wording import size_finding
 from derivlint.meaning.shapes.compare import ShapeProblem
+from derivlint.meaning.shapes.judgement import wrong_shapes_of
 from derivlint.model import Entry, Model
 
 META = RuleMeta(severity=Severity.ERROR, group="shapes", yields_to=WRONG_SIZES)
@@ -87,6 +89,8 @@ INVALID = (
 )
 
 
+@judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the backward formulas whose sizes do not fit their inputs."""
-    yield from size_findings(entry, model, ShapeProblem.GRADIENT, "gradient", HELP)
+    for wrong in wrong_shapes_of(model, entry, ShapeProblem.GRADIENT):
+        yield size_finding(wrong, "gradient", HELP)

@@ -31,8 +31,9 @@ from collections.abc import Iterator
 
 from derivlint.cpp.problem import TypeProblemKind
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.judging import judges
 from derivlint.lint.precedence import UNREAD
-from derivlint.lint.type_wording import type_findings
+from derivlint.lint.type_wording import type_finding
 from derivlint.model.typing import FormulaProblem
 
 META = RuleMeta(severity=Severity.ERROR, group="types", checks=("X2",), yields_to=(UNREAD,))
@@ -67,9 +68,8 @@ INVALID = (
     ),
 )
 
-KINDS = (TypeProblemKind.NOT_INDEXABLE, TypeProblemKind.TUPLE_INDEX)
 
-
+@judges(FormulaProblem, kinds=(TypeProblemKind.NOT_INDEXABLE, TypeProblemKind.TUPLE_INDEX))
 def check(problem: FormulaProblem) -> Iterator[Finding]:
     """Judge the indices of formulas."""
-    yield from type_findings(problem, KINDS)
+    yield type_finding(problem)

@@ -34,8 +34,10 @@ from collections.abc import Iterator
 
 from derivlint.cpp.problem import TypeProblemKind
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity, Within, Yields
+from derivlint.lint.judging import judges
 from derivlint.lint.precedence import UNREAD
-from derivlint.lint.type_wording import type_findings
+from derivlint.lint.problem_edits import replaced, written
+from derivlint.lint.type_wording import type_finding
 from derivlint.model.typing import FormulaProblem
 
 META = RuleMeta(
@@ -85,9 +87,9 @@ INVALID = (
     ),
 )
 
-KINDS = (TypeProblemKind.WRONG_ACCESS,)
 
-
+@judges(FormulaProblem, kinds=(TypeProblemKind.WRONG_ACCESS,))
 def check(problem: FormulaProblem) -> Iterator[Finding]:
     """Judge the member accesses of formulas."""
-    yield from type_findings(problem, KINDS)
+    fix = replaced(problem, 0, 2, ".", safe=True) if written(problem) == "->" else None
+    yield type_finding(problem, fix)

@@ -31,8 +31,9 @@ from collections.abc import Iterator
 
 from derivlint.cpp.problem import TypeProblemKind
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.judging import judges
 from derivlint.lint.precedence import CONFLICT, OTHER_VARIABLE, UNREAD
-from derivlint.lint.type_wording import type_findings
+from derivlint.lint.type_wording import type_finding
 from derivlint.model.typing import FormulaProblem
 
 META = RuleMeta(
@@ -84,14 +85,16 @@ INVALID = (
     ),
 )
 
-KINDS = (
-    TypeProblemKind.OPERANDS,
-    TypeProblemKind.CONDITION,
-    TypeProblemKind.NOT_ASSIGNABLE,
-    TypeProblemKind.MISPLACED_BRACES,
+
+@judges(
+    FormulaProblem,
+    kinds=(
+        TypeProblemKind.OPERANDS,
+        TypeProblemKind.CONDITION,
+        TypeProblemKind.NOT_ASSIGNABLE,
+        TypeProblemKind.MISPLACED_BRACES,
+    ),
 )
-
-
 def check(problem: FormulaProblem) -> Iterator[Finding]:
     """Judge the operators of formulas."""
-    yield from type_findings(problem, KINDS)
+    yield type_finding(problem)

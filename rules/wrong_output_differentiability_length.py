@@ -28,6 +28,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.judging import judges
 from derivlint.lint.wording import counted
 from derivlint.model import Entry, Model
 
@@ -75,6 +76,7 @@ INVALID = (
 )
 
 
+@judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the first function of each entry whose outputs the list does not fit."""
     finding = _judge(model, entry)

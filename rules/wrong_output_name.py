@@ -36,6 +36,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
+from derivlint.lint.judging import judges
 from derivlint.lint.precedence import FOREIGN_KEY
 from derivlint.lint.wording import counted, listed, quoted
 from derivlint.model import EntryFunction, KeyedFormula, NameKind, Output, Role
@@ -113,6 +114,7 @@ INVALID = (
 )
 
 
+@judges(KeyedFormula)
 def check(line: KeyedFormula) -> Iterator[Finding]:
     """Find outputs under names that are not theirs."""
     function = line.entry.function

@@ -31,8 +31,9 @@ from collections.abc import Iterator
 
 from derivlint.cpp.problem import TypeProblemKind
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity, Within, Yields
+from derivlint.lint.judging import judges
 from derivlint.lint.precedence import UNNAMED, UNREAD
-from derivlint.lint.type_wording import type_findings
+from derivlint.lint.type_wording import type_finding
 from derivlint.model.typing import FormulaProblem
 
 META = RuleMeta(
@@ -81,9 +82,8 @@ INVALID = (
     ),
 )
 
-KINDS = (TypeProblemKind.RESULT,)
 
-
+@judges(FormulaProblem, kinds=(TypeProblemKind.RESULT,))
 def check(problem: FormulaProblem) -> Iterator[Finding]:
     """Judge the types of formulas."""
-    yield from type_findings(problem, KINDS)
+    yield type_finding(problem)

@@ -30,6 +30,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.judging import judges
 from derivlint.lint.precedence import UNREAD
 from derivlint.lint.type_wording import cure, fact
 from derivlint.lint.wording import quoted
@@ -70,6 +71,7 @@ INVALID = (
 )
 
 
+@judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Judge the expressions that are evaluated when values are saved."""
     seen: set[tuple[int, str]] = set()

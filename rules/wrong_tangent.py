@@ -42,6 +42,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.judging import judges
 from derivlint.lint.precedence import WRONG_TANGENT
 from derivlint.lint.value_wording import differs, differs_at
 from derivlint.meaning.one_element.judgement import judgement_of
@@ -109,6 +110,7 @@ INVALID = (
 )
 
 
+@judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the forward formulas that contradict the operator."""
     for wrong in judgement_of(model, entry).wrong:

@@ -37,9 +37,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.judging import judges
 from derivlint.lint.precedence import WRONG_SIZES
-from derivlint.lint.shape_wording import size_findings
+from derivlint.lint.shape_wording import size_finding
 from derivlint.meaning.shapes.compare import ShapeProblem
+from derivlint.meaning.shapes.judgement import wrong_shapes_of
 from derivlint.model import Entry, Model
 
 META = RuleMeta(severity=Severity.ERROR, group="shapes", yields_to=WRONG_SIZES)
@@ -88,6 +90,8 @@ INVALID = (
 )
 
 
+@judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the forward formulas whose sizes are not those of their outputs."""
-    yield from size_findings(entry, model, ShapeProblem.TANGENT, "tangent", HELP)
+    for wrong in wrong_shapes_of(model, entry, ShapeProblem.TANGENT):
+        yield size_finding(wrong, "tangent", HELP)

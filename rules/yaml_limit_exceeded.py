@@ -29,6 +29,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
+from derivlint.lint.judging import judges
 from derivlint.model import Model
 from derivlint.yaml_reader.problems import YamlProblemKind
 
@@ -66,6 +67,7 @@ INVALID = (
 )
 
 
+@judges(Model)
 def check(model: Model) -> Iterator[Finding]:
     """Report what the reader refused to go on with."""
     for problem in model.document.problems:

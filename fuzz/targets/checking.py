@@ -112,7 +112,7 @@ _HEADER = "Tensor f(const Tensor& grad, int a = 1);\ntemplate <class T> struct S
 
 @cache
 def _declarations() -> str:
-    return json.dumps(read_declarations(_HEADER).declarations.to_json())
+    return json.dumps({"declarations": read_declarations(_HEADER).declarations.to_json(), "problems": []})
 
 
 def stored_header(rng: Random) -> bytes:
@@ -131,8 +131,9 @@ def use_stored_header(data: bytes) -> object:
     for entry in folder.glob("header-*"):
         _store(entry, sealed(data))
     try:
-        declared = merged(read_headers([path], use_cache=True))
-        known = natives().with_declarations(declared, complete=False)
+        headers = read_headers([path], use_cache=True)
+        declared = merged([header.declarations for header in headers])
+        known = natives().with_declarations(declared, complete=False).with_header_problems(headers[0].problems)
         source = SourceFile(PATH, "- name: sin(Tensor self) -> Tensor\n  self: f(grad, 1) + S<int>(E::A)\n")
         check_diagnostics(source, check_source(source, known, SETTINGS, rules()).found)
     finally:

@@ -218,7 +218,7 @@ def test_options_of_rules_reach_them(run: Run, here: Path, monkeypatch: pytest.M
         return [Finding(entry.name_span, f'"{options.number("most")}" {options.names("names")}')]
 
     meta = RuleMeta(Severity.ERROR, "style", options=(Option("most", 1, "x"), Option("names", (), "x")))
-    rule = Rule("r", "r", "r\n", meta, "entry", check, (), (), Options.of(meta.options))
+    rule = Rule("r", "r", "r\n", meta, "entry", check, (), (), Options.of(meta.options), ("options",))
     install(monkeypatch, rule)
     assert derivlint.rules.load_rules() == (rule,)
     for folder, text in (("a", "options.r.most = 2"), ("b", 'options.r.names = ["x"]'), ("c", "")):

@@ -55,6 +55,42 @@ def test_headers_of_the_configuration_are_relative_to_it(run: Run, here: Path) -
     assert rules_of(run("check", "derivatives.yaml", "--output-format", "json").out) == ["wrong-argument-count"]
 
 
+def test_what_cannot_be_parsed_in_a_header_is_a_finding_there(run: Run, here: Path) -> None:
+    """One slip in a header is one finding, at its place, whatever formulas call; no comment of a line covers it."""
+    (here / "derivatives.yaml").write_text(MINE.format("self, 2") + MINE.format("self, 2").replace("abs", "sin"))
+    (here / "mine.h").write_text(HEADER.replace("n);", "n;"))
+    found = json.loads(run("check", "derivatives.yaml", "--headers", "mine.h", "--output-format", "json").out)
+    assert [(item["path"], item["rule"], item["entry"], item["fix"]) for item in found["diagnostics"]] == [
+        ("mine.h", "unreadable-header", None, None)
+    ]
+    outcome = run("check", "derivatives.yaml", "--headers", "mine.h")
+    assert outcome.status == 1
+    assert outcome.out.splitlines()[:4] == [
+        'mine.h:3:23: warning: "(" is never closed [unreadable-header]',
+        "    3 | at::Tensor my_backward(const at::Tensor& grad, const at::Tensor& self, int64_t n;",
+        "      |                       ^",
+        '  help: write ")" where it ends; calls of "my_backward" are not checked until the header can be read',
+    ]
+    assert run("check", "derivatives.yaml", "--headers", "mine.h", "--fail-level", "error").status == 0
+    assert run("check", "derivatives.yaml", "--headers", "mine.h", "--ignore", "unreadable-header").status == 0
+    # kept findings, another format and a second file with the same header say the same
+    (here / "more_derivatives.yaml").write_text(MINE.format("self, 2"))
+    for _ in range(2):
+        again = run("check", "derivatives.yaml", "more_derivatives.yaml", "--headers", "mine.h")
+        assert again.out.splitlines()[:4] == outcome.out.splitlines()[:4]
+        assert again.out.splitlines()[-1].startswith("found 1 warning in 2 files")
+    comment = "# derivlint: ignore-file[unreadable-header] the header is generated\n"
+    (here / "derivatives.yaml").write_text(comment + MINE.format("self, 2"))
+    assert run("check", "derivatives.yaml", "--headers", "mine.h").status == 0
+
+
+def test_functions_behind_an_open_bracket_are_not_called_undeclared(run: Run, here: Path) -> None:
+    (here / "derivatives.yaml").write_text(MINE.format("self, 2"))
+    (here / "mine.h").write_text("/* my functions\n" + HEADER)
+    found = run("check", "derivatives.yaml", "--headers", "mine.h", "--output-format", "json").out
+    assert rules_of(found) == ["unreadable-header"]
+
+
 def test_a_header_that_cannot_be_read_is_2(run: Run, here: Path) -> None:
     (here / "derivatives.yaml").write_text(MINE.format("self"))
     assert run("check", "derivatives.yaml", "--headers", "no.h").status == 2
@@ -64,11 +100,23 @@ def test_a_header_that_cannot_be_read_is_2(run: Run, here: Path) -> None:
     assert "mine.h" in outcome.err
 
 
-@pytest.mark.parametrize("text", ["", "}", "namespace {", "template <", '"', "at::Tensor my_backward("])
-def test_a_broken_header_is_no_error(run: Run, here: Path, text: str) -> None:
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", None),
+        ("}", '"}" closes nothing'),
+        ("namespace {", '"{" is never closed'),
+        ("template <", 'the declaration ends without ";"'),
+        ("at::Tensor my_backward(", '"(" is never closed'),
+    ],
+)
+def test_a_broken_header_is_one_finding(run: Run, here: Path, text: str, message: str | None) -> None:
     (here / "mine.h").write_text(text)
     (here / "derivatives.yaml").write_text("- name: abs(Tensor self) -> Tensor\n  self: grad * self.sgn()\n")
-    assert run("check", "derivatives.yaml", "--headers", "mine.h").status == 0
+    outcome = run("check", "derivatives.yaml", "--headers", "mine.h", "--output-format", "json")
+    found = [(item["rule"], item["message"]) for item in json.loads(outcome.out)["diagnostics"]]
+    assert found == ([("unreadable-header", message)] if message is not None else [])
+    assert outcome.status == len(found)
 
 
 def test_declarations_are_cached_by_content(run: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

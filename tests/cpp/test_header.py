@@ -20,7 +20,7 @@ from torchgen.model import NativeFunction, Variant
 from derivlint.cpp.canonical import canonical_type
 from derivlint.cpp.cpp_type import cpp_type
 from derivlint.cpp.declaration import AUTO, Declarations, Function, declarations_from_json
-from derivlint.cpp.header import HeaderProblem, HeaderReading, read_declarations
+from derivlint.cpp.header import HeaderReading, read_declarations
 from derivlint.cpp.value import CHAR_POINTER, UNKNOWN
 from derivlint.source import Span
 from tests.counting import calls_of
@@ -276,6 +276,12 @@ def test_hand_written_headers_are_read() -> None:
     assert [function.signature for function in geometry.methods["sym_sizes"]] == ["ArrayRef<SymInt> sym_sizes()"]
 
 
+def test_a_macro_without_semicolon_hides_no_enumeration() -> None:
+    reading = read_declarations("DECLARE(a, b)\n\nenum class Kind {\n  One,\n  Two,\n};\n\nint f(Kind kind);\n")
+    assert reading.problems == ()
+    assert list(reading.declarations.functions[""]) == ["f"]
+
+
 def test_nearly_every_header_of_the_core_is_read() -> None:
     problems = [
         (path.name, problem.message)
@@ -297,10 +303,12 @@ def test_nearly_every_header_of_the_core_is_read() -> None:
         ("int f(int);\nint g(3);", 'cannot read the declaration of "g": unexpected "3"', "3", "g"),
         ("TORCH_API return x;", 'cannot read the declaration of "x": unexpected "return"', "return", "x"),
         ("int f(int a = 1,);", 'cannot read the declaration of "f": unexpected ")"', ")", "f"),
+        ("int f(int a, A& b B c);", 'cannot read the declaration of "f": unexpected "B"', "B", "f"),
+        ("long f(unsigned long a int b);", 'cannot read the declaration of "f": unexpected "int"', "int", "f"),
         ("using = 3;", 'cannot read the declaration: unexpected "="', "=", None),
         ("using namespace;", "cannot read the declaration: it ends too early", "using namespace", None),
-        ("int f(int a)", 'a declaration without ";"', "int f(int a)", "f"),
-        ("namespace a { int f(); int g }", 'a declaration without ";"', "int g", "g"),
+        ("int f(int a)", 'the declaration of "f" ends without ";"', "int f(int a)", "f"),
+        ("namespace a { int f(); int g }", 'the declaration of "g" ends without ";"', "int g", "g"),
         ("int f(); }", '"}" closes nothing', "}", None),
         ("int f(); namespace a {", '"{" is never closed', "{", None),
         ("int f(); /* int g();", "a comment is never closed", "/*", None),
@@ -309,9 +317,29 @@ def test_nearly_every_header_of_the_core_is_read() -> None:
 def test_what_cannot_be_read_is_told_with_its_place(text: str, message: str, marked: str, opaque: str | None) -> None:
     reading = read_declarations(text)
     start = text.rindex(marked)
-    assert reading.problems == (HeaderProblem(message, Span(start, start + len(marked))),)
+    assert [problem[:2] for problem in reading.problems] == [(message, Span(start, start + len(marked)))]
     names = {name for names in reading.declarations.opaque.values() for name in names}
     assert names == ({opaque} if opaque is not None else set())
+
+
+def test_both_of_two_declarations_without_a_semicolon_between_them_are_read() -> None:
+    text = "at::Tensor f(const at::Tensor& a)\nat::Tensor g(const at::Tensor& b);\nnamespace x { int h()\nint i(); }\n"
+    reading = read_declarations(text)
+    functions = {namespace: list(names) for namespace, names in reading.declarations.functions.items()}
+    assert functions == {"": ["f", "g"], "x": ["h", "i"]}
+    assert reading.declarations.opaque == {}
+    assert [(problem.message, problem.help, problem.hides) for problem in reading.problems] == [
+        ('the declaration of "f" ends without ";"', 'write ";" after it', False),
+        ('the declaration of "h" ends without ";"', 'write ";" after it', False),
+    ]
+
+
+def test_a_bracket_that_is_never_closed_is_one_problem() -> None:
+    reading = read_declarations("int f(int a;\nint g();\n")
+    (problem,) = reading.problems
+    assert (problem.message, problem.span, problem.hides) == ('"(" is never closed', Span(5, 6), True)
+    assert problem.help == 'write ")" where it ends; calls of "f" are not checked until the header can be read'
+    assert list(reading.declarations.functions[""]) == ["g"]
 
 
 def test_a_broken_declaration_does_not_stop_the_others() -> None:

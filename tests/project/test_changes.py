@@ -207,3 +207,20 @@ def test_no_git_is_an_error(git: Git, tmp_path: Path, monkeypatch: pytest.Monkey
 )
 def test_changed_lines(old: str, new: str, changed: set[int]) -> None:
     assert changed_lines(SourceFile("d", old), SourceFile("d", new)) == changed
+
+
+def test_findings_in_a_header_count_where_the_header_changed(git: Git, tmp_path: Path) -> None:
+    header = tmp_path / "mine.h"
+    header.write_text("Tensor f(Tensor x)\n")
+    finding = Diagnostic(
+        str(header), Span(0, 18), "unreadable-header", "m", Severity.WARNING, Confidence.HIGH, elsewhere=True
+    )
+    model = model_of(tmp_path / "d.yaml")
+    assert Changes("HEAD").about_changes(model, [finding], tmp_path / "d.yaml") == (finding,)
+    git("add", ".")
+    git("commit", "-q", "-m", "second")
+    (tmp_path / "d.yaml").write_text(TEXT.replace("neg", "abs"))
+    model = model_of(tmp_path / "d.yaml")
+    assert Changes("HEAD").about_changes(model, [finding], tmp_path / "d.yaml") == ()
+    header.write_text("Tensor f(Tensor y)\n")
+    assert Changes("HEAD").about_changes(model, [finding], tmp_path / "d.yaml") == (finding,)

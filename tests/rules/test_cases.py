@@ -8,17 +8,19 @@ from pathlib import Path
 
 import pytest
 
+from derivlint.cpp.header import read_declarations
 from derivlint.lint import Diagnostic, Fix, Invalid, Rule, Severity, run_rules
-from derivlint.lint.rule import TARGETS
 from derivlint.model import build_model
 from derivlint.rules import NAMES, load_rules
 from derivlint.schema import NativeFunctions, read_native_functions
+from derivlint.schema.natives import HeaderProblem
 from derivlint.source import SourceFile
 
 FOLDER = Path(__file__).parent.parent.parent / "rules"
 RULES = load_rules()
 OPTIONAL = ("## Fix safety", "## What it cannot see", "## Options")
 SECTIONS = ["## What it detects", "## Why it is bad", "## Example", "## Instead", *OPTIONAL, "## Sources"]
+TARGETS = ("model", "entry", "body", "line", "node", "problem", "suppressions")
 #: What may begin a message although it begins with a capital.
 PROPER_NAMES = ("PyTorch", "YAML", "C++", "UTF-8", "NUL")
 
@@ -41,7 +43,11 @@ def diagnose(text: str, natives: NativeFunctions) -> tuple[SourceFile, list[Diag
 
 
 def operators(case: Invalid, bundled: NativeFunctions) -> NativeFunctions:
-    """The bundled operators, with those that the case brings along."""
+    """The bundled operators, with those and with the header that the case brings along."""
+    if case.header is not None:
+        source = SourceFile("header.h", case.header)
+        problems = read_declarations(case.header).problems
+        return bundled.with_header_problems(HeaderProblem(source, *problem) for problem in problems)
     if case.natives is None:
         return bundled
     extra = read_native_functions([SourceFile("native_functions.yaml", case.natives)])
@@ -79,7 +85,9 @@ def test_invalid_cases_give_exactly_their_finding(
 ) -> None:
     source, found = diagnose(case.yaml, operators(case, bundled_natives))
     own = [item for item in found if item.rule == rule.name]
-    assert [f"{place(source, item)}: {item.message}" for item in own] == [f"{case.at}: {case.message}"]
+    where = source if case.header is None else SourceFile("header.h", case.header)
+    assert [f"{place(where, item)}: {item.message}" for item in own] == [f"{case.at}: {case.message}"]
+    assert [item.path for item in own] == [where.path]
     if case.help is not None:
         assert own[0].help == case.help
     fix = own[0].fix
@@ -114,6 +122,8 @@ def test_the_docstring_has_its_sections_in_order(rule: Rule) -> None:
 @pytest.mark.parametrize("rule", RULES, ids=identify)
 def test_a_rule_has_a_target_and_enough_cases(rule: Rule) -> None:
     assert rule.target in TARGETS
+    assert set(rule.needs) <= {"model", "options"}
+    assert ("options" in rule.needs) == bool(rule.meta.options)
     assert len(rule.valid) >= 2, "write two VALID cases or more"
     assert len(rule.invalid) >= 2, "write two INVALID cases or more"
     assert rule.meta.status in ("stable", "preview")

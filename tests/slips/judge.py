@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from derivlint.lint import Diagnostic, Severity
+from derivlint.lint.kept import Kept
 from derivlint.model import Model, build_model
 from derivlint.project.check import check_source
 from derivlint.project.settings import Settings
@@ -78,9 +79,15 @@ class Judge:
         return self._by_part(self.check(self.source.text), parts(self.source.text))
 
     def check(self, text: str) -> tuple[Diagnostic, ...]:
-        """What is shown of a text."""
+        """What is shown of a text; what no slip can have changed is taken over, as after an edit in an editor."""
         self.checks += 1
-        return check_source(SourceFile(self.source.path, text), self._natives, self._settings, self._rules).shown
+        source = SourceFile(self.source.path, text)
+        return check_source(source, self._natives, self._settings, self._rules, kept=self._kept).shown
+
+    @cached_property
+    def _kept(self) -> Kept | None:
+        """What is found in the entries of the file without slips."""
+        return check_source(self.source, self._natives, self._settings, self._rules).kept
 
     @staticmethod
     def _by_part(found: Iterable[Diagnostic], bounds: Sequence[tuple[int, int]]) -> Counter[tuple[int, str, str]]:

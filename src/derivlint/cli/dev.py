@@ -17,7 +17,6 @@ from derivlint.cli.release import release
 from derivlint.cli.terminal import write
 from derivlint.lint import INTERNAL_ERROR, RuleMeta, Severity
 from derivlint.lint.groups import GROUPS, Group
-from derivlint.lint.rule import TARGETS
 from derivlint.lint.wording import quoted
 from derivlint.project.errors import InputError
 from derivlint.rules import BESIDES, RENAMED
@@ -29,17 +28,52 @@ _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)+")
 #: Names say what is bad, never what is done about it.
 _VERBS = ("check", "disallow", "forbid", "prefer", "require")
 
-#: The type of each target that rules have, and a phrase for it.
+#: What rules may look at: the type that the decorator names, and the check of a rule that finds products with one.
+_NODE = '''
+@judges(Binary, KeyedFormula)
+def check(node: Binary, line: KeyedFormula) -> Iterator[Finding]:
+    """Judge one product of a formula."""
+'''
+_LINE = '''
+@judges(KeyedFormula)
+def check(line: KeyedFormula) -> Iterator[Finding]:
+    """Judge one key with its formula."""
+    for node in line.formula.nodes if line.is_expression else ():
+'''
+_BODY = '''
+@judges(DispatchBody)
+def check(body: DispatchBody) -> Iterator[Finding]:
+    """Judge the formulas of one dispatch key."""
+    products = [(line, node) for line in body.lines if line.is_expression for node in line.formula.nodes]
+    for line, node in products:
+'''
+_ENTRY = '''
+@judges(Entry)
+def check(entry: Entry) -> Iterator[Finding]:
+    """Judge one entry."""
+    lines = [line for body in entry.bodies for line in body.lines if line.is_expression]
+    products = [(line, node) for line in lines for node in line.formula.nodes]
+    for line, node in products:
+'''
+_MODEL = '''
+@judges(Model)
+def check(model: Model) -> Iterator[Finding]:
+    """Judge a whole file; a rule that can look at entries does not go through them itself."""
+    lines = [line for entry in model.entries for body in entry.bodies for line in body.lines if line.is_expression]
+    products = [(line, node) for line in lines for node in line.formula.nodes]
+    for line, node in products:
+'''
 _SUBJECTS = {
-    "model": ("Model", "a whole file"),
-    "entry": ("Entry", "one entry"),
-    "body": ("DispatchBody", "the formulas of one dispatch key"),
-    "line": ("KeyedFormula", "one key with its formula"),
+    "node": ("KeyedFormula", _NODE),
+    "line": ("KeyedFormula", _LINE),
+    "body": ("DispatchBody", _BODY),
+    "entry": ("Entry", _ENTRY),
+    "model": ("Model", _MODEL),
 }
 
-#: A rule that finds nothing and has everything else that rules have but cases, which its tests ask for.
+#: A rule that works: it finds factors of one, and shows the tree, a fix and what it yields to.
 SKELETON = Template('''\
-"""$summary.
+"""$summary: a factor of one, until you write what.
 
 ## What it detects
 
@@ -51,13 +85,17 @@ What PyTorch's generator, its compiler or a user's gradient makes of it.
 
 ## Example
 
-    - name: abs(Tensor self) -> Tensor
-      self: grad * self.sgn()
+    - name: clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor
+      self: grad * 1
 
 ## Instead
 
-    - name: abs(Tensor self) -> Tensor
-      self: grad * self.sgn()
+    - name: clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor
+      self: grad
+
+## Fix safety
+
+The fix is unsafe: a factor of one can be what is left of a slip.
 
 ## Sources
 
@@ -68,28 +106,67 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from derivlint.formula import Binary, Number
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.edits import formula_fix
+from derivlint.lint.judging import judges
+from derivlint.lint.precedence import UNCOMPILED_HERE
+from derivlint.lint.wording import quoted
 from derivlint.model import $type
 
-META = RuleMeta($facts)
+META = RuleMeta(
+    $facts,
+    yields_to=(UNCOMPILED_HERE,),
+)
 
-VALID: tuple[str, ...] = ()
+VALID = (
+    """\\
+- name: clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor
+  self: grad
+""",
+    """\\
+- name: mul.Scalar(Tensor self, Scalar other) -> Tensor
+  self: mul_tensor_backward(grad, at::scalar_to_tensor(other), self.scalar_type())
+""",
+)
 
-INVALID: tuple[Invalid, ...] = ()
+INVALID = (
+    Invalid(
+        """\\
+- name: clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor
+  self: grad * 1
+""",
+        at="2:9-17",
+        message='"grad" is multiplied by 1',
+        help='write "grad"',
+        fixed="""\\
+- name: clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor
+  self: grad
+""",
+    ),
+    Invalid(
+        """\\
+- name: neg(Tensor self) -> Tensor
+  self: (grad * 1).neg()
+""",
+        at="2:10-18",
+        message='"grad" is multiplied by 1',
+        fixed="""\\
+- name: neg(Tensor self) -> Tensor
+  self: (grad).neg()
+""",
+    ),
+)
 
-
-def check($target: $type) -> Iterator[Finding]:
-    """Judge $phrase."""
-    yield from ()
-''')
+$check''')
 
 CHECKLIST = """\
 wrote {path}, registered in {registry}; what is left (CONTRIBUTING.md, "Adding a rule"):
 
 1. state the fact in src/derivlint/model, computed from syntax trees, if the model lacks it
 2. write the docstring: the example gives the finding, what stands under "Instead" does not
-3. write at least two VALID and two INVALID cases, the latter with place, message and text after the fix
-4. write check: pass spans of model objects, never compute positions; message: fact first, cure in help
+3. make the VALID and INVALID cases yours, at least two each, the latter with place, message and text after the fix
+4. make the check yours: pass spans of model objects, never compute positions; message: fact first, cure in help
 5. choose severity, confidence and group; take away status="preview" once it is silent on PyTorch's own files
 6. pytest tests/rules tests/conformance
 7. derivlint dev docs build, and a line in CHANGELOG.md
@@ -138,8 +215,8 @@ def clashes(seed: int, count: int, root: Path) -> None:
 @click.argument("name")
 @click.option(
     "--target",
-    type=click.Choice([target for target in TARGETS if target in _SUBJECTS]),
-    default="line",
+    type=click.Choice(list(_SUBJECTS)),
+    default="node",
     show_default=True,
     help="What its check looks at.",
 )
@@ -155,8 +232,8 @@ def clashes(seed: int, count: int, root: Path) -> None:
 def new_rule(name: str, target: str, severity: str, group: Group, root: Path) -> None:
     """Begin the rule NAME: write its file, register it, and say what is left to do.
 
-    NAME states the bad pattern in words with hyphens, and reads as "allow ...": grads-index-out-of-range. The tests of
-    rules fail until the rule has cases.
+    NAME states the bad pattern in words with hyphens, and reads as "allow ...": grads-index-out-of-range. What is
+    written is a rule that works, with a fix and with cases that pass: it finds factors of one.
     """
     registry = root / REGISTRY
     try:
@@ -197,10 +274,30 @@ def _refuse(name: str, names: list[str], path: Path) -> None:
 
 
 def skeleton(name: str, target: str, severity: Severity, group: Group) -> str:
-    """The text of a rule that has no cases yet."""
-    kind, phrase = _SUBJECTS[target]
+    """The text of a rule that works, and is to be made another one."""
+    kind, check = _SUBJECTS[target]
     facts = [f"severity=Severity.{severity.name}", f'group="{group}"', 'status="preview"']
     if __version__ != RuleMeta(severity, group).since:
         facts.append(f'since="{__version__}"')
     summary = name.replace("-", " ").capitalize()
-    return SKELETON.substitute(summary=summary, type=kind, phrase=phrase, target=target, facts=", ".join(facts))
+    return SKELETON.substitute(summary=summary, type=kind, check=check + _finding(target), facts=",\n    ".join(facts))
+
+
+def _finding(target: str) -> str:
+    """The end of a check: what it finds of a node, at the depth at which it has one."""
+    is_product = 'node.op == "*" and isinstance(node.right, Number) and node.right.text == "1"'
+    if target != "node":
+        is_product = f"isinstance(node, Binary) and {is_product}"
+    lines = [
+        f"if {is_product}:",
+        "    factor = line.formula.text[node.left.start : node.left.end]",
+        "    yield Finding(",
+        "        line.span_of(node),",
+        '        f"{quoted(factor)} is multiplied by 1",',
+        '        help=f"write {quoted(factor)}",',
+        '        fix=formula_fix(line, "remove the factor", [(node.left.end, node.end, "")]),',
+        *([] if target in ("node", "line") else ["        at=line,"]),
+        "    )",
+    ]
+    depth = "    " if target == "node" else "        "
+    return "".join(f"{depth}{line}\n" for line in lines)

@@ -177,5 +177,7 @@ def print_findings(model: Model, found: list[Diagnostic], color: str) -> None:
     from derivlint.formats import Report
     from derivlint.formats.text import render_text
 
-    report = Report(tuple(sorted(found)), {model.source.path: model.source}, model.n_entries, model.n_formulas)
+    headers = {problem.source.path: problem.source for problem in model.natives.header_problems}
+    sources = {model.source.path: model.source}
+    report = Report(tuple(sorted(found)), sources, model.n_entries, model.n_formulas, others=headers)
     write_lines(render_text(report, terminal_width(), False), wants_color(color))

@@ -133,6 +133,8 @@ class Run:
         self._left_out.update(suppressed=outcome.suppressed, baselined=outcome.baselined, unchanged=outcome.unchanged)
         self._failing |= outcome.fails
         self._shown += outcome.shown
+        for item in outcome.shown:
+            self._fail_levels.setdefault(item.path, settings.fail_level)
         if settings.untrusted:
             self._tell_silenced(source, outcome)
 
@@ -283,7 +285,8 @@ class Run:
     def report(self) -> Report:
         """What there is to say of all files."""
         return Report(
-            diagnostics=tuple(sorted(self._shown)),
+            # a header may belong to several files
+            diagnostics=tuple(sorted(set(self._shown))),
             sources=self._sources,
             entries=self._entries,
             formulas=self._formulas,

@@ -34,6 +34,8 @@ _NAMES = frozenset({"IDENT", QUALIFIED, TEMPLATE_ID, SPECIAL})
 _TYPE_WORDS = frozenset({"IDENT", QUALIFIED, TEMPLATE_ID, "BUILTIN"})
 
 Words = list[Token]
+#: A parameter, whether it is a pack, and the type of the next one, where the comma between them is missing.
+_Parameter = tuple[Parameter | None, bool, Token | None]
 
 
 class Named(NamedTuple):
@@ -106,28 +108,31 @@ class DeclarationBuilder:
     def parameters(self, children: list[Any]) -> Parameters:  # noqa: D102
         found: list[Parameter] = []
         is_variadic = False
-        for parameter, is_pack in children[1]:
+        joined: Token | None = None
+        for parameter, is_pack, second in children[1]:
             is_variadic = is_variadic or is_pack
+            joined = joined or second
             if parameter is not None:
                 found.append(parameter)
-        return Parameters(tuple(found), is_variadic)
+        return Parameters(tuple(found), is_variadic, joined)
 
-    def parameter(self, children: list[Any]) -> tuple[Parameter | None, bool]:  # noqa: D102
+    def parameter(self, children: list[Any]) -> _Parameter:  # noqa: D102
         words, has_bounds, default = children
         named = parameter_of(words)
+        second = _second_parameter(words)
         if not named.type or (named.is_pack and (named.name is None or words[-1].type != "ELLIPSIS")):
             # a lone ellipsis, or "Args&&... args"; in "const char* format ..." there is a parameter ahead of it
-            return None, named.is_pack
+            return None, named.is_pack, second
         if has_bounds:
             named = named._replace(type=f"{named.type}*")
         type = canonical_type(named.type) or UNREADABLE
         if type is VOID and named.name is None:
-            return None, False
+            return None, False, second
         name = named.name.text if named.name is not None else ""
-        return Parameter(type, name, default is not None), named.is_pack
+        return Parameter(type, name, default is not None), named.is_pack, second
 
-    def parameter_intricate(self, children: list[Any]) -> tuple[Parameter | None, bool]:  # noqa: D102
-        return Parameter(UNREADABLE, "", children[-1] is not None), False
+    def parameter_intricate(self, children: list[Any]) -> _Parameter:  # noqa: D102
+        return Parameter(UNREADABLE, "", children[-1] is not None), False, None
 
     # ---- templates
 
@@ -306,6 +311,20 @@ def parameter_of(words: Words) -> Named:
     return Named(_type_text(rest), name, frozenset(), len(rest) < len(words) and _has_ellipsis(words))
 
 
+def _second_parameter(words: Words) -> Token | None:
+    """The type behind a parameter with its name, where the comma between two parameters is missing."""
+    kinds = 0
+    before = ""
+    for word in words:
+        if word.type in _TYPE_WORDS and not MACRO_LIKE.match(word.text):
+            # "unsigned long" is one type
+            kinds += word.type != "BUILTIN" or before != "BUILTIN"
+            if kinds > 2:
+                return word
+        before = word.type
+    return None
+
+
 def _has_ellipsis(words: Words) -> bool:
     return any(word.type == "ELLIPSIS" for word in words)
 
@@ -347,6 +366,7 @@ def _function(words: Words, parameters: Parameters, *, is_deleted: bool = False)
         is_deleted,
         False,
         named.specifiers,
+        parameters.joined,
     )
 
 

@@ -160,6 +160,9 @@ class _Marker:
         elif word == "requires" and self._has_parameters:
             self.marked.is_constrained = True
             self._at = self._end
+        elif self._is_after_parameters and follows != "LPAR" and not MACRO_LIKE.match(word) and word not in _TRAILING:
+            # the type of the next declaration, where a semicolon is missing
+            self._keep()
         elif self._is_after_parameters or (self._is_head and word == "final" and self._has_words):
             # "override", "final", and macros
             self._at = self._group(at + 1) if follows == "LPAR" else at + 1

@@ -69,7 +69,7 @@ class Reader:
 
     def take_unreadable(self, scope: DeclarationScope, marked: Marked) -> str:
         """A declaration that the grammar cannot read; gives the name that it seems to declare, empty if none."""
-        name = _likely_name(marked.tokens)
+        name = likely_name(marked.tokens)
         if scope.owner is None:
             if name:
                 self.collector.add_opaque(scope.path, name)
@@ -210,7 +210,7 @@ class Reader:
         return Declared(function, is_constrained)
 
 
-def _likely_name(tokens: list[Token]) -> str:
+def likely_name(tokens: list[Token]) -> str:
     """What a declaration declares that could not be read: the word ahead of the parameters, or else the last one."""
     depth = 0
     name = ""

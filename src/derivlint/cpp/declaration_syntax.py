@@ -17,10 +17,11 @@ MACRO_LIKE = re.compile(r"[A-Z][A-Z0-9]*_[A-Z0-9_]*\Z|__\w+\Z")
 
 
 class Parameters(NamedTuple):
-    """The parameters of a function; packs and ellipses make it variadic."""
+    """The parameters of a function; packs and ellipses make it variadic, ``joined`` is where a comma is missing."""
 
     items: tuple[Parameter, ...]
     is_variadic: bool
+    joined: Token | None = None
 
 
 class Template(NamedTuple):
@@ -63,7 +64,7 @@ class Forward(Syntax, frozen=True):
 
 
 class FunctionSyntax(Syntax, frozen=True):
-    """A function; ``result`` is empty for a constructor."""
+    """A function; ``result`` is empty for a constructor, ``joined`` is where a comma between parameters is missing."""
 
     result: str = ""
     name: Token | None = None
@@ -72,6 +73,7 @@ class FunctionSyntax(Syntax, frozen=True):
     is_deleted: bool = False
     is_trailing: bool = False
     specifiers: frozenset[str] = frozenset()
+    joined: Token | None = None
 
 
 class ClassHead(Syntax, frozen=True):

@@ -6,6 +6,7 @@ One that the grammar cannot read leaves its name behind, and never stops the oth
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -13,17 +14,27 @@ from msgspec import Struct
 from derivlint.cpp.declaration import Declarations
 from derivlint.cpp.declaration_marks import MAX_ARGUMENTS, Marked, mark
 from derivlint.cpp.declaration_parser import parse_declaration
-from derivlint.cpp.declaration_reader import DeclarationScope, Reader
+from derivlint.cpp.declaration_reader import DeclarationScope, Reader, likely_name
+from derivlint.cpp.declaration_syntax import FunctionSyntax
 from derivlint.cpp.declaration_tokens import Tokens
 from derivlint.formula.vocabulary import Token
 from derivlint.source import Span
 
 
 class HeaderProblem(NamedTuple):
-    """A part of a header that could not be read."""
+    """A part of a header that could not be read.
+
+    Attributes:
+        message: the fact.
+        span: the place.
+        help: what to do about it, and what it means for checks.
+        hides: whether declarations that follow may not be known because of it.
+    """
 
     message: str
     span: Span
+    help: str
+    hides: bool = False
 
 
 class HeaderReading(Struct, frozen=True):
@@ -45,10 +56,16 @@ def read_declarations(text: str, default_namespace: str = "") -> HeaderReading:
 
 #: Namespaces and classes in one another beyond this are not looked into.
 MAX_NESTING = 100
+#: So many declarations in a row may lack their semicolons; what follows is one declaration that cannot be read.
+MAX_JOINED = 16
 #: Declarations that declare nothing.
 _NO_DECLARATIONS = frozenset({"static_assert", "_Static_assert", "asm", "__asm__"})
 #: What the signs of operators consist of.
 _SIGNS = frozenset({"OPERATOR", "OTHER", "EQUAL", "LESS", "GREATER", "POINTER", "ARROW"})
+#: What can begin a declaration behind one that lacks its semicolon.
+_BEGINNINGS = frozenset(
+    {"IDENT", "BUILTIN", "SPECIFIER", "ROOT", "CV", "CLASS", "ENUM", "TEMPLATE", "USING", "NAMESPACE"}
+)
 #: Words that can stand between the parameters of a function and its body.
 _QUALIFIERS = frozenset({"const", "volatile", "noexcept", "override"})
 #: What stands ahead of the body of a class.
@@ -63,6 +80,9 @@ class _HeaderReader:
         self._items = self._source.items
         self._reader = Reader()
         self._problems: list[HeaderProblem] = []
+        # brackets and comments without a partner, and which declarations they are in
+        self._unmatched = sorted(self._source.unmatched, key=lambda token: token.start)
+        self._around_unmatched: dict[int, str] = {}
         self._scope = DeclarationScope(default_namespace)
         # the scopes around the current one
         self._around: list[DeclarationScope] = []
@@ -75,12 +95,15 @@ class _HeaderReader:
         self._has_initializers = False
 
     def read(self) -> HeaderReading:
-        for token in self._source.unmatched:
-            self._problems.append(HeaderProblem(_UNMATCHED[token.type], Span(token.start, token.end)))
         at = 0
         while at < len(self._items):
             at = self._step(at)
         self._leave_off(len(self._items))
+        for token in self._unmatched:
+            name = self._around_unmatched.get(token.start, "")
+            message, cure = _UNMATCHED[token.type]
+            help = f"{cure}; {_not_checked(name)}"
+            self._problems.append(HeaderProblem(message, Span(token.start, token.end), help, hides=True))
         problems = sorted(self._problems, key=lambda problem: problem.span)
         return HeaderReading(self._reader.collector.declarations(), tuple(problems))
 
@@ -169,7 +192,9 @@ class _HeaderReader:
         previous = self._items[at - 1]
         if "NAMESPACE" in kinds or (previous.type == "STRING" and kinds == {"SPECIFIER", "STRING"}):
             return self._open(at, behind)
-        if "ENUM" in kinds and "LPAR" not in kinds:
+        # parentheses may be those of a macro ahead of it
+        is_named = previous.type in ("IDENT", "BUILTIN") and previous.text not in _QUALIFIERS
+        if "ENUM" in kinds and ("LPAR" not in kinds or is_named):
             self._declare(self._start, behind, is_head=True)
             self._begin(behind)
             return behind
@@ -208,16 +233,35 @@ class _HeaderReader:
         if _is_macro_call(marked, self._scope):
             self._reader.take_macro(self._scope)
         elif marked.tokens and not marked.is_friend:
-            self._reader.take_unreadable(self._scope, marked)
-            self._problems.append(HeaderProblem('a declaration without ";"', Span(first.start, last.end)))
+            name = self._reader.take_unreadable(self._scope, marked)
+            where = Span(first.start, last.end)
+            self._report(_without_semicolon(where, name), where, name)
+
+    def _report(self, problem: HeaderProblem, declaration: Span, name: str) -> None:
+        """Add what is wrong with the declaration of a name, unless a bracket or a comment in it is never closed."""
+        starts = [token.start for token in self._unmatched]
+        first = bisect_left(starts, declaration.start)
+        if first < len(starts) and (
+            starts[first] < declaration.end or not self._text[declaration.end : starts[first]].strip()
+        ):
+            self._around_unmatched.setdefault(starts[first], name)
+        else:
+            self._problems.append(problem)
 
     # ---- single declarations
 
     def _mark(self, start: int, end: int, is_head: bool) -> Marked:
         return mark(self._text, self._source, start, end, is_head=is_head, class_name=self._scope.class_name)
 
-    def _declare(self, start: int, end: int, *, is_head: bool = False) -> DeclarationScope | None:
-        """Read one declaration; for a head gives the scope that it opens."""
+    def _declare(self, start: int, end: int, *, is_head: bool = False, joined: int = 0) -> DeclarationScope | None:
+        """Read one declaration; for a head gives the scope that it opens.
+
+        Args:
+            start: its first token.
+            end: behind its last token.
+            is_head: whether it is the head of a class or a namespace, or an enumeration with its enumerators.
+            joined: how many declarations stand ahead of it without semicolons between them.
+        """
         if self._declares_nothing(start, end):
             return None
         marked = self._mark(start, end, is_head)
@@ -228,17 +272,44 @@ class _HeaderReader:
             if _is_macro_call(marked, self._scope):
                 return None
         syntax = parse_declaration(marked.tokens)
-        if not isinstance(syntax, Token):
+        if isinstance(syntax, FunctionSyntax) and syntax.joined is not None:
+            syntax = syntax.joined
+        elif not isinstance(syntax, Token):
             return self._reader.take(syntax, self._scope, marked)
+        middle = self._without_end(start, end, syntax) if joined < MAX_JOINED else None
+        if middle is not None:
+            return self._declare(middle, end, is_head=is_head, joined=joined + 1)
         name = self._reader.take_unreadable(self._scope, marked)
-        what = f'the declaration of "{name}"' if name else "the declaration"
-        where = Span(syntax.start, syntax.end)
+        what = f"the declaration of {_quoted(name)}" if name else "the declaration"
+        whole = Span(self._items[start].start, self._items[end - 1].end)
+        help = f"correct it; {_not_checked(name)}"
         if syntax.type == "$END":
-            where = Span(self._items[start].start, self._items[end - 1].end)
-            self._problems.append(HeaderProblem(f"cannot read {what}: it ends too early", where))
+            self._report(HeaderProblem(f"cannot read {what}: it ends too early", whole, help), whole, name)
         else:
-            self._problems.append(HeaderProblem(f'cannot read {what}: unexpected "{_shortened(syntax.text)}"', where))
+            message = f"cannot read {what}: unexpected {_quoted(_shortened(syntax.text))}"
+            self._report(HeaderProblem(message, Span(syntax.start, syntax.end), help), whole, name)
         return None
+
+    def _without_end(self, start: int, end: int, unexpected: Token) -> int | None:
+        """Read the first of two declarations without a semicolon between them; where the second begins, None if none.
+
+        Args:
+            start: the first token.
+            end: behind the last token.
+            unexpected: the token that does not belong to the first declaration.
+        """
+        middle = bisect_left(self._items, unexpected.start, start, end, key=_start_of)
+        if unexpected.type not in _BEGINNINGS or not start < middle < end or self._items[middle - 1].type != "RPAR":
+            return None
+        marked = self._mark(start, middle, False)
+        syntax = parse_declaration(marked.tokens)
+        if isinstance(syntax, Token):
+            return None
+        self._reader.take(syntax, self._scope, marked)
+        where = Span(self._items[start].start, self._items[middle - 1].end)
+        name = likely_name(marked.tokens)
+        self._report(_without_semicolon(where, name), where, name)
+        return middle
 
     def _declares_nothing(self, start: int, end: int) -> bool:
         """Assertions, explicit instantiations, ``using enum``."""
@@ -254,14 +325,34 @@ class _HeaderReader:
         )
 
 
+def _start_of(token: Token) -> int:
+    return token.start
+
+
+def _without_semicolon(where: Span, name: str) -> HeaderProblem:
+    what = f"the declaration of {_quoted(name)}" if name else "the declaration"
+    return HeaderProblem(f'{what} ends without ";"', where, 'write ";" after it')
+
+
+def _quoted(name: str) -> str:
+    return f'"{name}"'
+
+
+def _not_checked(name: str) -> str:
+    """What is not checked until a declaration can be read; one without a name may be any number of them."""
+    what = f"calls of {_quoted(name)}" if name else "calls of what is declared after it"
+    return f"{what} are not checked until the header can be read"
+
+
+#: What is wrong with brackets and comments without a partner, and what to do.
 _UNMATCHED = {
-    "LPAR": '"(" is never closed',
-    "LSQB": '"[" is never closed',
-    "LBRACE": '"{" is never closed',
-    "RPAR": '")" closes nothing',
-    "RSQB": '"]" closes nothing',
-    "RBRACE": '"}" closes nothing',
-    "UNCLOSED": "a comment is never closed",
+    "LPAR": ('"(" is never closed', 'write ")" where it ends'),
+    "LSQB": ('"[" is never closed', 'write "]" where it ends'),
+    "LBRACE": ('"{" is never closed', 'write "}" where it ends'),
+    "RPAR": ('")" closes nothing', "remove it, or open it"),
+    "RSQB": ('"]" closes nothing', "remove it, or open it"),
+    "RBRACE": ('"}" closes nothing', "remove it, or open it"),
+    "UNCLOSED": ("a comment is never closed", 'write "*/" where it ends'),
 }
 
 

@@ -40,7 +40,7 @@ def _commands(report: Report) -> Iterator[str]:
 
 
 def _command(item: Diagnostic, report: Report) -> str:
-    start, end = shown_range(report.sources[item.path], item.span)
+    start, end = shown_range(report.file_of(item), item.span)
     properties: dict[str, str | int] = {
         "file": relative_path(item.path, report.root),
         "line": start.line,

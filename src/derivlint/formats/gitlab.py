@@ -13,14 +13,14 @@ SEVERITIES = {Severity.ERROR: "major", Severity.WARNING: "minor", Severity.INFO:
 
 def render_gitlab(report: Report) -> str:
     """The report as a JSON array; findings have fingerprints that lines above them do not change."""
-    names = fingerprints(report.diagnostics, report.sources, shown=lambda path: relative_path(path, report.root))
+    names = fingerprints(report.diagnostics, report.files, shown=lambda path: relative_path(path, report.root))
     return json_text(
         [_finding(item, name, report) for item, name in zip(report.diagnostics, names, strict=True)],
     )
 
 
 def _finding(item: Diagnostic, fingerprint: str, report: Report) -> Json:
-    start, end = shown_range(report.sources[item.path], item.span)
+    start, end = shown_range(report.file_of(item), item.span)
     return {
         # the rule is not shown beside the description
         "description": f"{item.rule}: {item.message}",

@@ -59,7 +59,7 @@ def _place(source: SourceFile, offset: int) -> Json:
 
 
 def _diagnostic(item: Diagnostic, report: Report) -> Json:
-    source = report.sources[item.path]
+    source = report.file_of(item)
     return {
         "path": item.path,
         "rule": item.rule,

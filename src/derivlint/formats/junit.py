@@ -22,7 +22,7 @@ def render_junit(report: Report) -> str:
 def _suites(report: Report) -> Iterator[str]:
     found: dict[str, list[Diagnostic]] = {path: [] for path in report.sources}
     for item in report.diagnostics:
-        found[item.path].append(item)
+        found.setdefault(item.path, []).append(item)
     suites = found or {NAME: []}
     yield f"<testsuites name={_attribute(NAME)} {_counts(list(suites.values()))}>"
     for path, items in suites.items():
@@ -43,7 +43,7 @@ def _counts(suites: list[list[Diagnostic]]) -> str:
 
 
 def _case(item: Diagnostic, report: Report) -> Iterator[str]:
-    line, column = report.sources[item.path].position(item.span.start)
+    line, column = report.file_of(item).position(item.span.start)
     name = f"org.{NAME}.{item.rule}"
     yield (f'    <testcase name={_attribute(name)} classname={_attribute(item.path)} line="{line}" column="{column}">')
     tag = "error" if item.rule == INTERNAL_ERROR else "failure"

@@ -55,7 +55,7 @@ def problem_message(text: str) -> Json:
 
 
 def _finding(item: Diagnostic, report: Report) -> Json:
-    line, column = report.sources[item.path].position(item.span.start)
+    line, column = report.file_of(item).position(item.span.start)
     lines = [item.message]
     if item.help is not None:
         lines.append(f"help: {item.help}")

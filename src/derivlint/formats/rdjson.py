@@ -25,7 +25,7 @@ def render_rdjsonl(report: Report) -> str:
 
 
 def _diagnostic(item: Diagnostic, report: Report) -> Json:
-    source = report.sources[item.path]
+    source = report.file_of(item)
     place = _range(source, shown_span(source, item.span))
     found: Json = {
         "message": item.message if item.help is None else f"{item.message}\nhelp: {item.help}",

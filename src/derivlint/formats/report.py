@@ -41,7 +41,7 @@ class Report(Struct, frozen=True):
         baselined: how many diagnostics the baseline knows.
         unchanged: how many diagnostics are in entries that did not change, where only changes are wanted.
         fixed: how many findings were fixed.
-        others: more files that diagnostics may point into, such as native_functions.yaml.
+        others: more files that diagnostics may point into, such as native_functions.yaml and headers.
         problems: what kept files from being checked, as it was told.
         root: the folder that paths are relative to where a consumer wants them so.
         fail_levels: for each file, the severity from which on findings count; ``warning`` where it is not named.
@@ -65,9 +65,20 @@ class Report(Struct, frozen=True):
     statistics: bool = False
     unchecked: tuple[NotChecked, ...] | None = None
 
+    @property
+    def files(self) -> dict[str, SourceFile]:
+        """All files that diagnostics may point into, by path."""
+        return {**self.others, **self.sources}
+
     def source(self, path: str) -> SourceFile | None:
         """The file of that path, None where it was not read."""
         return self.sources.get(path) or self.others.get(path)
+
+    def file_of(self, diagnostic: Diagnostic) -> SourceFile:
+        """The file that a diagnostic stands in: a checked one, or a header."""
+        source = self.source(diagnostic.path)
+        assert source is not None
+        return source
 
     def count(self, severity: Severity) -> int:
         """The number of diagnostics of one severity."""

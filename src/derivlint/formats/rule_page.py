@@ -109,6 +109,8 @@ def rule_page(rule: Rule) -> str:
     ]
     lines = [f"# {rule.name}", "", f"{rule.summary}.", "", " | ".join(facts), *body, "", "## Messages", ""]
     for case in rule.invalid:
+        if case.header is not None:
+            lines += ["```cpp", _shown(case.header), "```", ""]
         lines += ["```yaml", _shown(case.yaml), "```", "", f"    {case.at}: {case.message}"]
         if case.help is not None:
             lines.append(f"    help: {case.help}")

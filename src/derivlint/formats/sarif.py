@@ -25,7 +25,7 @@ def render_sarif(report: Report) -> str:
     """The report as one SARIF document with one run."""
     rules = [rule_metadata(name) for name in sorted({item.rule for item in report.diagnostics})]
     index = {rule.name: number for number, rule in enumerate(rules)}
-    names = fingerprints(report.diagnostics, report.sources, shown=lambda path: relative_path(path, report.root))
+    names = fingerprints(report.diagnostics, report.files, shown=lambda path: relative_path(path, report.root))
     results = [
         {**_result(item, report), "ruleIndex": index[item.rule], "partialFingerprints": {FINGERPRINT: name}}
         for item, name in zip(report.diagnostics, names, strict=True)
@@ -69,7 +69,7 @@ def _rule(rule: RuleMetadata) -> Json:
 
 
 def _result(item: Diagnostic, report: Report) -> Json:
-    source = report.sources[item.path]
+    source = report.file_of(item)
     result: Json = {
         "ruleId": item.rule,
         "level": LEVELS[item.severity],

@@ -94,7 +94,7 @@ def _enumerated(items: list[str]) -> str:
 
 def head(item: Diagnostic, report: Report) -> Line:
     """The place, the fact, what it is about, whether there is a fix, and the rule, which links to its page."""
-    line, column = report.sources[item.path].position(item.span.start)
+    line, column = report.file_of(item).position(item.span.start)
     fix = " [*]" if item.fix is not None else ""
     about = printable(subject(item))
     return [
@@ -116,7 +116,7 @@ def subject(item: Diagnostic) -> str:
 
 
 def _diagnostic(item: Diagnostic, report: Report, width: int) -> Iterator[Line]:
-    source = report.sources[item.path]
+    source = report.file_of(item)
     style = STYLES[item.severity]
     yield head(item, report)
     yield from excerpt(source, item.span, width, style)

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-
 from derivlint.formula import Binary, Call, Expr, Name
 from derivlint.lint.diagnostic import Finding
 from derivlint.lint.wording import quoted, quoted_list
-from derivlint.meaning import meaning_of
 from derivlint.meaning.callee import callee_name
 from derivlint.meaning.facts import Cause, Culprit
-from derivlint.meaning.linearity import NotLinear, not_linear
+from derivlint.meaning.linearity import NotLinear
 from derivlint.meaning.typed import TypedFormula
-from derivlint.model import Entry, Model
 from derivlint.operators.terms import polynomials
 
 #: The functions that only multiply their arguments.
 PRODUCTS = frozenset(name for name, known in polynomials().items() if known.is_product)
 #: Longer parts of a formula are underlined, not quoted.
 LONG = 60
-
-VJP_IS_LINEAR = "a backward formula is linear in the gradients of the outputs"
-JVP_IS_LINEAR = "a forward formula is linear in the tangents of the inputs"
 
 
 def shown(formula: TypedFormula, node: Expr) -> str:
@@ -30,27 +23,29 @@ def shown(formula: TypedFormula, node: Expr) -> str:
     return quoted(text) if len(text) <= LONG else "this"
 
 
-def not_linear_findings(entry: Entry, model: Model, causes: Collection[Cause], *, backward: bool) -> Iterator[Finding]:
-    """The backward formulas, or the forward formulas, of an entry that are not linear for one of these causes."""
-    for problem in not_linear(meaning_of(model), entry, backward=backward):
-        if problem.culprit.cause in causes:
-            yield _finding(problem)
+def degree_finding(problem: NotLinear, help: str) -> Finding:
+    """A finding about the part of a formula that keeps it from being linear.
 
-
-def _finding(problem: NotLinear) -> Finding:
+    Args:
+        problem: the part.
+        help: what such formulas are linear in.
+    """
     formula, culprit = problem.interpretation.formula, problem.culprit
     line = formula.line
-    place: Expr = culprit.node
-    if culprit.cause in (Cause.CONSTANT_TERM, Cause.CONSTANT_BRANCH):
-        place = culprit.parts[0]
+    # of a sum and of a conditional it is the part without a gradient that is wrong
+    place = culprit.parts[0] if culprit.cause in (Cause.CONSTANT_TERM, Cause.CONSTANT_BRANCH) else culprit.node
     message = _MESSAGES[culprit.cause](formula, culprit)
     if line.auto is not None:
         message = f"{quoted(line.auto)} stands for {shown(formula, formula.tree)}, in which {message}"
-    help = VJP_IS_LINEAR if formula.is_backward else JVP_IS_LINEAR
-    # an automatic formula is made of the backward formula
-    premise = (line.entry.operator or "",) if line.auto is not None else ()
-    about = formula.span_of(culprit.node)
-    return Finding(formula.span_of(place), message, help=help, at=line, about=about, rests_on=premise)
+    return Finding(
+        formula.span_of(place),
+        message,
+        help=help,
+        at=line,
+        about=formula.span_of(culprit.node),
+        # an automatic formula is made of the backward formula
+        rests_on=(line.entry.operator or "",) if line.auto is not None else (),
+    )
 
 
 def _what(formula: TypedFormula) -> str:

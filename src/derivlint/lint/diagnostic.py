@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from derivlint.lint.severity import Confidence, Severity
-from derivlint.source import Span
+from derivlint.source import SourceFile, Span
 from derivlint.source.comparison import Compared
 
 if TYPE_CHECKING:
@@ -57,6 +57,7 @@ class Finding(Struct, frozen=True):
         confidence: how sure the rule is, where that is not the rule's own confidence.
         about: the range of the formula that it follows from, where that is not its place.
         rests_on: the operators whose entries are its premise, by their names: it is dropped where those are wrong.
+        source: the file that the place is in, where that is not the derivatives file: a header.
     """
 
     where: Span
@@ -68,10 +69,14 @@ class Finding(Struct, frozen=True):
     confidence: Confidence | None = None
     about: Span | None = None
     rests_on: tuple[str, ...] = ()
+    source: SourceFile | None = None
 
 
 class Diagnostic(Compared, Struct, frozen=True):
-    """A finding with everything that formats show; sorts by path, place, rule and message."""
+    """A finding with everything that formats show; sorts by path, place, rule and message.
+
+    ``elsewhere`` says that it stands in another file than the one that was checked, a header: it belongs to no entry.
+    """
 
     path: str
     span: Span
@@ -85,6 +90,7 @@ class Diagnostic(Compared, Struct, frozen=True):
     key: str | None = None
     related: tuple[Related, ...] = ()
     fix: Fix | None = None
+    elsewhere: bool = False
 
     def identity(self) -> tuple[Any, ...]:
         """The fields that are compared."""

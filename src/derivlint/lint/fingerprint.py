@@ -54,7 +54,7 @@ def identity(diagnostic: Diagnostic, source: SourceFile | None, path: str | None
         diagnostic.entry or "",
         diagnostic.dispatch or "",
         diagnostic.key or "",
-        normalized(source.slice(diagnostic.span)) if source is not None else "",
+        normalized(source.slice(diagnostic.span)) if source is not None and source.path == diagnostic.path else "",
     )
 
 

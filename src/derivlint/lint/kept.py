@@ -223,11 +223,13 @@ class _Recheck:
 
     def _kept(self) -> Kept:
         model = self.model
+        # places in headers do not move with the text
+        elsewhere = self.file is not None and any(claim.diagnostic.elsewhere for claim in self.file.claims)
         return Kept(
             model.source.text,
             self.bounds,
             tuple(self.found),
-            self.file,
+            None if elsewhere else self.file,
             model.indexed,
             list(model.facts.items()),
             model.entry_facts,

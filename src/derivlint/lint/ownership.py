@@ -47,6 +47,8 @@ class EntryFinder:
 
     def owner(self, diagnostic: Diagnostic) -> Entry | None:
         """The entry that a diagnostic is about; several may have its name, then its place decides."""
+        if diagnostic.elsewhere:
+            return None
         here = self.at(diagnostic.span.start)
         if diagnostic.entry is None or (here is not None and here.operator == diagnostic.entry):
             return here

@@ -231,6 +231,7 @@ SLIP = Yields(
         "miscast-gradient",
         "missing-grad-output",
         "mismatched-argument",
+        "overwritten-tensor",
         "reordered-key",
         "repeated-gradient",
         "swapped-arguments",

@@ -36,7 +36,7 @@ _PACKAGES = (
     ("derivlint.meaning.one_element", Reading.VALUES),
     ("derivlint.meaning", Reading.MEANING),
     ("derivlint.lint.degree_wording", Reading.MEANING),
-    ("derivlint.lint.passing_wording", Reading.MEANING),
+    ("derivlint.lint.passing", Reading.MEANING),
     ("derivlint.lint.value_wording", Reading.VALUES),
     ("derivlint.lint.type_wording", Reading.TYPES),
     ("derivlint.model.typing", Reading.TYPES),

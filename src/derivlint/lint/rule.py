@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -15,8 +16,26 @@ from derivlint.lint.precedence import Yields
 from derivlint.lint.reading import Reading, reading_of
 from derivlint.lint.severity import Confidence, Severity
 
-#: What a rule's ``check`` may look at: the name of its first parameter; ``model`` and ``options`` may follow.
-TARGETS = ("model", "entry", "body", "line", "problem", "suppressions")
+if TYPE_CHECKING:
+    # names of rules are asked for without any model
+    from derivlint.cpp.problem import TypeProblemKind
+
+
+class Check(Struct, frozen=True):
+    """What finds things, as :func:`derivlint.lint.judging.judges` registers it.
+
+    Attributes:
+        target: what it is asked about: ``model``, ``entry``, ``body``, ``line``, ``node``, ``problem`` or
+            ``suppressions``.
+        needs: what it takes beside: ``model``, ``options``.
+        kinds: the kinds of nodes or of problems that it is asked about.
+        find: the function.
+    """
+
+    target: str
+    needs: tuple[str, ...]
+    kinds: tuple[TypeProblemKind | type, ...]
+    find: Callable[..., Iterable[Finding]]
 
 
 class RuleMeta(Struct, frozen=True):
@@ -29,7 +48,7 @@ class RuleMeta(Struct, frozen=True):
         since: the first version of derivlint that has it.
         checks: the ids of torchgen's checks, or of its gaps, that it covers.
         status: ``stable``, or ``preview`` for a rule that is off unless asked for.
-        options: what a configuration may say to it; its ``check`` takes their values as a second argument.
+        options: what a configuration may say to it; its ``check`` takes their values as its last argument.
         compares: whether what it finds in an entry may depend on what other entries say.
         yields_to: the rules whose findings explain its own, see :mod:`derivlint.lint.precedence`.
     """
@@ -55,6 +74,7 @@ class Invalid(Struct, frozen=True):
         help: the help; not compared where it is None.
         fixed: the whole text after the fix; None where there is no fix.
         natives: native functions beside those of the bundled index.
+        header: a C++ header beside those of PyTorch, in which the place is then.
         also: other rules that report errors of the same text.
     """
 
@@ -64,6 +84,7 @@ class Invalid(Struct, frozen=True):
     help: str | None = None
     fixed: str | None = None
     natives: str | None = None
+    header: str | None = None
     also: tuple[str, ...] = ()
 
 
@@ -75,11 +96,13 @@ class Rule(Struct, frozen=True):
         summary: the first line of its docstring.
         doc: the whole docstring.
         meta: its facts.
-        target: what its check looks at, one of ``TARGETS``.
+        target: what its check looks at, see :class:`Check`.
         check: the function that finds things.
         valid: texts in which it finds nothing.
         invalid: texts in which it finds one thing each.
         options: the values of its options.
+        needs: what the check takes beside.
+        kinds: the kinds of nodes or of problems that the check is asked about; all where none is named.
     """
 
     name: str
@@ -91,6 +114,8 @@ class Rule(Struct, frozen=True):
     valid: tuple[str, ...]
     invalid: tuple[Invalid, ...]
     options: Options = field(default=Options())
+    needs: tuple[str, ...] = ()
+    kinds: tuple[TypeProblemKind | type, ...] = ()
 
     @property
     def fixable(self) -> bool:
@@ -104,9 +129,8 @@ class Rule(Struct, frozen=True):
 
     def bound(self, model: object) -> tuple[Callable[..., Iterable[Finding]], tuple[object, ...]]:
         """The function that finds things, and what it takes next to its target: the model, the values of options."""
-        code = self.check.__code__
         known = {"model": model, "options": self.options}
-        return self.check, tuple(known[name] for name in code.co_varnames[1 : code.co_argcount] if name in known)
+        return self.check, tuple(known[name] for name in self.needs)
 
     def configured(self, values: Mapping[str, OptionValue]) -> Rule:
         """The rule with other values for some of its options."""
@@ -116,16 +140,18 @@ class Rule(Struct, frozen=True):
 def rule_from_module(name: str, module: ModuleType) -> Rule:
     """The rule that a module defines."""
     doc = module.__doc__ or ""
-    check: Callable[..., Iterable[Finding]] = module.check
+    check: Check = module.check
     meta: RuleMeta = module.META
     return Rule(
         name=name,
         summary=doc.strip().splitlines()[0].rstrip("."),
         doc=doc,
         meta=meta,
-        target=check.__code__.co_varnames[0],
-        check=check,
+        target=check.target,
+        check=check.find,
         valid=module.VALID,
         invalid=module.INVALID,
         options=Options.of(meta.options),
+        needs=check.needs,
+        kinds=check.kinds,
     )

@@ -6,7 +6,7 @@ meanwhile. A check that crashes is a finding at the entry on which it crashed, a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -20,6 +20,7 @@ from derivlint.lint.watched import Watched
 from derivlint.source import Span
 
 if TYPE_CHECKING:
+    from derivlint.cpp.problem import TypeProblemKind
     from derivlint.lint.suppression import PlacedSuppression, RuleNames
     from derivlint.lint.suppressions_in_use import SuppressionsInUse
     from derivlint.model import Entry, Model
@@ -34,6 +35,17 @@ MAX_CRASHES = 100
 
 #: A rule, its check, and what the check takes next to its target.
 _Bound = tuple[Rule, Callable[..., Iterable[Finding]], tuple[object, ...]]
+#: The rules that judge nodes or problems of each kind; under None those that judge all.
+_ByKind = Mapping["TypeProblemKind | type | None", Sequence[_Bound]]
+
+
+def by_kind(rules: Iterable[_Bound]) -> _ByKind:
+    """Rules by the kinds of nodes, or of what C++ refuses, that they are asked about."""
+    found: dict[TypeProblemKind | type | None, list[_Bound]] = {}
+    for bound in rules:
+        for kind in bound[0].kinds or (None,):
+            found.setdefault(kind, []).append(bound)
+    return found
 
 
 class Raw(Struct, frozen=True):
@@ -64,7 +76,8 @@ class Checker:
         self._of_entries = by_target.get("entry", [])
         self._of_bodies = by_target.get("body", [])
         self._of_formulas = by_target.get("line", [])
-        self._of_problems = by_target.get("problem", [])
+        self._of_nodes = by_kind(by_target.get("node", []))
+        self._of_problems = by_kind(by_target.get("problem", []))
 
     def file(self) -> Raw:
         """What rules find that look at the file as a whole."""
@@ -80,6 +93,9 @@ class Checker:
             run.ask(self._of_bodies, body)
             for line in body.lines:
                 run.ask(self._of_formulas, line)
+                if self._of_nodes and line.is_expression:
+                    for node in line.formula.nodes:
+                        run.ask(self._of_nodes.get(type(node), ()), line, node)
         if self._of_problems:
             run.ask_of_problems(self._of_problems, entry)
         return run.result()
@@ -190,24 +206,27 @@ class _Run:
         diagnostic = _diagnostic(self._model, rule, target, finding)
         self._claims[diagnostic] = Claim(diagnostic, finding.about, finding.rests_on)
 
-    def ask(self, rules: Iterable[_Bound], target: object) -> None:
-        """Add what rules find in the file, an entry, a body or a formula."""
+    def ask(self, rules: Iterable[_Bound], target: object, *parts: object) -> None:
+        """Add what rules find in the file, an entry, a body or a formula, or in a part of it."""
         for rule, check, more in rules:
             try:
-                for finding in check(target, *more):
+                for finding in check(*parts, target, *more):
                     self._add(rule, target, finding)
             except Exception as error:
                 self._crashes.append(Crash(rule.name, target, entry_of(target), error, place_of(target)))
 
-    def ask_of_problems(self, rules: Iterable[_Bound], entry: Entry) -> None:
+    def ask_of_problems(self, rules: _ByKind, entry: Entry) -> None:
         """Add what rules find that judge what C++ refuses in an entry; most entries have nothing of that kind."""
         try:
             problems = self._model.type_problems(entry)
         except Exception as error:
-            self._crashes += [Crash(rule.name, entry, entry, error, place_of(entry)) for rule, *_ in rules]
+            asked = {rule.name for members in rules.values() for rule, *_ in members}
+            self._crashes += [Crash(name, entry, entry, error, place_of(entry)) for name in sorted(asked)]
             return
         for problem in problems:
-            self.ask(rules, problem)
+            self.ask(rules.get(None, ()), problem)
+            if problem.is_written:
+                self.ask(rules.get(problem.problem.kind, ()), problem)
 
     def ask_of_suppressions(self, rule: Rule, in_use: SuppressionsInUse) -> None:
         """Add what a rule finds in the suppressions: after a crash, in those without the one on which it crashed."""
@@ -241,7 +260,7 @@ def _diagnostic(model: Model, rule: Rule, target: object, finding: Finding) -> D
 
     entry, dispatch, key = names_of(finding.at if finding.at is not None else target)
     return Diagnostic(
-        path=model.source.path,
+        path=(finding.source or model.source).path,
         span=finding.where,
         rule=rule.name,
         message=finding.message,
@@ -253,4 +272,5 @@ def _diagnostic(model: Model, rule: Rule, target: object, finding: Finding) -> D
         key=key,
         related=finding.related,
         fix=finding.fix,
+        elsewhere=finding.source is not None,
     )

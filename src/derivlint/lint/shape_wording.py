@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from derivlint.lint.diagnostic import Finding
 from derivlint.lint.wording import quoted
 from derivlint.meaning.shapes.cases import AXES, KEEPDIM
-from derivlint.meaning.shapes.compare import ShapeProblem, WrongShape
-from derivlint.meaning.shapes.judgement import wrong_shapes_of
+from derivlint.meaning.shapes.compare import WrongShape
 from derivlint.meaning.typed import TypedFormula
-from derivlint.model import Entry, Model
 from derivlint.operators.size_values import Sizes, Value
 
 
@@ -47,25 +45,22 @@ def _mentions(variables: Iterable[str], name: str) -> bool:
     return any(variable == name or variable.startswith(f"{name}_") for variable in variables)
 
 
-def size_findings(entry: Entry, model: Model, kind: ShapeProblem, what: str, help: str) -> Iterator[Finding]:
-    """The formulas of an entry whose values do not have the sizes that they have to have.
+def size_finding(wrong: WrongShape, what: str, help: str) -> Finding:
+    """A finding about a formula whose value does not have the sizes that it has to have.
 
     Args:
-        entry: the entry.
-        model: the file.
-        kind: whether it is gradients or tangents that are looked at.
+        wrong: the formula with the sizes.
         what: what such a formula gives.
         help: what to say where it is not a dimension that is missing.
     """
-    for wrong in wrong_shapes_of(model, entry, kind):
-        formula, name = wrong.formula, quoted(wrong.name)
-        at = given(formula, wrong.name, wrong.at)
-        yield Finding(
-            formula.span_of(formula.tree),
-            f"the {what} of {name} has the sizes {wrong.found}, {name} has {wrong.expected}{at}",
-            help=_cure(wrong) or help,
-            at=formula.line,
-        )
+    formula, name = wrong.formula, quoted(wrong.name)
+    at = given(formula, wrong.name, wrong.at)
+    return Finding(
+        formula.span_of(formula.tree),
+        f"the {what} of {name} has the sizes {wrong.found}, {name} has {wrong.expected}{at}",
+        help=_cure(wrong) or help,
+        at=formula.line,
+    )
 
 
 def _cure(wrong: WrongShape) -> str | None:

@@ -82,7 +82,11 @@ class Scope(Struct, frozen=True):
     def covers(self, diagnostic: Diagnostic, owner: Entry | None) -> bool:
         """Whether a diagnostic, which is about the entry ``owner``, is in it."""
         line, place, start = self.line, self.place, diagnostic.span.start
-        if line is None or line.start <= start < line.end:
+        if line is None:
+            return True
+        if diagnostic.elsewhere:
+            return False
+        if line.start <= start < line.end:
             return True
         if self.entry is None or owner is not self.entry:
             return False
@@ -184,7 +188,9 @@ class Suppressions:
         source = self.model.source
         owner = self.finder.owner(diagnostic)
         start = diagnostic.span.start
-        parts: list[object] = [None, source.line_starts[source.position(start).line - 1]]
+        parts: list[object] = [None]
+        if not diagnostic.elsewhere:
+            parts.append(source.line_starts[source.position(start).line - 1])
         if owner is not None:
             parts += [owner, (owner, diagnostic.dispatch), (owner, diagnostic.dispatch, diagnostic.key)]
             mapping = owner.mapping

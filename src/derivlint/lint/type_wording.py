@@ -1,16 +1,18 @@
-"""What the type checker finds, in words: the fact, and the cure where there is one."""
+"""What the type checker finds, in words: the fact, and the cure where there is one.
+
+The rule of each kind says it of formulas as they are written, others of what PyTorch makes of them.
+"""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 from derivlint.cpp.cpp_type import CppType
 from derivlint.cpp.declaration import Function
 from derivlint.cpp.problem import TypeProblem, TypeProblemKind
 from derivlint.cpp.value import BRACES, CHAR_POINTER, FUNCTION, TENSOR, UNKNOWN, VOID
 from derivlint.lint.diagnostic import Finding, Fix
-from derivlint.lint.edits import formula_fix
+from derivlint.lint.severity import Confidence
 from derivlint.lint.wording import closest, counted, quoted, quoted_list
 from derivlint.model.typing import FormulaProblem
 
@@ -64,11 +66,11 @@ def cure(problem: TypeProblem) -> str | None:
 
 
 def signatures(functions: Sequence[Function]) -> str | None:
-    """The declarations of overloads, None where they are too many."""
+    """The declarations of overloads, one of them where they are too many; None where there are none."""
     texts = list(dict.fromkeys(function.signature for function in functions))
-    if not texts or len(texts) > MANY:
-        return None
-    return f"declared as {quoted_list(texts)}"
+    if len(texts) > MANY:
+        return f"one of {len(texts)} declarations is {quoted(texts[0])}"
+    return f"declared as {quoted_list(texts)}" if texts else None
 
 
 def _count(problem: TypeProblem) -> str:
@@ -108,7 +110,7 @@ def _not_in(problem: TypeProblem) -> str:
 
 def _not_called(problem: TypeProblem) -> str:
     if problem.wanted:
-        return f"{quoted(problem.name)} is a type and no value"
+        return f"{quoted(problem.name)} is a type, not a value"
     return f"{quoted(problem.name)} is a function and is not called"
 
 
@@ -151,7 +153,7 @@ _FACTS: dict[TypeProblemKind, Callable[[TypeProblem], str]] = {
     TypeProblemKind.UNDECLARED_NAME: lambda p: f"{quoted(p.name)} is not declared",
     TypeProblemKind.UNDECLARED_FUNCTION: lambda p: f"no function {quoted(p.name)} is declared",
     TypeProblemKind.NOT_IN_NAMESPACE: _not_in,
-    TypeProblemKind.NOT_A_TYPE: lambda p: f"{quoted(p.name)} is no type",
+    TypeProblemKind.NOT_A_TYPE: lambda p: f"{quoted(p.name)} is not a type",
     TypeProblemKind.NO_SUCH_MEMBER: _members_of,
     TypeProblemKind.MEMBER_OF_OPTIONAL: lambda p: (
         f"{quoted(p.name)} is asked of {shown(p.object or UNKNOWN)}, which may be empty"
@@ -214,16 +216,21 @@ def _rewritten_cure(problem: TypeProblem) -> str:
 def _namespace_cure(problem: TypeProblem) -> str | None:
     if problem.subject:
         return _rewritten_cure(problem)
-    return f"write {quoted(problem.other)}" if problem.other else _near(problem)
+    declare = f"declare {quoted(problem.name)} in a header named with --headers"
+    return f"write {quoted(problem.other)}" if problem.other else _near(problem) or declare
 
 
 def _member_cure(problem: TypeProblem) -> str | None:
     if problem.subject:
         return _rewritten_cure(problem)
     near = _near(problem)
-    if near is not None or problem.other is None:
+    if near is not None:
         return near
-    return f'it is a function: write "{problem.other}(x)"'
+    if problem.other is not None:
+        return f'it is a function: write "{problem.other}(x)"'
+    if problem.object is not TENSOR:
+        return None
+    return 'methods are the functions with "variants: method" in native_functions.yaml: add it there'
 
 
 def _access_cure(problem: TypeProblem) -> str:
@@ -242,13 +249,25 @@ def _argument_cure(problem: TypeProblem) -> str | None:
 def _operands_cure(problem: TypeProblem) -> str | None:
     if problem.name in _OF_ELEMENTS and any("Tensor" in type.text for type in problem.given):
         return f'write "{_OF_ELEMENTS[problem.name]}", which works on the elements of tensors'
-    return None
+    return "convert one of them" if len(problem.given) == 2 else "convert it"
 
 
 def _condition_cure(problem: TypeProblem) -> str | None:
     if "Tensor" not in problem.given[0].text:
-        return None
+        return 'compare it with something, as in "x != 0"'
     return 'ask ".defined()" of a tensor that may be undefined, or write "at::where" to choose by its elements'
+
+
+def _result_cure(problem: TypeProblem) -> str | None:
+    """What makes a formula give what its key asks for."""
+    given, wanted = problem.given[0], problem.wanted[0] if problem.wanted else UNKNOWN
+    if given is VOID:
+        return "call a function that returns the value"
+    if given.head == "tuple":
+        return 'take one of its elements: "std::get<0>(...)"'
+    if wanted.head == "tuple":
+        return "a key with several arguments has a formula that gives a tuple, in their order"
+    return None
 
 
 def _advice(text: str) -> str | None:
@@ -269,7 +288,9 @@ _CURES: dict[TypeProblemKind, Callable[[TypeProblem], str | None]] = {
     TypeProblemKind.NO_SUCH_MEMBER: _member_cure,
     TypeProblemKind.MEMBER_OF_OPTIONAL: lambda p: f'write "->{p.name}", and make sure that there is a value',
     TypeProblemKind.WRONG_ACCESS: _access_cure,
-    TypeProblemKind.NOT_CALLED: lambda p: None if p.wanted else f'write "{p.name}()"',
+    TypeProblemKind.NOT_A_TYPE: _near,
+    TypeProblemKind.NOT_CALLED: lambda p: f'write "{p.name}()"' + (", which makes a value of it" if p.wanted else ""),
+    TypeProblemKind.NOT_CALLABLE: lambda p: "remove the parentheses after it",
     TypeProblemKind.ARGUMENT_COUNT: lambda p: signatures(p.candidates),
     TypeProblemKind.ARGUMENT_TYPE: _argument_cure,
     TypeProblemKind.OPERANDS: _operands_cure,
@@ -281,87 +302,33 @@ _CURES: dict[TypeProblemKind, Callable[[TypeProblem], str | None]] = {
     TypeProblemKind.MISPLACED_BRACES: _braces_cure,
     TypeProblemKind.INTEGER_DIVISION: lambda p: 'write one of them as a "double", such as "2.0"',
     TypeProblemKind.INTEGER_BASE: lambda p: 'write it as a "double", such as "2.0"',
+    TypeProblemKind.BRANCHES: lambda p: "convert one of them to the type of the other",
+    TypeProblemKind.NOT_INDEXABLE: lambda p: "index it with an integer",
+    TypeProblemKind.TUPLE_INDEX: lambda p: None if p.name else 'remove "std::get"',
+    TypeProblemKind.CONSTRUCTION: lambda p: f"give {quoted(p.name)} what one of its constructors takes",
+    TypeProblemKind.NOT_ASSIGNABLE: lambda p: "write an expression that makes a new value",
+    TypeProblemKind.RESULT: _result_cure,
     TypeProblemKind.DEPRECATED: lambda p: _advice(p.other or ""),
     TypeProblemKind.AMBIGUOUS_NAME: lambda p: f'write "at::{p.name}" for the function',
 }
 
 
-def type_findings(
-    problem: FormulaProblem, kinds: Collection[TypeProblemKind], is_allowed: Callable[[str], bool] = lambda name: False
-) -> Iterator[Finding]:
-    """A finding for a problem of one of these kinds in a formula as it is written.
+def type_finding(problem: FormulaProblem, fix: Fix | None = None, confidence: Confidence | None = None) -> Finding:
+    """A finding that says what C++ refuses in a formula, and what helps.
 
     Args:
-        problem: the problem.
-        kinds: the kinds.
-        is_allowed: whether the user says that a name is right, qualified or not as the formula has it.
+        problem: what is refused.
+        fix: how to correct it.
+        confidence: how sure the rule is, where that is not its own confidence.
     """
-    if problem.is_written and problem.problem.kind in kinds and not is_allowed(problem.problem.name):
-        # an automatic formula is made of the backward formula
-        premise = (problem.line.entry.operator or "",) if problem.line.auto is not None else ()
-        yield Finding(
-            problem.where,
-            fact(problem.problem),
-            help=cure(problem.problem),
-            fix=repair(problem),
-            at=problem.line,
-            rests_on=premise,
-        )
-
-
-#: Kinds of problems of a name that something near it could stand for.
-NAMES = frozenset(
-    {
-        TypeProblemKind.UNDECLARED_NAME,
-        TypeProblemKind.UNDECLARED_FUNCTION,
-        TypeProblemKind.NO_SUCH_MEMBER,
-        TypeProblemKind.NOT_IN_NAMESPACE,
-    }
-)
-#: Kinds of problems of a name that exists elsewhere.
-QUALIFIED = frozenset({TypeProblemKind.UNDECLARED_FUNCTION, TypeProblemKind.NOT_IN_NAMESPACE})
-#: The namespaces in front of a name.
-_NAMESPACES = r"(?:(?<!\w)\w+)?(?:::\w+)*::\Z"
-
-
-def repair(found: FormulaProblem) -> Fix | None:
-    """The change that mends a formula, None where none is certain enough to be offered."""
-    problem, line = found.problem, found.line
-    if not found.is_exact or not line.is_exact():
-        return None
-    written = line.formula.text[found.start : found.end]
-    kind = problem.kind
-    if kind in NAMES and written == problem.name and not problem.other:
-        near = closest(problem.name, problem.known)
-        return _replace(found, 0, len(written), near, safe=False) if near is not None else None
-    if kind in (TypeProblemKind.MISSING_SYMINT, TypeProblemKind.SUPERFLUOUS_SYMINT) and problem.other:
-        # where the arguments are known, the other form was found to take them
-        at = written.find(problem.name)
-        return _replace(found, at, at + len(problem.name), problem.other, safe=bool(problem.given)) if at >= 0 else None
-    if kind in QUALIFIED and written == problem.name and _is_name(problem.other):
-        wrong = re.search(_NAMESPACES, line.formula.text[: found.start])
-        before = found.start - wrong.start() if wrong is not None else 0
-        return _replace(found, -before, len(written), problem.other or "", safe=False)
-    if kind is TypeProblemKind.AMBIGUOUS_NAME and written == problem.name:
-        return _replace(found, 0, 0, "at::", safe=False)
-    if kind in (TypeProblemKind.INTEGER_BASE, TypeProblemKind.INTEGER_DIVISION):
-        # the divisor, where that is a literal, else what is divided
-        digits = re.search(r"(?<![\w.)])[0-9]+$", written) or re.match("[0-9]+(?= */)", written)
-        return _replace(found, digits.end(), digits.end(), ".0", safe=False) if digits is not None else None
-    if kind is TypeProblemKind.MEMBER_OF_OPTIONAL and line.formula.text[: found.start].endswith("."):
-        return _replace(found, -1, 0, "->", safe=False)
-    if kind is TypeProblemKind.WRONG_ACCESS and written == "->":
-        return _replace(found, 0, 2, ".", safe=True)
-    if kind is TypeProblemKind.NOT_CALLED and written == problem.name and not problem.wanted:
-        return _replace(found, len(written), len(written), "()", safe=False)
-    return None
-
-
-def _is_name(text: str | None) -> bool:
-    return text is not None and text.replace("::", "_").isidentifier()
-
-
-def _replace(found: FormulaProblem, start: int, end: int, text: str, *, safe: bool) -> Fix | None:
-    old = found.line.formula.text[found.start + start : found.start + end]
-    title = f"replace {quoted(old)} by {quoted(text)}" if old else f"add {quoted(text)}"
-    return formula_fix(found.line, title, [(found.start + start, found.start + end, text)], safe=safe)
+    # an automatic formula is made of the backward formula
+    premise = (problem.line.entry.operator or "",) if problem.line.auto is not None else ()
+    return Finding(
+        problem.where,
+        fact(problem.problem),
+        help=cure(problem.problem),
+        fix=fix,
+        at=problem.line,
+        confidence=confidence,
+        rests_on=premise,
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from derivlint.formula import Binary, Call, Cast, Conditional, Expr, Lambda, Member, Name, Unary, unparenthesized, walk
 from derivlint.lint.diagnostic import Fix
 from derivlint.lint.edits import Change, formula_fix
-from derivlint.meaning.passing import Passed, PassedWrongly
+from derivlint.meaning.passing import PassedWrongly
 from derivlint.meaning.typed import TypedFormula
 from derivlint.model.forward import PRIMAL, TANGENT
 
@@ -58,21 +58,23 @@ def without_conj(formula: TypedFormula, node: Expr) -> Fix | None:
     return formula_fix(formula.line, 'remove ".conj()"', [(receiver[1], whole[1], "")])
 
 
-def passing_fix(problem: PassedWrongly) -> Fix | None:
-    """The fix that passes an argument for the parameter it is meant for; None where that would be a guess."""
+def swapped(problem: PassedWrongly) -> Fix | None:
+    """Swap the two arguments in question."""
+    return _swap(problem.formula, problem.arguments[0].node, problem.arguments[1].node)
+
+
+def as_named(problem: PassedWrongly) -> Fix | None:
+    """Pass the argument that has the parameter's name; a forward formula has none under their own names."""
     formula, blamed = problem.formula, problem.arguments[0].node
-    if problem.kind in (Passed.SWAPPED, Passed.GRADIENT_ELSEWHERE, Passed.DISORDER, Passed.OUTPUT_DISORDER):
-        return _swap(formula, blamed, problem.arguments[1].node)
-    if problem.kind is Passed.PRIMAL_AND_TANGENT and isinstance(blamed, Name) and blamed.simple is not None:
-        return _other_suffix(problem, blamed.simple)
-    is_argument = problem.kind in (Passed.OTHER_ARGUMENT, Passed.RESULT_FOR_ARGUMENT)
-    # a forward formula has no arguments under their own names
-    return _replace(formula, blamed, problem.names[1]) if is_argument and formula.is_backward else None
+    return _replace(formula, blamed, problem.names[1]) if formula.is_backward else None
 
 
-def _other_suffix(problem: PassedWrongly, name: str) -> Fix | None:
+def with_other_suffix(problem: PassedWrongly) -> Fix | None:
     """The primal for the tangent, or the tangent for the primal; both change places where the other is there, too."""
     formula, blamed = problem.formula, problem.arguments[0]
+    name = blamed.node.simple if isinstance(blamed.node, Name) else None
+    if name is None:
+        return None
     suffix, other = (PRIMAL, TANGENT) if name.endswith(PRIMAL) else (TANGENT, PRIMAL)
     if not name.endswith(suffix):
         return None

@@ -6,12 +6,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from lsprotocol import types
+from msgspec.structs import replace
 
 from derivlint.formats.links import rule_url
 from derivlint.lint import Diagnostic, Related, Severity
 from derivlint.lsp.documents import uri_of
 from derivlint.lsp.positions import Positions
-from derivlint.source import SourceFile
+from derivlint.source import SourceFile, Span
 
 SOURCE = "derivlint"
 #: The code of what keeps a file from being checked, such as a configuration with mistakes.
@@ -61,10 +62,11 @@ class Renderer:
             diagnostics: what was found.
             uri: the file.
             source: its text.
-            others: the files of native functions, into which diagnostics may point, by path.
+            others: the files of native functions and the headers, into which diagnostics may point, by path.
         """
         positions = Positions(source, self._encoding)
-        return [self._one(item, uri, positions, others) for item in diagnostics]
+        here = (_pointing(item, others) if item.elsewhere else item for item in diagnostics)
+        return [self._one(item, uri, positions, others) for item in here]
 
     def _one(
         self, item: Diagnostic, uri: str, positions: Positions, others: Mapping[str, SourceFile]
@@ -95,6 +97,14 @@ class Renderer:
                 return None
             uri, positions = uri_of(part.path), Positions(other, self._encoding)
         return types.DiagnosticRelatedInformation(types.Location(uri, positions.range(part.span)), part.message)
+
+
+def _pointing(item: Diagnostic, others: Mapping[str, SourceFile]) -> Diagnostic:
+    """A finding in a header, as the protocol can show it: at the beginning of the file, naming its place."""
+    line, column = others[item.path].position(item.span.start)
+    message = f"{item.message} ({item.path}:{line}:{column})"
+    place = Related(item.message, item.span, item.path)
+    return replace(item, span=Span(0, 0), message=message, related=(place, *item.related))
 
 
 def _data(item: Diagnostic) -> dict[str, Any]:

@@ -25,11 +25,14 @@ class Changes:
         """Compare with a revision; whether there is one shows when a file is asked about."""
         self._find: Callable[[Path], Revision] = cache(lambda folder: Revision(name, folder))
         self._changed_functions: Callable[[Path], frozenset[str]] = cache(self._functions_of)
+        self._is_changed: Callable[[Path], bool] = cache(self._differs)
 
     def about_changes(
         self, model: Model, diagnostics: Sequence[Diagnostic], path: Path, native_functions: Iterable[Path] = ()
     ) -> tuple[Diagnostic, ...]:
         """The findings in entries that changed; those that belong to no entry, where their first line changed.
+
+        A finding in a header counts where that file changed.
 
         Args:
             model: the file as it is.
@@ -50,6 +53,10 @@ class Changes:
         lines: frozenset[int] | None = None
         found = []
         for diagnostic in diagnostics:
+            if diagnostic.elsewhere:
+                if self._is_changed(Path(diagnostic.path)):
+                    found.append(diagnostic)
+                continue
             owner = finder.owner(diagnostic)
             if owner is not None:
                 if id(owner) in changed or (functions and _serves(model, owner, functions)):
@@ -73,6 +80,14 @@ class Changes:
         if before is None:
             return frozenset()
         return changed_functions(SourceFile.from_bytes(str(path), before), SourceFile.read(path))
+
+    def _differs(self, path: Path) -> bool:
+        """Whether a file is new or different; one that belongs to no repository is neither."""
+        try:
+            before = self._find(path.resolve().parent).text_of(path)
+        except InputError:
+            return False
+        return before is None or before != path.read_bytes()
 
 
 def _serves(model: Model, entry: Entry, functions: frozenset[str]) -> bool:

@@ -7,9 +7,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+
 from derivlint.project.cache import Row, cached
 from derivlint.project.errors import InputError
-from derivlint.source import SourceError, SourceFile
+from derivlint.schema.natives import HeaderProblem
+from derivlint.source import SourceError, SourceFile, Span
 
 _TEXTS = {"*": str}
 #: A function: what it returns, its parameters, and what only some have.
@@ -32,38 +35,62 @@ DECLARATIONS = {
     "aliases": {"*": _TEXTS},
     "using": {"*": [str]},
 }
+#: The declarations of a header, and what of it could not be read: message, place, help, what it hides.
+_READING = {"declarations": DECLARATIONS, "problems": [Row(str, int, int, str, bool)]}
 
 
-def read_headers(paths: Sequence[Path], use_cache: bool) -> list[Mapping[str, Any]]:
-    """The declarations of each header, as JSON.
+class Header(Struct, frozen=True):
+    """A header of C++ declarations.
+
+    Attributes:
+        source: the file.
+        declarations: what it declares, as JSON.
+        problems: what of it could not be read.
+    """
+
+    source: SourceFile
+    declarations: Mapping[str, Any]
+    problems: tuple[HeaderProblem, ...]
+
+
+def read_headers(paths: Sequence[Path], use_cache: bool) -> list[Header]:
+    """What each header declares.
 
     Raises:
         InputError: one cannot be read.
     """
-    found: list[Mapping[str, Any]] = []
+    found: list[Header] = []
     for path in paths:
         try:
             source = SourceFile.read(path)
         except SourceError as error:
             raise InputError(str(error)) from error
-        found.append(
-            cached(
-                "header",
-                source.text.encode(),
-                partial(declarations_in, source),
-                shape=DECLARATIONS,
-                use_cache=use_cache,
-            )
+        read = partial(_reading, source)
+        reading = cached("header", source.text.encode(), read, shape=_READING, use_cache=use_cache)
+        if not all(0 <= start <= end <= len(source.text) for _, start, end, *_ in reading["problems"]):
+            # what somebody else has put into the cache
+            reading = read()
+        problems = tuple(
+            HeaderProblem(source, message, Span(start, end), *more)
+            for message, start, end, *more in reading["problems"]
         )
+        found.append(Header(source, reading["declarations"], problems))
     return found
+
+
+def _reading(source: SourceFile) -> Mapping[str, Any]:
+    # a grammar of declarations is loaded only for headers that are not in the cache
+    from derivlint.cpp.header import read_declarations
+
+    reading = read_declarations(source.text)
+    problems = [[problem.message, *problem.span, problem.help, problem.hides] for problem in reading.problems]
+    return {"declarations": reading.declarations.to_json(), "problems": problems}
 
 
 def declarations_in(source: SourceFile) -> Mapping[str, Any]:
     """The declarations of one header, as JSON; they are read anew."""
-    # a grammar of declarations is loaded only for headers that are not in the cache
-    from derivlint.cpp.header import read_declarations
-
-    return read_declarations(source.text).declarations.to_json()
+    declarations: Mapping[str, Any] = _reading(source)["declarations"]
+    return declarations
 
 
 def merged(parts: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -17,7 +17,7 @@ from derivlint.lint.wording import quoted_list
 from derivlint.operators.topics import CHECKOUT_FILES, INSTALLED_FILES
 from derivlint.project.cache import Row, cached
 from derivlint.project.errors import InputError
-from derivlint.project.headers import merged, read_headers
+from derivlint.project.headers import Header, merged, read_headers
 from derivlint.project.presets import PRESETS, Preset
 from derivlint.project.settings import Settings
 from derivlint.project.untrusted import require_inside
@@ -106,7 +106,7 @@ class LoadedOperators(Struct, frozen=True):
 
     Attributes:
         natives: the operators.
-        sources: the files, into which diagnostics may point.
+        sources: the files of native functions and the headers, into which diagnostics may point.
     """
 
     natives: NativeFunctions
@@ -314,7 +314,7 @@ def load_operators(operators: Operators, use_cache: bool = True) -> LoadedOperat
 
     own = read_headers(operators.headers, use_cache)
     if operators.bundled and not operators.native_functions:
-        return LoadedOperators(_with_headers(_load_index(operators.version), [], own))
+        return LoadedOperators(_with_headers(_load_index(operators.version), [], own), _texts(own))
     try:
         sources = tuple(SourceFile.read(path) for path in operators.native_functions)
         tags = SourceFile.read(operators.tags) if operators.tags is not None else None
@@ -343,7 +343,7 @@ def load_operators(operators: Operators, use_cache: bool = True) -> LoadedOperat
     every = natives(read.written, operators.version)
     if any(function.versions is not None for function in read.written):
         every.of_version = of_version
-    return LoadedOperators(every, sources)
+    return LoadedOperators(every, (*sources, *_texts([*declared, *own])))
 
 
 def _combined(
@@ -440,14 +440,19 @@ def _generator_lists(files: Sequence[Path], use_cache: bool) -> Mapping[str, Seq
     return found
 
 
-def _with_headers(
-    natives: NativeFunctions, pytorch: list[Mapping[str, Any]], own: list[Mapping[str, Any]]
-) -> NativeFunctions:
+def _with_headers(natives: NativeFunctions, pytorch: list[Header], own: list[Header]) -> NativeFunctions:
     """The operators with declarations: PyTorch's own header instead of those known so far, the user's besides."""
-    known = pytorch or ([natives.declarations] if natives.declarations is not None else [])
-    if not pytorch and not own:
+    headers = [*pytorch, *own]
+    if not headers:
         return natives
-    return natives.with_declarations(merged([*known, *own]), complete=bool(own))
+    known = [natives.declarations] if not pytorch and natives.declarations is not None else []
+    declarations = merged([*known, *(header.declarations for header in headers)])
+    with_declarations = natives.with_declarations(declarations, complete=bool(own))
+    return with_declarations.with_header_problems(problem for header in headers for problem in header.problems)
+
+
+def _texts(headers: Iterable[Header]) -> tuple[SourceFile, ...]:
+    return tuple(header.source for header in headers)
 
 
 def _release_of(natives: NativeFunctions) -> NativeFunctions | None:

@@ -157,14 +157,14 @@ def stored_findings(place: Place, path: str) -> Findings | None:
 
 
 def store_findings(place: Place, path: str, findings: Findings) -> None:
-    """Keep findings, where that is possible; a check that crashed is never kept.
+    """Keep findings, where that is possible; a check that crashed is never kept, nor findings in headers.
 
     Args:
         place: where to.
         path: the path of the file that they are about.
         findings: the findings.
     """
-    if findings.crashes:
+    if findings.crashes or any(item.elsewhere for item in findings.diagnostics):
         return
     data = encoded(findings, path)
     if len(data) > MAX_BYTES:

@@ -101,9 +101,10 @@ def _findings(review: Review) -> Iterator[tuple[str, tuple[Diagnostic, ...], Ver
 
 
 def _finding(item: Diagnostic, version: Version) -> Line:
-    line, column = version.source.position(item.span.start)
+    files = {source.path: source for source in (*version.operators.sources, version.source)}
+    line, column = files[item.path].position(item.span.start)
     return [
-        Piece(f"  {version.source.path}:{line}:{column}: "),
+        Piece(f"  {item.path}:{line}:{column}: "),
         Piece(item.severity.value, STYLES[item.severity]),
         Piece(f": {item.message} [{item.rule}]" + (f" ({item.entry})" if item.entry is not None else "")),
     ]

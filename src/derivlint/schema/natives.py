@@ -26,6 +26,24 @@ class NativeProblem(NamedTuple):
     help: str | None
 
 
+class HeaderProblem(NamedTuple):
+    """A part of a C++ header that could not be read.
+
+    Attributes:
+        source: the header.
+        message: the fact.
+        span: the place in the header.
+        help: what to do about it, and what it means for checks.
+        hides: whether declarations that follow may not be known because of it.
+    """
+
+    source: SourceFile
+    message: str
+    span: Span
+    help: str
+    hides: bool
+
+
 class NativeFunctions:
     """The native functions, with the variants that PyTorch generates of them.
 
@@ -38,6 +56,7 @@ class NativeFunctions:
         declarations: the C++ that formulas may use beside operators, as :mod:`derivlint.cpp` reads it from headers;
             None when no header is known.
         declarations_complete: whether everything that formulas call is declared there.
+        header_problems: what of the headers could not be read.
         autograd_keys: the dispatch keys that derivatives may name.
         known_tags: the tags of tags.yaml, None when not known.
         derivatives: for each operator with an entry in PyTorch's derivatives.yaml, by full name, the names that have a
@@ -67,6 +86,7 @@ class NativeFunctions:
         self.version = version
         self.declarations = declarations
         self.declarations_complete = False
+        self.header_problems: tuple[HeaderProblem, ...] = ()
         self.autograd_keys = tuple(autograd_keys)
         self.known_tags = None if known_tags is None else frozenset(known_tags)
         self.derivatives = derivatives
@@ -89,6 +109,12 @@ class NativeFunctions:
         other = copy(self)
         other.declarations = declarations
         other.declarations_complete = complete
+        return other
+
+    def with_header_problems(self, problems: Iterable[HeaderProblem]) -> NativeFunctions:
+        """The same functions, whose declarations come from headers that could be read in part only."""
+        other = copy(self)
+        other.header_problems = tuple(problems)
         return other
 
     def with_derivatives(self, derivatives: Mapping[str, Sequence[str]] | None) -> NativeFunctions:
