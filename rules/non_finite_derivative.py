@@ -34,6 +34,7 @@ import math
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.judging import judges
 from derivlint.lint.precedence import SLIP, UNCOMPILED, UNCOMPILED_BESIDE, WRONG_DEGREE
 from derivlint.lint.value_wording import number, values
 from derivlint.meaning.one_element.judgement import judgement_of
@@ -99,6 +100,7 @@ INVALID = (
 )
 
 
+@judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the formulas that are not finite where the operator has a derivative."""
     for pole in judgement_of(model, entry).poles:

@@ -40,6 +40,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, Option, Options, RuleMeta, Severity, Within, Yields
+from derivlint.lint.judging import judges
 from derivlint.lint.precedence import WRONG_VALUE
 from derivlint.lint.wording import quoted
 from derivlint.meaning import meaning_of
@@ -105,6 +106,7 @@ result2, /*update*/false, eps, grad_input_mask, result3) : std::tuple<Tensor, Te
 )
 
 
+@judges(Entry, Model, Options)
 def check(entry: Entry, model: Model, options: Options) -> Iterator[Finding]:
     """Find the optional arguments that operators get without a guard."""
     for interpretation in meaning_of(model).interpretations(entry):
