@@ -1,6 +1,6 @@
 """The generated blocks of handwritten pages: tables, and the output of commands that are run.
 
-A block stands between ``<!-- generated: WHAT -->`` and ``<!-- end of generated -->``. WHAT is the name of a table, or a
+A block is between ``<!-- generated: WHAT -->`` and ``<!-- end of generated -->``. WHAT is the name of a table, or a
 command line of derivlint, which is run in the repository.
 """
 
@@ -42,7 +42,7 @@ _CHANGING = (
 
 
 def fill(text: str, path: Path, root: Path) -> str:
-    """A page with its blocks made anew.
+    """A page with its blocks made again.
 
     Args:
         text: the page.
@@ -105,7 +105,7 @@ def contents(path: Path, root: Path) -> str:
 
 
 def output(arguments: list[str], path: Path, root: Path) -> str:
-    """What a command of derivlint prints, in a process of its own that stands in the repository.
+    """What a command of derivlint prints, in a process of its own that is in the repository.
 
     Raises:
         InputError: it does not work.

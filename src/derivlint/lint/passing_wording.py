@@ -44,18 +44,21 @@ def _message(problem: PassedWrongly) -> str:
     ]
     kind, names = problem.kind, problem.names
     if kind is Passed.GRADIENT_ELSEWHERE:
-        return f"{function} gets the gradient {text} for {parameters[0]}, and {quoted(names[0])} for {parameters[1]}"
-    if kind in (Passed.REPEATED_DIRECTION, Passed.REPEATED_VALUE):
-        return f"{function} gets {quoted(names[0])} for both {parameters[1]} and {parameters[0]}"
-    if kind is Passed.NOT_DISCRETE:
         return (
-            f"{function} gets {quoted(names[0])} for {parameters[0]}, and {quoted(names[1])} holds integers or a mask"
+            f"{function} is passed the gradient {text} for {parameters[0]}, and {quoted(names[0])} for {parameters[1]}"
         )
+    if kind in (Passed.REPEATED_DIRECTION, Passed.REPEATED_VALUE):
+        return f"{function} is passed {quoted(names[0])} for both {parameters[1]} and {parameters[0]}"
+    if kind is Passed.NOT_DISCRETE:
+        passed = f"{function} is passed {quoted(names[0])} for {parameters[0]}"
+        return f"{passed}, and {quoted(names[1])} holds integers or a mask"
     if kind in (Passed.DISORDER, Passed.OUTPUT_DISORDER):
-        return f"{function} gets {quoted(names[0])} before {quoted(names[1])}"
+        return f"{function} is passed {quoted(names[0])} before {quoted(names[1])}"
     if kind is Passed.SWAPPED:
-        return f"{function} gets {quoted(names[0])} for {parameters[0]}, and {quoted(names[1])} for {parameters[1]}"
-    return f"{function} gets {text} for {parameters[0]}"
+        return (
+            f"{function} is passed {quoted(names[0])} for {parameters[0]}, and {quoted(names[1])} for {parameters[1]}"
+        )
+    return f"{function} is passed {text} for {parameters[0]}"
 
 
 _HELP = {

@@ -20,7 +20,7 @@ TARGETS = ("model", "entry", "body", "line", "problem", "suppressions")
 
 
 class RuleMeta(Struct, frozen=True):
-    """The facts of a rule that are no prose.
+    """The facts of a rule that are not prose.
 
     Attributes:
         severity: how bad its findings are.

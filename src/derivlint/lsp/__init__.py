@@ -1,1 +1,1 @@
-"""The language server. What it tells an editor is what the command line tells, by the same checks."""
+"""The language server. It reports to an editor what the command line reports, by the same checks."""

@@ -10,7 +10,7 @@
     sources       an installed PyTorch, a wheel or a checkout, as the files that facts come from
     detection     which release a file of derivatives belongs to
     definitions   reference definitions: what operators and helpers compute, in the language of formulas
-    primitives    what definitions are made of besides operators
+    primitives    what definitions are built from, apart from operators
     interpretation  definitions as functions of numbers or tensors
     parity        how values depend on complex variables
     terms         operators as sums of products of their arguments

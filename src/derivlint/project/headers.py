@@ -59,7 +59,7 @@ def read_headers(paths: Sequence[Path], use_cache: bool) -> list[Mapping[str, An
 
 
 def declarations_in(source: SourceFile) -> Mapping[str, Any]:
-    """The declarations of one header, as JSON; they are read anew."""
+    """The declarations of one header, as JSON; they are read again."""
     # a grammar of declarations is loaded only for headers that are not in the cache
     from derivlint.cpp.header import read_declarations
 

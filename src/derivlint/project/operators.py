@@ -229,7 +229,7 @@ def fitted(
         other = release is not None and release.is_other
         return [release.version, release.known, release.total] if release is not None and other else None
 
-    # the names of entries stand in these lines, which seldom change
+    # the names of entries are in these lines, which seldom change
     lines = [line for line in source.text.splitlines() if "name" in line]
     if cached("names", _material("\n".join(lines)), fits, shape=bool, use_cache=use_cache):
         return operators
@@ -443,7 +443,7 @@ def _generator_lists(files: Sequence[Path], use_cache: bool) -> Mapping[str, Seq
 def _with_headers(
     natives: NativeFunctions, pytorch: list[Mapping[str, Any]], own: list[Mapping[str, Any]]
 ) -> NativeFunctions:
-    """The operators with declarations: PyTorch's own header instead of those known so far, the user's besides."""
+    """The operators with declarations: PyTorch's own header instead of those known so far, plus the user's."""
     known = pytorch or ([natives.declarations] if natives.declarations is not None else [])
     if not pytorch and not own:
         return natives

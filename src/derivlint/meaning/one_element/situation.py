@@ -1,4 +1,4 @@
-"""The world in which the formulas of one dispatch key are evaluated: arguments, outputs, gradients and tangents."""
+"""The environment in which formulas are evaluated: values of arguments, outputs, gradients and tangents."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class World(Struct, frozen=True):
 
 
 def world_of(differentiability: Differentiability) -> World:
-    """The world of a function."""
+    """The environment of a function."""
     info = differentiability.info
     function = differentiability.function
     inputs = tuple(

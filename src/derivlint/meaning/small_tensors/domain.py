@@ -239,7 +239,7 @@ INTERPRETER = Interpreter(SmallTensors())
 
 @cache
 def implementation_named(name: str) -> Implementation | None:
-    """An operator or a helper by its name; None where nothing is known of it."""
+    """An operator or a helper by its name; None where nothing is known about it."""
     found = TABLE.get(name)
     if found is None and is_lifted(name):
         found = lifted(name)
