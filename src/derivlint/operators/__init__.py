@@ -1,4 +1,6 @@
-"""The operator book: what is known of operators and helpers by their names, with the releases that it holds for.
+"""The operator book: facts and reference definitions of operators and helpers, by name and release.
+
+Begin with :mod:`derivlint.operators.book` and :mod:`derivlint.operators.definitions`.
 
     topics        what the generators' lists say
     literals      collections that Python modules define, from their text
