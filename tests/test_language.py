@@ -29,6 +29,8 @@ PHRASES = {
     r"\ball the same\b": "nevertheless",
 }
 PATTERN = re.compile("|".join(f"(?:{phrase})" for phrase in PHRASES), re.IGNORECASE)
+#: Code in a formatted string.
+PLACEHOLDER = re.compile(r"\{[^{}]*\}")
 #: Text in Markdown that is quoted from a terminal or a file.
 FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 
@@ -41,7 +43,7 @@ def prose(path: Path) -> Iterator[tuple[int, str]]:
         return
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type in (tokenize.COMMENT, tokenize.STRING):
-            yield token.start[0], token.string
+            yield token.start[0], PLACEHOLDER.sub("", token.string)
 
 
 def files() -> Iterator[Path]:

@@ -1,4 +1,4 @@
-"""The environment in which formulas are evaluated: values of arguments, outputs, gradients and tangents."""
+"""Signatures of functions for scalar evaluation, and the variables that formulas have: gradients and tangents."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class World(Struct, frozen=True):
 
 
 def world_of(differentiability: Differentiability) -> World:
-    """The environment of a function."""
+    """The signature of a function."""
     info = differentiability.info
     function = differentiability.function
     inputs = tuple(
