@@ -2,7 +2,8 @@
 
     python .ci/bare.py
 
-A command that needs PyTorch has to say so, with exit status 2. The others exit with 0, or with 1 where they find something.
+A command that needs PyTorch has to say so, with exit status 2. The others exit with 0, or with 1 where they find
+something.
 """
 
 from __future__ import annotations
@@ -57,11 +58,11 @@ def main() -> None:
     """
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
-        subprocess.run([*pip, "wheel", "--no-deps", "--wheel-dir", str(folder / "wheel"), str(ROOT)], check=True)
+        subprocess.run([sys.executable, str(ROOT / ".ci" / "wheel.py"), str(folder / "wheel")], check=True)
         venv.create(folder / "venv", with_pip=True)
         (wheel,) = (folder / "wheel").glob("*.whl")
-        subprocess.run([folder / "venv/bin/python", *pip[1:], "install", str(wheel)], check=True)
+        pip = [str(folder / "venv/bin/python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        subprocess.run([*pip, str(wheel)], check=True)
         environment = {"PATH": f"{folder / 'venv/bin'}{os.pathsep}{os.environ['PATH']}", "HOME": temporary}
         failing = []
         for number, (title, command) in enumerate(commands()):

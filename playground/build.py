@@ -53,7 +53,7 @@ def build(site: Path) -> None:
     shutil.copy(HERE.parent / "examples" / "derivatives.yaml", folder / "example.yaml")
     wheels = folder / "wheels"
     shutil.rmtree(wheels, ignore_errors=True)
-    pip("wheel", str(HERE.parent), "--wheel-dir", str(wheels))
+    subprocess.run([sys.executable, str(HERE.parent / ".ci" / "wheel.py"), str(wheels)], check=True)
     pip("download", *PURE, "--only-binary=:all:", "--platform", "any", "--dest", str(wheels))
     pip("download", *COMPILED, "--only-binary=:all:", *platform(), "--dest", str(wheels))
     (wheels / "wheels.json").write_text(
