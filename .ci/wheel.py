@@ -1,6 +1,6 @@
 """Builds the wheel of the checkout into a folder: python .ci/wheel.py FOLDER.
 
-From a copy of the sources: setuptools leaves a folder ``build`` where it works, whose files would get into later wheels.
+From a copy of the sources: setuptools leaves a folder ``build`` next to them, whose files would get into later wheels.
 """
 
 from __future__ import annotations
