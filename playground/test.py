@@ -23,8 +23,8 @@ from typing import Any, ClassVar
 from derivlint.cli.main import cli
 from derivlint.rules import load_rules
 
-#: Seconds until the browser has to be done.
-LIMIT = 110
+#: Seconds without any progress of the browser, which may share its machine with others.
+LIMIT = 180
 DRIVER = """<!doctype html><iframe src="/playground/" width="1000" height="800"></iframe><script type="module">
 const send = (path, value) => fetch(path, { method: "POST", body: JSON.stringify(value) });
 const frame = document.querySelector("iframe");
@@ -52,6 +52,7 @@ try {
     page.getElementById("natives").value = natives;
     type("derivatives", text, results.length ? "change" : "input"); // both start a check, "input" after a pause
     const event = await done;
+    await send("/progress", results.length);
     const typed = page.getElementById("derivatives").value;
     results.push({ typed, findings: shown(), error: event.detail.error ?? null });
   }
@@ -123,10 +124,12 @@ class Handler(SimpleHTTPRequestHandler):
         self.wfile.write(body.encode())
 
     def do_POST(self) -> None:
-        """The results."""
-        Handler.received = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        """A step, or the results."""
+        sent = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.send_response(204)
         self.end_headers()
+        if self.path == "/results":
+            Handler.received = sent
         Handler.arrived.set()
 
     def log_message(self, *_: Any) -> None:
@@ -162,8 +165,10 @@ def main(site: Path, chromium: str) -> None:
         address = f"http://127.0.0.1:{port}/driver.html"
         browser = subprocess.Popen([chromium, *options, address], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
-            if not Handler.arrived.wait(LIMIT):
-                raise SystemExit(f"the browser is not done after {LIMIT} s")
+            while not Handler.received:
+                if not Handler.arrived.wait(LIMIT):
+                    raise SystemExit(f"the browser has done nothing for {LIMIT} s")
+                Handler.arrived.clear()
         finally:
             browser.terminate()
             browser.wait()

@@ -176,7 +176,7 @@ class _Reader:
             message = f'missing operand before "{token.text}"'
             return SyntaxProblem(SyntaxProblemKind.MISSING_OPERAND, message, token.start, token.end)
         offending = token if token is not None and token.type == "COMMA" else previous
-        message = 'nothing comes after ","' if token is None else f"nothing stands {where}"
+        message = 'nothing comes after ","' if token is None else f"nothing is {where}"
         return SyntaxProblem(SyntaxProblemKind.STRAY_COMMA, message, offending.start, offending.end, "remove it")
 
     # ---- where an operand has just ended; the answer is whether one must begin now
