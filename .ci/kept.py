@@ -102,7 +102,7 @@ _._parenthesized
 # the description of a primitive, for whoever writes a definition
 _.gives
 
-# yaml_reader.lines: a field that stands between others of a tuple
+# yaml_reader.lines: a field that is between others of a tuple
 _.key_end
 
 # yaml_reader.pure: what ruamel.yaml reads and calls

@@ -2,7 +2,7 @@
 
 Both make the same set of files of all operators of the installed torch, in turn, each in a fresh process: nodes,
 kernels, view functions, ADInplaceOrView kernels and Python bindings of nodes. ``--force`` leaves out the check of the
-file, which torchgen does not make; what it adds is told apart.
+file, which torchgen does not make; what it adds is distinguished.
 
     python benchmarks/emit_speed.py [--runs 5]
 

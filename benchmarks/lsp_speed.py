@@ -3,7 +3,7 @@
     python benchmarks/lsp_speed.py [--edits 200] [--pauses 0.05,0.2,1,3] [--kinds formula,entry,quote,name]
                                    [--no-ruff] [--copies 1] [--ignore-file] [--memory 3000]
 
-Each edit is one of somebody who works in the file: a letter in a formula, an entry that goes and comes back, an opening
+Each edit is one of someone who works in the file: a letter in a formula, an entry that goes and comes back, an opening
 quote, a letter in an operator's name; what is measured is the time from sending it (the last byte written) to the
 diagnostics of that version. ``ruff server`` gets edits of a Python file with as many lines in turn, so that the ratio
 is one of one run on one machine. With --memory, so many edits are sent as fast as they are answered, and the memory of
@@ -141,7 +141,7 @@ def _insertion(line: int, column: int, text: str) -> tuple[Change, Change]:
 
 
 class Typist:
-    """Somebody who works in a derivatives file and takes everything back again."""
+    """Someone who works in a derivatives file and takes everything back again."""
 
     def __init__(self, text: str, kinds: Sequence[str]) -> None:
         self._lines = text.split("\n")

@@ -53,7 +53,7 @@ def run_batch(
     Args:
         plan: the inputs.
         first: the number of the first one.
-        last: the number behind the last one.
+        last: the number after the last one.
         known: targets and keys of what was found before, which is not made smaller again.
         results: takes each find, and in the end a tuple of the number reached, the counts and the processor times.
         position: is set to the number of each input before it is run.
@@ -69,7 +69,7 @@ def run_batch(
     seconds: defaultdict[str, float] = defaultdict(float)
     index = first
     try:
-        # a process whose campaign was killed has nobody to tell
+        # a process whose campaign was killed has no one to tell
         while index < last and os.getppid() == campaign:
             position.value = index
             target, data = plan.input(index)

@@ -57,7 +57,7 @@ class Campaign:
         self._shown = 0.0
 
     def run(self) -> bool:
-        """Run until everything is done, the time is over, or somebody interrupts; whether it was not interrupted."""
+        """Run until everything is done, the time is over, or someone interrupts; whether it was not interrupted."""
         before = signal.signal(signal.SIGTERM, _interrupt)
         try:
             while self._workers or (self._pending and not self._is_over()):

@@ -18,7 +18,7 @@ ADDRESS_SPACE = 6 * 2**30
 
 
 class TooSlowError(BaseException):
-    """An input takes more processor time than it may; not an ``Exception``, which somebody might catch."""
+    """An input takes more processor time than it may; not an ``Exception``, which someone might catch."""
 
 
 @contextmanager
@@ -51,7 +51,7 @@ def bounded(seconds: float) -> Iterator[None]:
 
 
 def forget_peak() -> None:
-    """Begin to measure anew, where the system can: what an earlier input took hides what the next one takes."""
+    """Begin to measure again, where the system can: what an earlier input took hides what the next one takes."""
     with suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
 

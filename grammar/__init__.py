@@ -1,4 +1,4 @@
-"""The Lark grammars of derivlint, as text, and the parser's tables that Lark makes of them."""
+"""The Lark grammars of derivlint, and the parser tables generated from them."""
 
 from pathlib import Path
 

@@ -1,4 +1,8 @@
-"""The rules: one rule, one file, named like the rule."""
+"""The rules: one rule per file, named like the rule.
+
+Each file has a docstring (the rule's page), ``META``, ``VALID`` and ``INVALID`` cases, and one ``check``. To see what a
+rule looks like, read ``undefined_name.py``; :mod:`derivlint.lint.rule` says what ``check`` may take.
+"""
 
 from __future__ import annotations
 

@@ -1,14 +1,14 @@
-"""A tensor is saved although no formula uses it.
+"""A tensor is saved for backward but not used by any formula.
 
 ## What it detects
 
-An argument or output whose name occurs in backward formulas only where it is no variable: in a string, behind a dot, or
-in a qualified name such as ``at::real``.
+An argument or output whose name occurs in backward formulas only where it is not a variable: in a string, after a dot,
+or in a qualified name such as ``at::real``.
 
 ## Why it is bad
 
-PyTorch's generator finds names by matching text and saves the tensor all the same. It keeps its memory until the
-backward pass, and an in-place change of it raises an error, both for nothing.
+PyTorch's generator finds names by matching text, so it saves the tensor anyway. That keeps its memory alive until the
+backward pass and makes in-place changes to it an error, for no benefit.
 
 ## Example
 
@@ -70,7 +70,7 @@ INVALID = (
   real: at::real(grad)
 """,
         at="2:13-17",
-        message='the tensor "real" is saved for nothing: the formula mentions it only in a qualified name',
+        message='the tensor "real" is saved but unused: the formula mentions it only in a qualified name',
         help="torchgen saves every argument and output whose name it finds in the text",
     ),
     Invalid(
@@ -80,7 +80,7 @@ INVALID = (
   other: not_implemented("atan2 other")
 """,
         at="3:33-38",
-        message='the tensor "other" is saved for nothing: the formula mentions it only in a string',
+        message='the tensor "other" is saved but unused: the formula mentions it only in a string',
         also=("wrong-gradient",),
     ),
 )
@@ -105,7 +105,7 @@ def check(body: DispatchBody) -> Iterator[Finding]:
             continue
         yield Finding(
             found.line.span_of(found.word),
-            f"the tensor {quoted(found.saved.name)} is saved for nothing: the formula mentions it only {place}",
+            f"the tensor {quoted(found.saved.name)} is saved but unused: the formula mentions it only {place}",
             help="torchgen saves every argument and output whose name it finds in the text",
             at=found.line,
         )

@@ -2,13 +2,13 @@
 
 ## What it detects
 
-A sum, a "where", a "masked_fill" or a choice by "?" of which one part depends on the gradient and another does not,
-and is not zero.
+A sum, a "where", a "masked_fill" or a "?:" with one operand that depends on the gradient and another, nonzero one that
+does not.
 
 ## Why it is bad
 
-A backward formula is a vector-Jacobian product: a gradient of zero gives a gradient of zero. With such a term
-parameters move although the loss does not depend on them.
+A backward formula is a vector-Jacobian product: a gradient of zero gives a gradient of zero. With such a term,
+parameters are updated even though the loss does not depend on them.
 
 ## Example
 
@@ -24,10 +24,10 @@ parameters move although the loss does not depend on them.
 
 ## What it cannot see
 
-A helper is taken as linear in its gradients and tangents, as the names of its parameters tell; its body is not read.
-An operator that is neither in the table of operators nor declared "auto_linear" in the file is unknown, and nothing
-is said of what is made of it. Operators for PyTorch's own tests ("_test_...") are left alone: their formulas are
-wrong on purpose.
+Helpers are assumed to be linear in their gradients and tangents, which are recognized by parameter name; their bodies
+are not read. Operators that are neither in the table of operators nor declared "auto_linear" in the file are unknown,
+and values computed from them are not judged. Operators for PyTorch's own tests ("_test_...") are exempt: their formulas
+are wrong on purpose.
 
 ## Sources
 

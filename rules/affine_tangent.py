@@ -2,13 +2,13 @@
 
 ## What it detects
 
-A sum, a "where", a "lerp", a "masked_fill" or a choice by "?" of which one part depends on a tangent and another does
-not, and is not zero: often a primal, "self_p", that stands for a tangent, "self_t".
+A sum, a "where", a "lerp", a "masked_fill" or a "?:" with one operand that depends on a tangent and another, nonzero
+one that does not: often a primal, "self_p", written where the tangent, "self_t", was meant.
 
 ## Why it is bad
 
-A forward formula is a Jacobian-vector product: tangents of zero give a tangent of zero. With such a term the output
-has a tangent although no input has one.
+A forward formula is a Jacobian-vector product: tangents of zero give a tangent of zero. With such a term, the output
+has a tangent even when no input has one.
 
 ## Example
 
@@ -30,10 +30,10 @@ maybe_multiply(mat_p.mv(vec_t), alpha)
 
 ## What it cannot see
 
-A helper is taken as linear in its gradients and tangents, as the names of its parameters tell; its body is not read.
-An operator that is neither in the table of operators nor declared "auto_linear" in the file is unknown, and nothing
-is said of what is made of it. Operators for PyTorch's own tests ("_test_...") are left alone: their formulas are
-wrong on purpose.
+Helpers are assumed to be linear in their gradients and tangents, which are recognized by parameter name; their bodies
+are not read. Operators that are neither in the table of operators nor declared "auto_linear" in the file are unknown,
+and values computed from them are not judged. Operators for PyTorch's own tests ("_test_...") are exempt: their formulas
+are wrong on purpose.
 
 ## Sources
 

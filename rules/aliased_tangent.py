@@ -1,15 +1,15 @@
-"""The tangent of the output may be the very tangent of the input.
+"""The tangent of the output may be the same tensor as the tangent of the input.
 
 ## What it detects
 
-A forward formula that may return a tangent as it is, in the entry of an operator that is neither a view nor in-place:
-a bare "self_t", a branch that is one, "self_t.conj()" and other views, or a helper that returns its argument under
-some circumstances. Also where "auto_element_wise" makes it of a backward formula that returns the gradient.
+A forward formula that may return a tangent unchanged, in the entry of an operator that is neither a view nor in-place:
+a bare "self_t" (also in one branch of "?:"), "self_t.conj()" and other views, or a helper that sometimes returns its
+argument. Also an "auto_element_wise" that expands a backward formula which returns the gradient.
 
 ## Why it is bad
 
 The output is a new tensor and its tangent must be one as well. Otherwise an in-place operation on the output changes
-the tangent of the input, whose value it leaves alone, and later derivatives are wrong.
+the tangent of the input but not its value, and later derivatives are wrong.
 
 ## Example
 
@@ -30,7 +30,7 @@ should have been declared as a view.
 
 ## What it cannot see
 
-Tangents that a helper of FunctionsManual.h returns as they are.
+Tangents that a helper of FunctionsManual.h returns unchanged.
 
 ## Sources
 

@@ -1,13 +1,13 @@
-"""A formula calls a function of which several overloads fit equally well.
+"""A call is ambiguous: several overloads match equally well.
 
 ## What it detects
 
-A call that C++ refuses because no overload is better than the others.
+A call that C++ rejects because no overload is better than the others.
 
 ## Why it is bad
 
-PyTorch's generator copies formulas without a look at their types, so that only the C++ compiler finds the slip, after
-a rebuild.
+PyTorch's generator copies formulas into C++ without type checking them, so the mistake surfaces only when PyTorch is
+rebuilt.
 
 ## Example
 
@@ -54,7 +54,7 @@ INVALID = (
   self: grad.clamp(std::nullopt)
 """,
         at="2:14-33",
-        message='the call of "clamp" is ambiguous: 2 overloads fit equally well',
+        message='the call of "clamp" is ambiguous: 2 overloads match equally well',
     ),
     Invalid(
         """\
@@ -62,7 +62,7 @@ INVALID = (
   self: at::clamp(grad, std::nullopt)
 """,
         at="2:9-38",
-        message='the call of "clamp" is ambiguous: 2 overloads fit equally well',
+        message='the call of "clamp" is ambiguous: 2 overloads match equally well',
     ),
 )
 

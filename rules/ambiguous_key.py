@@ -6,7 +6,7 @@ A key with a name that the operator has among its arguments and among its return
 
 ## Why it is bad
 
-PyTorch's generator tells backward formulas from forward formulas by what the key names, and stops with an assertion
+PyTorch's generator distinguishes backward from forward formulas by what the key names, and fails with an assertion
 where both readings are possible.
 
 ## Example

@@ -1,14 +1,14 @@
-"""A bare name is a function of one namespace and a type of another.
+"""An unqualified name is a function in one namespace and a type in another.
 
 ## What it detects
 
-A name without qualification that C++ finds in several namespaces as different things, such as "complex" in a forward
+An unqualified name that C++ finds in several namespaces as different kinds of entity, such as "complex" in a forward
 formula: "at::complex" and "c10::complex".
 
 ## Why it is bad
 
-PyTorch's generator copies formulas without a look at their types, so that only the C++ compiler finds the slip, after
-a rebuild.
+PyTorch's generator copies formulas into C++ without type checking them, so the mistake surfaces only when PyTorch is
+rebuilt.
 
 ## Example
 
@@ -22,7 +22,7 @@ a rebuild.
 
 ## Fix safety
 
-Adding ``at::`` is unsafe: it takes the function, and the type may have been meant.
+Adding ``at::`` is unsafe: it selects the function, and the type may have been meant.
 
 ## Sources
 

@@ -6,8 +6,8 @@ An argument that occurs in two backward keys under one dispatch key, or an outpu
 
 ## Why it is bad
 
-Only one gradient can flow to an argument. PyTorch's generator writes the code of both formulas, and what the second
-computes overwrites the first.
+Only one gradient can flow to an argument. PyTorch's generator emits both formulas, and the result of the second
+overwrites that of the first.
 
 ## Example
 
@@ -23,8 +23,8 @@ computes overwrites the first.
 
 ## Sources
 
-torchgen/packaged/autograd/load_derivatives.py, ``set_up_derivatives``; gen_autograd_functions.py,
-``process_function``. Neither looks for repetitions.
+torchgen/packaged/autograd/load_derivatives.py, ``set_up_derivatives``; gen_autograd_functions.py, ``process_function``.
+Neither looks for repetitions.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A formula assigns.
+"""A formula contains an assignment.
 
 ## What it detects
 
@@ -6,8 +6,8 @@ An assignment, "=", "+=" and the like, in a formula.
 
 ## Why it is bad
 
-"a = b" is meant as "a == b" and copies "b" into the tensor "a", a saved variable or a gradient, whenever it is
-evaluated. C++ takes it.
+"a = b" was probably meant as "a == b". It compiles, and copies "b" into "a", a saved variable or a gradient, each time
+it is evaluated.
 
 ## Example
 
@@ -21,7 +21,7 @@ evaluated. C++ takes it.
 
 ## Fix safety
 
-Writing ``==`` is unsafe: the formula compiles before and after, and computes something else.
+Writing ``==`` is unsafe: it changes what the formula computes.
 
 ## What it cannot see
 

@@ -1,14 +1,14 @@
-"""A forward formula uses a differentiable argument without saying which of its two parts.
+"""A forward formula uses a differentiable argument without ``_p`` or ``_t``.
 
 ## What it detects
 
-The plain name of an argument that has a backward formula, in the formula of an output. Arguments without backward
+The bare name of an argument that has a backward formula, in the formula of an output. Arguments without backward
 formula and lists of tensors keep their names.
 
 ## Why it is bad
 
 Where a forward formula is evaluated, the argument is a dual number: ``self`` carries the tangent along. The formula has
-to say whether it means the value, ``self_p``, or the tangent, ``self_t``. PyTorch's generator refuses the plain name.
+to say whether it means the value, ``self_p``, or the tangent, ``self_t``. PyTorch's generator rejects the bare name.
 
 ## Example
 
@@ -24,8 +24,7 @@ to say whether it means the value, ``self_p``, or the tangent, ``self_t``. PyTor
 
 ## Fix safety
 
-The fix takes the value, which is what is missing beside a tangent. It is never applied unasked, as the tangent may be
-meant.
+The fix uses the value, ``self_p``. It is unsafe, because the tangent may have been meant.
 
 ## Sources
 
@@ -79,7 +78,7 @@ VALID = (
   tensors: cat_tensors_backward(grad, to_args_sizes_sym(tensors), to_args_scalartypes(tensors), dim)
   result: cat_jvp(tensors, dim)
 """,
-    # nothing is known of the arguments of an operator that is not known
+    # nothing is known about the arguments of an operator that is not known
     """\
 - name: no_such_operator(Tensor self) -> Tensor
   self: grad

@@ -1,4 +1,4 @@
-"""The foreach variant of a formula cuts an identifier in two.
+"""The foreach rewrite of a formula breaks an identifier.
 
 ## What it detects
 
@@ -7,9 +7,9 @@ argument: ``foo_grad(grad, self)``.
 
 ## Why it is bad
 
-PyTorch makes the formulas of ``_foreach_abs`` out of those of ``abs`` by replacing ``grad`` by ``grads[i]`` wherever
-these letters stand. ``foo_grad(grad, self)`` becomes ``foo_grads[i](grads[i], self[i])``, which the C++ compiler
-refuses.
+PyTorch derives the formulas of ``_foreach_abs`` from those of ``abs`` by replacing ``grad`` with ``grads[i]`` wherever
+these letters occur. ``foo_grad(grad, self)`` becomes ``foo_grads[i](grads[i], self[i])``, which the C++ compiler
+rejects.
 
 ## Example
 

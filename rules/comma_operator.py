@@ -1,4 +1,4 @@
-"""Parentheses that are not a call hold several values, of which C++ throws away all but the last.
+"""A formula uses the comma operator, which discards all values but the last.
 
 ## What it detects
 
@@ -6,8 +6,8 @@ The comma operator: ``(grad, self)`` with no function in front.
 
 ## Why it is bad
 
-It compiles. The value of the parentheses is the last one, and the others are computed for nothing. What was meant is
-nearly always a call whose function got lost.
+It compiles. The value is that of the last operand; the others are discarded. Almost always the name of a function is
+missing in front.
 
 ## Example
 
@@ -53,7 +53,7 @@ INVALID = (
   other: (grad * self, other)
 """,
         at="2:22-23",
-        message='"," throws away the value before it: these parentheses are not a call',
+        message='"," discards the value before it: these parentheses are not a call',
     ),
     Invalid(
         """\
@@ -61,7 +61,7 @@ INVALID = (
   self: (grad, other, self)
 """,
         at="2:14-15",
-        message='"," throws away the value before it: these parentheses are not a call',
+        message='"," discards the value before it: these parentheses are not a call',
     ),
 )
 

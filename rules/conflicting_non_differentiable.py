@@ -1,4 +1,4 @@
-"""An argument has a formula and is declared non_differentiable.
+"""An argument has a formula and is also declared non_differentiable.
 
 ## What it detects
 
@@ -6,7 +6,7 @@ An argument that occurs in a backward key and in a key whose value is ``non_diff
 
 ## Why it is bad
 
-The two contradict each other, and PyTorch's generator refuses the entry.
+The two contradict each other. PyTorch's generator rejects the entry.
 
 ## Example
 

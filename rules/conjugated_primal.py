@@ -8,7 +8,7 @@ list.
 ## Why it is bad
 
 The tangent of a holomorphic function is the tangent of the input times the derivative, not its conjugate: the formula
-was copied from the backward formula. Real numbers are right, complex ones silently wrong.
+was copied from the backward formula. Real tangents are right, complex ones silently wrong.
 
 ## Example
 
@@ -30,8 +30,8 @@ Removing ``.conj()`` is unsafe: it changes the tangent of complex tensors.
 
 ## What it cannot see
 
-Factors in helpers. Formulas in which the tangent is conjugated as well are left alone: operators that are not
-holomorphic do that. The complex list is that of PyTorch 2.13.
+Factors in helpers. Formulas in which the tangent is conjugated as well are not reported: that is how operators that are
+not holomorphic are written. The complex list is PyTorch 2.13's.
 
 ## Sources
 
@@ -79,7 +79,7 @@ INVALID = (
 """,
         at="4:22-35",
         message='the factor "mat2_p.conj()" is conjugated, and the tangent is not',
-        help='leave "conj()" out: only the gradient has the conjugate of the derivative',
+        help='remove ".conj()": only gradients are multiplied by the conjugate of the derivative',
         fixed="""\
 - name: bmm(Tensor self, Tensor mat2) -> Tensor
   self: grad.bmm(mat2.transpose(1, 2).conj())
@@ -95,7 +95,7 @@ INVALID = (
 """,
         at="3:20-32",
         message='the factor "other.conj()" is conjugated, and the tangent is not',
-        help='leave "conj()" out: only the gradient has the conjugate of the derivative',
+        help='remove ".conj()": only gradients are multiplied by the conjugate of the derivative',
         fixed="""\
 - name: div.Scalar(Tensor self, Scalar other) -> Tensor
   self: div_tensor_self_backward(grad, other, self.scalar_type())
@@ -114,7 +114,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
             yield Finding(
                 formula.span_of(mistake.node),
                 f"the factor {shown(formula, mistake.node)} is conjugated, and the tangent is not",
-                help='leave "conj()" out: only the gradient has the conjugate of the derivative',
+                help='remove ".conj()": only gradients are multiplied by the conjugate of the derivative',
                 fix=without_conj(formula, mistake.node),
                 at=formula.line,
             )

@@ -2,9 +2,9 @@
 
 ## What it detects
 
-A backward and a forward formula of one operator that have different derivatives for tensors with one element; one of
-both is wrong. It is said of operators whose values are not known; of the others "wrong-gradient" and "wrong-tangent"
-say which formula it is.
+A backward and a forward formula of one operator that give different derivatives for tensors with one element, so that
+at least one is wrong. Reported only for operators that derivlint cannot evaluate; for the others, "wrong-gradient" and
+"wrong-tangent" name the wrong formula.
 
 ## Why it is bad
 
@@ -24,8 +24,8 @@ Backward mode and forward mode give different derivatives, and at least one is w
 
 ## What it cannot see
 
-Formulas that use an output or call functions whose values for one element are not in the table, operators with several
-outputs, and what shows only with several elements.
+Formulas that use an output or call functions that derivlint cannot evaluate, operators with several outputs, and
+differences that only appear with several elements.
 
 ## Sources
 
@@ -82,8 +82,8 @@ INVALID = (
   result: self_t * self_p
 """,
         at="3:11-26",
-        message='by "self" the slope is 0.571 at self = 0.571; in the backward formula it is 1.14',
-        help="one of both formulas is wrong; the numbers are those of tensors with one element",
+        message='the derivative with respect to "self" is 0.571 at self = 0.571; the backward formula gives 1.14',
+        help="one of the two formulas is wrong; computed with one-element tensors",
         natives=NATIVES,
     ),
     Invalid(
@@ -94,8 +94,11 @@ INVALID = (
   result: self_t * other_p.cos() + self_p * other_t * other_p.sin()
 """,
         at="4:11-68",
-        message=('by "other" the slope is 0.265 at self = 0.571, other = 0.483; in the backward formula it is -0.265'),
-        help="one of both formulas is wrong; the numbers are those of tensors with one element",
+        message=(
+            'the derivative with respect to "other" is 0.265 at self = 0.571, other = 0.483; the backward formula '
+            "gives -0.265"
+        ),
+        help="one of the two formulas is wrong; computed with one-element tensors",
         natives=NATIVES,
     ),
 )
@@ -110,9 +113,9 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
             continue
         yield Finding(
             formula.span_of(formula.tree),
-            f"by {quoted(item.name)} the slope is {number(item.found)} at {values(item.at)}; "
-            f"in the backward formula it is {number(item.expected)}",
-            help="one of both formulas is wrong; the numbers are those of tensors with one element",
+            f"the derivative with respect to {quoted(item.name)} is {number(item.found)} at {values(item.at)}; "
+            f"the backward formula gives {number(item.expected)}",
+            help="one of the two formulas is wrong; computed with one-element tensors",
             related=(Related("the backward formula", other.span_of(other.tree)),),
             at=formula.line,
             rests_on=(formula.line.entry.operator or "",),

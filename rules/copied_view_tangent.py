@@ -1,13 +1,13 @@
-"""The tangent of a view is no view of the tangent.
+"""The tangent of a view is not a view of the tangent.
 
 ## What it detects
 
-A forward formula of an operator that returns a view which makes a new tensor.
+A forward formula that makes a new tensor, for an operator that returns a view.
 
 ## Why it is bad
 
-An in-place operation on a view changes its base. Forward mode relies on the tangents doing the same: the tangent of a
-view must be the same view of the tangent. PyTorch checks that when it runs, and fails.
+An in-place operation on a view changes its base. Forward mode relies on tangents doing the same: the tangent of a view
+must be the same view of the tangent. PyTorch checks this at run time and raises.
 
 ## Example
 
@@ -27,7 +27,7 @@ Writing ``auto_linear`` is unsafe: it replaces the whole formula.
 
 ## What it cannot see
 
-Helpers, and operators of which it is not known whether they return a view.
+Helpers, and operators that are not known to return a view or not.
 
 ## Sources
 

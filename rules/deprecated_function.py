@@ -1,4 +1,4 @@
-"""A formula calls a function that the headers call deprecated.
+"""A formula calls a function that is declared deprecated.
 
 ## What it detects
 
@@ -6,7 +6,7 @@ A call of a function or method that is declared with "[[deprecated]]" or PyTorch
 
 ## Why it is bad
 
-It will be removed, and its replacement has been there for a while.
+It will be removed, and its replacement is already available.
 
 ## Example
 

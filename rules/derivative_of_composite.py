@@ -7,8 +7,8 @@ section of its own), or that has a composite variant which the formula also serv
 
 ## Why it is bad
 
-A composite operator calls other operators, and autograd differentiates those. It has no autograd kernel that could
-use the formula, and PyTorch's generator refuses one.
+A composite operator calls other operators, and autograd differentiates those. It has no autograd kernel that could use
+the formula, and PyTorch's generator rejects the entry.
 
 ## Example
 

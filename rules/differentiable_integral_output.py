@@ -1,4 +1,4 @@
-"""An output that holds integers or truth values is left differentiable.
+"""An integral or boolean output is left differentiable.
 
 ## What it detects
 
@@ -9,8 +9,8 @@ outputs where formulas use ``grad``, which makes the first output the only diffe
 
 ## Why it is bad
 
-Only floating-point and complex tensors can require a gradient. With an input that does, the call fails with an
-internal assertion of autograd, also where the user wants no gradient of this output.
+Only floating-point and complex tensors can require a gradient. With an input that requires one, the call fails with an
+internal assertion of autograd, even if no gradient of this output is wanted.
 
 ## Example
 
@@ -24,13 +24,13 @@ internal assertion of autograd, also where the user wants no gradient of this ou
 
 ## Fix safety
 
-The fix is unsafe: it switches outputs off, of which formulas may use the gradient.
+The fix is unsafe: formulas may use the gradient of an output that it switches off.
 
 ## What it cannot see
 
-The dtypes of outputs are known by a table of PyTorch's operators and by the names of returns ("indices", "pivots",
-"info", "rank" and some more). Operators of other projects are judged by the names only where they are PyTorch's, and
-an output whose dtype an argument decides ("dtype") is left alone. The help names all outputs that should be off.
+The dtypes of outputs come from a table of PyTorch's operators and from the names of returns ("indices", "pivots",
+"info", "rank" and some more). For operators of other projects only these names count, and an output whose dtype is set
+by an argument ("dtype") is not reported. The help lists all outputs that should be switched off.
 
 ## Sources
 

@@ -1,4 +1,4 @@
-"""output_differentiability calls an output differentiable that is no tensor.
+"""output_differentiability declares a non-tensor output differentiable.
 
 ## What it detects
 
@@ -7,8 +7,8 @@ tensors.
 
 ## Why it is bad
 
-PyTorch's generator believes it and writes code that gives the number a gradient function, and counts it among the
-gradients ``grads[i]`` that formulas see.
+PyTorch's generator does not check it: the generated code sets a gradient function on the value and counts it among the
+``grads[i]`` that formulas see.
 
 ## Example
 
@@ -22,7 +22,7 @@ gradients ``grads[i]`` that formulas see.
 
 ## Fix safety
 
-The fix writes ``False``, which is what the type says.
+The fix writes ``False``, which follows from the type.
 
 ## Sources
 

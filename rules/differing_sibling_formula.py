@@ -1,14 +1,14 @@
-"""The formulas of two sibling operators differ in one token.
+"""The formulas of two closely related operators differ in one token.
 
 ## What it detects
 
-Two entries whose operators are called alike but for the number of dimensions ("max_pool2d" and "max_pool3d") or the
-library ("cudnn_batch_norm" and "miopen_batch_norm"), and whose formulas for the same key differ in a single token. The
-number of dimensions itself, and names that differ in the same way, are no difference.
+Two entries whose operators have the same name except for the number of dimensions ("max_pool2d" and "max_pool3d") or
+the library ("cudnn_batch_norm" and "miopen_batch_norm"), and whose formulas for the same key differ in a single token.
+The number of dimensions itself, and names that differ in the same way, do not count as a difference.
 
 ## Why it is bad
 
-Siblings are copied from one another. A correction made in one of them often does not reach the other: the memory format
+Such formulas are copies of one another, and a correction made to one often does not reach the other: the memory format
 in "slow_conv_transpose2d" was corrected twenty months before "slow_conv_transpose3d".
 
 ## Example
@@ -27,8 +27,8 @@ in "slow_conv_transpose2d" was corrected twenty months before "slow_conv_transpo
 
 ## What it cannot see
 
-Which of the two is right, or whether both are: some siblings differ for a reason. Therefore the rule is a preview. Two
-slips in one formula are not seen, nor a difference that adds or removes a token.
+Which of the two is right, or whether both are: some differ for a reason, which is why the rule is in preview. Two
+differences in one formula are not reported, nor one that adds or removes a token.
 
 ## Sources
 

@@ -1,4 +1,4 @@
-"""An entry has formulas for single dispatch keys only, and none for Default.
+"""An entry has formulas for specific dispatch keys but not for Default.
 
 ## What it detects
 
@@ -7,8 +7,8 @@ operator that has a kernel elsewhere and does not consist of differentiable oper
 
 ## Why it is bad
 
-The keys under ``dispatch`` replace the formulas of ``Default`` for their backends. Where there is none, tensors of all
-other backends find no autograd kernel with a derivative, and the gradient stops there.
+The keys under ``dispatch`` replace the formulas of ``Default`` for their backends. Without ``Default``, tensors of all
+other backends have no autograd kernel with a derivative, and the gradient stops there.
 
 ## Example
 

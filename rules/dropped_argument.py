@@ -1,13 +1,13 @@
-"""A backward function does not get an argument of the operator.
+"""A backward function is not passed an argument of the operator.
 
 ## What it detects
 
 A call of a backward function in a backward formula in which a parameter has the name of an argument of the operator
-that is no tensor, and gets a literal or is left to its default.
+that is not a tensor, but is passed a literal or left at its default.
 
 ## Why it is bad
 
-The backward function would take the operator's argument, and the formula is right for one value of it only.
+The backward function could take the operator's argument; as written, the formula is right for one value of it only.
 
 ## Example
 
@@ -24,14 +24,14 @@ bool scale_grad_by_freq) -> Tensor
 ## What it cannot see
 
 Functions whose parameter has another name, and forward formulas, which use backward helpers for other purposes. A
-literal that is right for every value that the argument can have at this point gets a false alarm; of a flag that
-tells whether the function gets its input or its result ("self_is_result") it often is, and the rule has medium
+literal that is right for every value that the argument can have at this point is a false positive; for a flag that says
+whether the function is passed its input or its result ("self_is_result") that is common, and the finding has medium
 confidence.
 
 ## Sources
 
-torch/csrc/autograd/FunctionsManual.h and native_functions.yaml, for the names of parameters; Rice and others,
-Detecting Argument Selection Defects (OOPSLA 2017).
+torch/csrc/autograd/FunctionsManual.h and native_functions.yaml, for the names of parameters; Rice and others, Detecting
+Argument Selection Defects (OOPSLA 2017).
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ scale_grad_by_freq) -> Tensor
 """,
         at="2:70-72",
         message=(
-            '"embedding_dense_double_backward_symint" gets "-1" for "padding_idx", an argument of '
+            '"embedding_dense_double_backward_symint" is passed "-1" for "padding_idx", an argument of '
             '"embedding_dense_backward"'
         ),
         help='pass "padding_idx" on',
@@ -102,7 +102,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
             else:
                 where = formula.span_of(dropped.literal)
                 literal = formula.source_of(dropped.literal)
-                fact = f"{quoted(dropped.call.spelling)} gets {quoted(literal)} for {quoted(name)}"
+                fact = f"{quoted(dropped.call.spelling)} is passed {quoted(literal)} for {quoted(name)}"
             message = f"{fact}, an argument of {quoted(formula.line.entry.operator or '')}"
             confidence = Confidence.MEDIUM if name.endswith(IS_RESULT) else None
             yield Finding(where, message, help=f"pass {quoted(name)} on", at=formula.line, confidence=confidence)

@@ -1,15 +1,15 @@
-"""An entry of a back end that replaces PyTorch's own lacks formulas that PyTorch has.
+"""A back end's entry overrides PyTorch's but lacks formulas that PyTorch's has.
 
 ## What it detects
 
-In a file whose entries take the place of PyTorch's: an entry for an operator that PyTorch's derivatives.yaml has too,
-without a formula for a name that has one there.
+In a file whose entries override PyTorch's: an entry for an operator that PyTorch's derivatives.yaml has too, without a
+formula for a name that has one there.
 
 ## Why it is bad
 
-The generator of the back end takes the one entry or the other, never both. Where PyTorch has ``result: auto_linear``
-and the override has no forward formula, forward-mode AD of the operator ends with the back end; where it lacks an
-argument, its gradient does.
+The back end's generator uses one entry or the other, never both. Where PyTorch has ``result: auto_linear`` and the
+override has no forward formula, the operator loses forward-mode AD on that back end; where it lacks an argument, that
+argument loses its gradient.
 
 ## Example
 

@@ -2,7 +2,7 @@
 
 ## What it detects
 
-A second entry for a function. Entries for an ``out`` variant are about the functional function and count as well.
+A second entry for a function. Entries for an ``out`` variant count as entries for the functional variant.
 
 ## Why it is bad
 

@@ -7,8 +7,8 @@ text is, whatever their quotes.
 
 ## Why it is bad
 
-YAML readers keep one of the two values silently; PyTorch's generator refuses the file with an assertion that does not
-say where. A second ``name`` mostly means that the "- " which starts an entry is missing.
+YAML readers keep one of the two values silently; PyTorch's generator rejects the file with an assertion that gives no
+location. A second ``name`` usually means that the "- " which starts an entry is missing.
 
 ## Example
 
@@ -24,8 +24,8 @@ say where. A second ``name`` mostly means that the "- " which starts an entry is
 
 ## Fix safety
 
-Removing a key with the same value as another is safe. Where the values differ, nobody knows which one counts, and there
-is no fix.
+Removing a key with the same value as another is safe. Where the values differ, there is no fix, since either may be the
+intended one.
 
 ## Sources
 

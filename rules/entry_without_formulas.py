@@ -6,8 +6,8 @@ An entry without any formula and without ``output_differentiability``.
 
 ## Why it is bad
 
-It declares no derivative: like without the entry, backward through the operator raises "not implemented". Mostly the
-formulas got lost.
+It declares no derivative: backward through the operator raises "not implemented", just as without the entry. Usually
+the formulas were deleted by accident.
 
 ## Example
 

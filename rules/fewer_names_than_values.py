@@ -7,7 +7,7 @@ A key with several names whose formula returns a tuple of more tensors than that
 ## Why it is bad
 
 The generated code takes the first elements and drops the others. Where a name in the middle is missing, the names
-behind it receive the gradients of their neighbours.
+after it receive the gradients of their neighbours.
 
 ## Example
 
@@ -56,7 +56,7 @@ int padding_mode, bool align_corners, bool[2] output_mask) -> (Tensor, Tensor)
   grad_output, input, grid: grid_sampler_2d_double_backward(grads[0], grads[1], grad_output, input, grid, \
 interpolation_mode, padding_mode, align_corners, grad_input_mask)
 """,
-    # nothing is known of it
+    # nothing is known about it
     """\
 - name: atan2(Tensor self, Tensor other) -> Tensor
   self, other: something_unknown(grad, self, other)

@@ -7,8 +7,8 @@ foreach operator are made.
 
 ## Why it is bad
 
-PyTorch makes the forward formula of ``_foreach_abs`` out of that of ``abs`` and sets the tangents of ``result``. Its
-generator stops with an assertion where the formula is for an output of another name.
+PyTorch derives the forward formula of ``_foreach_abs`` from that of ``abs`` and sets the tangents of ``result``. Its
+generator fails with an assertion if the output has another name.
 
 ## Example
 

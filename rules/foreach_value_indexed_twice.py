@@ -3,14 +3,14 @@
 ## What it detects
 
 The reference formula of a foreach operator that uses both a property of an argument and the argument itself, in an
-order in which PyTorch's replacements meet: ``f(tensor2.scalar_type(), tensor2)``.
+order in which PyTorch's replacements overlap: ``f(tensor2.scalar_type(), tensor2)``.
 
 ## Why it is bad
 
-PyTorch makes the formulas of ``_foreach_addcdiv`` out of those of ``addcdiv`` by replacing text: first
-``tensor2_scalar_type`` by ``tensor2[i].scalar_type()``, then ``tensor2`` by ``tensor2[i]``, also in what the first step
-wrote. The result ``tensor2[i][i].scalar_type()`` compiles. It asks the ``i``-th row of the ``i``-th tensor, and the
-backward pass throws an ``IndexError`` for a tensor without dimensions or with too few rows.
+PyTorch derives the formulas of ``_foreach_addcdiv`` from those of ``addcdiv`` by text replacement: first
+``tensor2_scalar_type`` by ``tensor2[i].scalar_type()``, then ``tensor2`` by ``tensor2[i]``, including what the first
+step wrote. The result, ``tensor2[i][i].scalar_type()``, compiles. It reads the ``i``-th row of the ``i``-th tensor, and
+the backward pass throws an ``IndexError`` for a tensor without dimensions or with too few rows.
 
 ## Example
 

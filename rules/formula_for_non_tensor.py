@@ -1,4 +1,4 @@
-"""An argument that is no tensor has a backward formula.
+"""An argument that is not a tensor has a backward formula.
 
 ## What it detects
 
@@ -6,7 +6,7 @@ A backward key with an argument whose type is neither ``Tensor`` nor a list or a
 
 ## Why it is bad
 
-Gradients flow to tensors only. PyTorch's generator refuses the key with "Missing arguments for derivatives".
+Gradients flow to tensors only. PyTorch's generator rejects the key with "Missing arguments for derivatives".
 
 ## Example
 

@@ -1,4 +1,4 @@
-"""The formula is too long or nested too deep to be checked.
+"""The formula is too long or too deeply nested to be checked.
 
 ## What it detects
 
@@ -7,8 +7,8 @@ access to a member is a level: a chain of 100 calls, `self.sin().sin()...`, has 
 
 ## Why it is bad
 
-The longest formula of PyTorch has some 300 tokens and nests 15 levels deep. What goes beyond the limits is an accident
-or made to keep a checker busy. The formula is not analysed: no other rule judges its types or its meaning.
+The longest formula of PyTorch has some 300 tokens and nests 15 levels deep. Anything beyond the limits is an accident
+or an attack on the checker. The formula is not analyzed: no other rule checks its types or its derivative.
 
 ## Example
 
@@ -64,7 +64,7 @@ INVALID = (
 """,
         at="2:9-526",
         message="the formula is nested more than 200 levels deep",
-        help="it is not analysed; move the computation to a C++ function, and call that",
+        help="it is not analyzed; move the computation to a C++ function, and call that",
     ),
     Invalid(
         f"""\
@@ -73,7 +73,7 @@ INVALID = (
 """,
         at="2:9-15636",
         message="the formula has 5,212 tokens, more than 5,000",
-        help="it is not analysed; move the computation to a C++ function, and call that",
+        help="it is not analyzed; move the computation to a C++ function, and call that",
     ),
 )
 
@@ -90,6 +90,6 @@ def check(entry: Entry) -> Iterator[Finding]:
                 yield Finding(
                     expression.scalar.span,
                     problem.message,
-                    help="it is not analysed; move the computation to a C++ function, and call that",
+                    help="it is not analyzed; move the computation to a C++ function, and call that",
                     at=expression.line,
                 )

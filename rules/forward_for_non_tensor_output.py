@@ -6,8 +6,8 @@ A forward key with an output whose type is neither ``Tensor`` nor a list of tens
 
 ## Why it is bad
 
-Only tensors carry tangents. PyTorch's generator refuses anything else, an optional tensor too, with "Unsupported
-output type for forward derivative".
+Only tensors carry tangents. PyTorch's generator rejects anything else, an optional tensor too, with "Unsupported output
+type for forward derivative".
 
 ## Example
 

@@ -3,12 +3,12 @@
 ## What it detects
 
 A formula of an output without ``x_t`` of any differentiable argument. Operators that take a single list of tensors are
-left out, as the function that the formula calls unpacks the tangents; foreach operators are not.
+exempt, since the function that the formula calls unpacks the tangents; foreach operators are not exempt.
 
 ## Why it is bad
 
 A forward formula computes the tangent of an output, which is linear in the tangents of the arguments: without any of
-them it is zero or wrong. PyTorch's generator refuses it; for a foreach operator it writes an empty condition, on which
+them it is zero or wrong. PyTorch's generator rejects it; for a foreach operator it writes an empty condition, on which
 the C++ compiler stops.
 
 ## Example
@@ -87,7 +87,7 @@ INVALID = (
   result: result * 2
 """,
         at="2:11-21",
-        message='the forward formula of "result" uses no tangent, as no argument has a backward formula',
+        message='the forward formula of "result" uses no tangent, because no argument has a backward formula',
         help="give the differentiable arguments their backward formulas",
     ),
     Invalid(
@@ -109,7 +109,7 @@ INVALID = (
 """,
         at="3:11-33",
         message='the forward formula of "result" uses no tangent',
-        help="leave the formula out: forward mode then says that it is not implemented",
+        help="remove the formula: forward mode is then reported as not implemented",
     ),
     Invalid(
         """\
@@ -172,13 +172,13 @@ def _finding(line: KeyedFormula, body: DispatchBody) -> Finding:
         message = f'{message} but "{ORIGINAL_TANGENT}"'
         cure = 'write the new tangent into the old one with "self_t.copy_(...)"'
     elif any(word.text == NOT_IMPLEMENTED and word.role == "callee" for word in line.formula.words):
-        cure = "leave the formula out: forward mode then says that it is not implemented"
+        cure = "remove the formula: forward mode is then reported as not implemented"
     elif tangents:
         cure = f"the tangent{' is' if len(tangents) == 1 else 's are'} {quoted_list(tangents)}"
     elif body.with_role(Role.BACKWARD):
-        message = f"{message}, as only lists of tensors have a backward formula"
-        cure = "only a list of tensors that is the single differentiable argument can do without"
+        message = f"{message}, because only lists of tensors have a backward formula"
+        cure = "only a list of tensors that is the single differentiable argument can do without one"
     else:
-        message = f"{message}, as no argument has a backward formula"
+        message = f"{message}, because no argument has a backward formula"
         cure = "give the differentiable arguments their backward formulas"
     return Finding(line.value.span, message, help=cure, at=line)

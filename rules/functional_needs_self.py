@@ -7,8 +7,8 @@ the functional variant of the operator.
 
 ## Why it is bad
 
-The generated functional variant shares the formula, and what it would save as ``self`` is not what the formula means.
-PyTorch's generator stops with an assertion.
+The generated functional variant shares the formula, but would save a different ``self``. PyTorch's generator fails with
+an assertion.
 
 ## Example
 

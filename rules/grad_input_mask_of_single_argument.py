@@ -6,8 +6,8 @@
 
 ## Why it is bad
 
-The mask says which of several gradients are asked for. The generated code declares it only for a formula with several
-arguments in its key, so that the C++ compiler finds it undeclared.
+The mask says which of several gradients are requested. The generated code declares it only for keys with several
+arguments, so the C++ compiler reports an undeclared identifier.
 
 ## Example
 

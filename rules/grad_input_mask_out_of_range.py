@@ -6,8 +6,8 @@
 
 ## Why it is bad
 
-The mask has one element for each argument in the key. Beyond it the compiled code reads what is no element: the
-condition is garbage, and gradients are missing or computed in vain.
+The mask has one element for each argument in the key. Reading past its end is undefined behavior: gradients may be
+missing or computed needlessly.
 
 ## Example
 

@@ -7,7 +7,7 @@
 ## Why it is bad
 
 A forward formula runs with the operator, where gradients of outputs do not exist; it has tangents, ``self_t``, instead.
-PyTorch's generator copies the name, and the C++ compiler finds it undeclared.
+PyTorch's generator copies the name, and the C++ compiler reports an undeclared identifier.
 
 ## Example
 
@@ -23,8 +23,8 @@ PyTorch's generator copies the name, and the C++ compiler finds it undeclared.
 
 ## Fix safety
 
-Using the tangent instead of ``grad`` is unsafe: the formula may be a copy of the backward formula, which is no forward
-formula with other names.
+Replacing ``grad`` by the tangent is unsafe: the formula may be a copy of the backward formula, which renaming does not
+turn into a forward formula.
 
 ## Sources
 
@@ -110,7 +110,7 @@ def check(line: KeyedFormula) -> Iterator[Finding]:
     """Judge the gradients of one forward formula."""
     for name in first_undeclared(line, NotDeclared.GRADIENT_IN_FORWARD):
         tangents = visible_tangents(line)
-        # of several tangents nobody knows which one is meant
+        # of several tangents no one knows which one is meant
         meant = [(word.start, word.end, tangents[0]) for word in _uses(line, name)] if len(tangents) == 1 else []
         is_gradient = name.word.text not in (GRAD_INPUT_MASK, RETAIN_VARIABLES)
         yield Finding(

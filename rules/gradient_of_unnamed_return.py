@@ -8,8 +8,7 @@ output without a name comes first.
 ## Why it is bad
 
 PyTorch's generator numbers the named outputs among themselves, but the gradients that arrive are numbered among all
-differentiable outputs. The formula then computes with the gradient of an output that comes earlier, without any
-error.
+differentiable outputs. The formula then silently uses the gradient of an earlier output.
 
 ## Example
 
@@ -23,8 +22,8 @@ error.
 
 ## Fix safety
 
-The fix replaces every named gradient of the formulas by ``grads[i]`` with the right index, as the two cannot be mixed.
-It is unsafe: the name may have been meant, and then the index is another.
+The fix replaces every named gradient in the formulas by ``grads[i]``, since the two forms cannot be mixed. It is
+unsafe: the name may have been meant, and then the index is another.
 
 ## Sources
 

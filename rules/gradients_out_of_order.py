@@ -1,13 +1,13 @@
-"""Gradients are passed in another order than that of the outputs.
+"""Gradients are not passed in the order of the outputs.
 
 ## What it detects
 
-A call that gets "grads[i]" and then "grads[j]" of an earlier output.
+A call that is passed "grads[i]" and then "grads[j]" of an earlier output.
 
 ## Why it is bad
 
-Backward helpers take the gradients in the order of the outputs. Both are tensors, so that the compiler does not see
-two that are swapped. No formula of PyTorch passes them in another order.
+Backward helpers take the gradients in the order of the outputs. Both are tensors, so the compiler does not notice a
+swap. No formula of PyTorch passes them in another order.
 
 ## Example
 
@@ -27,13 +27,13 @@ Swapping the two is unsafe: it changes the gradient.
 
 ## What it cannot see
 
-Gradients that are not passed as they are, and named gradients. A helper that really takes them in another order gets
-a false alarm.
+Gradients that are not passed directly, and named gradients. A helper that really takes them in another order is a false
+positive.
 
 ## Sources
 
-torch/csrc/autograd/FunctionsManual.h and native_functions.yaml, for the names of parameters; Rice and others,
-Detecting Argument Selection Defects (OOPSLA 2017).
+torch/csrc/autograd/FunctionsManual.h and native_functions.yaml, for the names of parameters; Rice and others, Detecting
+Argument Selection Defects (OOPSLA 2017).
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ INVALID = (
   self: var_mean_backward(grads[1], grads[0], self, dim, correction, keepdim)
 """,
         at="2:27-35",
-        message='"var_mean_backward" gets "grads[1]" before "grads[0]"',
+        message='"var_mean_backward" is passed "grads[1]" before "grads[0]"',
         help="helpers take the gradients in the order of the outputs",
         fixed="""\
 - name: var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)
@@ -86,7 +86,7 @@ padding_mode, bool align_corners, bool[2] output_mask) -> (Tensor, Tensor)
 interpolation_mode, padding_mode, align_corners, grad_input_mask)
 """,
         at="2:61-69",
-        message='"grid_sampler_2d_double_backward" gets "grads[1]" before "grads[0]"',
+        message='"grid_sampler_2d_double_backward" is passed "grads[1]" before "grads[0]"',
         help="helpers take the gradients in the order of the outputs",
         fixed="""\
 - name: grid_sampler_2d_backward(Tensor grad_output, Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners, bool[2] output_mask) -> (Tensor, Tensor)

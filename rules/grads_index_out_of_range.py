@@ -1,4 +1,4 @@
-"""grads is indexed beyond the gradients that there are.
+"""grads is indexed out of range.
 
 ## What it detects
 
@@ -7,8 +7,8 @@ differentiable.
 
 ## Why it is bad
 
-``grads`` has one gradient for each differentiable output. PyTorch's generator refuses an index beyond the operator's
-outputs; an index beyond the differentiable ones compiles, and reading it is undefined behaviour.
+``grads`` has one gradient for each differentiable output. PyTorch's generator rejects an index beyond the operator's
+outputs; an index beyond the differentiable ones compiles and is undefined behavior.
 
 ## Example
 

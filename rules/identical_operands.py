@@ -1,4 +1,4 @@
-"""Both sides of an operator are the same.
+"""Both operands of an operator are the same expression.
 
 ## What it detects
 
@@ -6,8 +6,8 @@
 
 ## Why it is bad
 
-The value is known beforehand, or one question is asked twice: one side was meant to be another gradient, tensor or
-condition. C++ takes it.
+The result is constant or the test is redundant. One operand was probably meant to be another gradient, tensor or
+condition. It compiles.
 
 ## Example
 
@@ -27,7 +27,7 @@ Tensor()"
 
 ## What it cannot see
 
-Sides that mean the same and are written differently.
+Operands that are equivalent but written differently.
 
 ## Sources
 

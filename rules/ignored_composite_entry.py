@@ -1,13 +1,13 @@
-"""An entry without backward formula speaks of a composite operator.
+"""An entry for a composite operator has no effect.
 
 ## What it detects
 
-An entry of a composite operator (``CompositeImplicitAutograd``) that says something, but has no backward formula.
+An entry of a composite operator (``CompositeImplicitAutograd``) that has keys, but no backward formula.
 
 ## Why it is bad
 
-No autograd kernel is generated for a composite operator, so that everything in the entry is ignored, whatever it is.
-With a backward formula PyTorch's generator would refuse the entry; without one it says nothing.
+No autograd kernel is generated for a composite operator, so everything in the entry is ignored. With a backward formula
+PyTorch's generator would reject the entry; without one it is silent.
 
 ## Example
 

@@ -1,15 +1,15 @@
-"""Formulas exist, but nothing about the operator is differentiable.
+"""An entry has formulas, but the operator is not differentiable.
 
 ## What it detects
 
-A backward formula of an operator, or of a variant that the formulas also serve, that PyTorch lists among those without
-derivative, or none of whose outputs is differentiable.
+A backward formula of an operator, or of a variant that the formulas also serve, that PyTorch lists as not
+differentiable, or that has no differentiable output.
 
 ## Why it is bad
 
-The generated kernel would not use the formula. PyTorch's generator refuses it with "derivative ignored", naming no
-reason. The reason can be far away: the output of an in-place variant is called ``self``, so that
-``self: non_differentiable`` switches it off, although the out-of-place operator is well.
+The generated kernel would not use the formula. PyTorch's generator rejects it with "derivative ignored", without a
+reason. The cause can be elsewhere: the output of an in-place variant is called ``self``, so that ``self:
+non_differentiable`` switches it off, although the out-of-place operator is fine.
 
 ## Example
 
@@ -57,7 +57,7 @@ INVALID = (
   self: zeros_like(grad)
 """,
         at="2:3-7",
-        message='"isnan" is among the operators that PyTorch never differentiates, so its formulas are refused',
+        message='"isnan" is among the operators that PyTorch never differentiates, so its formulas are rejected',
     ),
     Invalid(
         """\
@@ -66,7 +66,7 @@ INVALID = (
   self: mm_mat1_backward(grad, mat2, self.sym_sizes(), self.sym_strides(), self.layout(), 1)
 """,
         at="3:3-7",
-        message='no output of "mm" is differentiable, so its formulas are refused',
+        message='no output of "mm" is differentiable, so its formulas are rejected',
     ),
     Invalid(
         """\
@@ -74,7 +74,7 @@ INVALID = (
   self: zeros_like(other)
 """,
         at="2:3-7",
-        message='"equal" returns no tensor, so its formulas are refused',
+        message='"equal" returns no tensor, so its formulas are rejected',
     ),
     Invalid(
         """\
@@ -125,7 +125,7 @@ def _finding(body: DispatchBody, differentiability: Differentiability) -> Findin
     if differentiability.is_declared_undifferentiable:
         return Finding(
             line.key.span,
-            f'"{name}" is among the operators that PyTorch never differentiates, so {formulas} are refused',
+            f'"{name}" is among the operators that PyTorch never differentiates, so {formulas} are rejected',
             help="remove the formulas; torchgen lists the operator in DONT_REQUIRE_DERIVATIVE",
             at=body,
         )
@@ -143,9 +143,9 @@ def _finding(body: DispatchBody, differentiability: Differentiability) -> Findin
     related = () if declared is None else (Related("the outputs are switched off here", declared.node.span),)
     return Finding(
         line.key.span,
-        f'no output of "{name}" is differentiable, so {formulas} are refused'
+        f'no output of "{name}" is differentiable, so {formulas} are rejected'
         if is_tensor
-        else f'"{name}" returns no tensor, so {formulas} are refused',
+        else f'"{name}" returns no tensor, so {formulas} are rejected',
         help="remove the formulas" + (", or switch an output on" if is_tensor else ""),
         related=related,
         at=body,

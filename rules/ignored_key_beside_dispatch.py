@@ -1,4 +1,4 @@
-"""A key beside ``dispatch`` is ignored.
+"""A key next to ``dispatch`` is ignored.
 
 ## What it detects
 
@@ -6,8 +6,8 @@ Keys of an entry with ``dispatch``, other than ``name`` and ``output_differentia
 
 ## Why it is bad
 
-In an entry with ``dispatch``, formulas stand below the dispatch keys. PyTorch's generator does not even look at others,
-so the gradient is missing without a word.
+In an entry with ``dispatch``, formulas belong below the dispatch keys. PyTorch's generator does not read any others, so
+the gradient is silently missing.
 
 ## Example
 
@@ -28,7 +28,7 @@ so the gradient is missing without a word.
 
 ## Fix safety
 
-Replacing a misspelt key is unsafe: PyTorch has ignored it so far, and heeds it then.
+Replacing a misspelt key is unsafe: PyTorch has ignored the formula so far, and would then use it.
 
 ## Sources
 
@@ -74,7 +74,7 @@ INVALID = (
   other: mul_tensor_backward(grad, self, other.scalar_type())
 """,
         at="5:3-8",
-        message='"other" beside "dispatch" is ignored',
+        message='"other" next to "dispatch" is ignored',
         help='move it below a dispatch key such as "Default"',
     ),
     Invalid(
@@ -87,7 +87,7 @@ INVALID = (
       self: mul_tensor_backward(grad, other, self.scalar_type())
 """,
         at="2:3-7",
-        message='"self" and "other" beside "dispatch" are ignored',
+        message='"self" and "other" next to "dispatch" are ignored',
         help='move them below a dispatch key such as "Default"',
     ),
     Invalid(
@@ -99,7 +99,7 @@ INVALID = (
       self: value_selecting_reduction_backward_symint(grad, dim, indices, self.sym_sizes(), keepdim)
 """,
         at="2:3-26",
-        message='"output_diferentiability" beside "dispatch" is ignored',
+        message='"output_diferentiability" next to "dispatch" is ignored',
         help='did you mean "output_differentiability"?',
         fixed="""\
 - name: max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
@@ -131,5 +131,5 @@ def check(entry: Entry) -> Iterator[Finding]:
         help_text = f'indent {it} further, below "dispatch"'
     related = tuple(Related("ignored as well", key.span) for key, _ in others)
     fix = Fix(f'replace it by "{guess}"', (TextEdit(first.span, guess),), safe=False) if guess is not None else None
-    message = f'{quoted_list(keys)} beside "dispatch" {are} ignored'
+    message = f'{quoted_list(keys)} next to "dispatch" {are} ignored'
     yield Finding(first.span, message, help=help_text, related=related, fix=fix)

@@ -7,8 +7,8 @@ differentiable.
 
 ## Why it is bad
 
-``grad`` is the gradient of the first differentiable output. Where a formula uses it, the gradients of the others reach
-no formula at all: a loss that depends on them gets a wrong gradient, without any error.
+``grad`` is the gradient of the first differentiable output. If a formula uses it, the gradients of the other outputs
+are dropped: a loss that depends on them silently gets a wrong gradient.
 
 ## Example
 

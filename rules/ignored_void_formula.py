@@ -1,4 +1,4 @@
-"""A formula is given for an operator that returns nothing.
+"""A formula is given for an operator without outputs.
 
 ## What it detects
 
@@ -6,8 +6,7 @@ A backward formula of an operator without returns.
 
 ## Why it is bad
 
-Without an output there is nothing to differentiate. PyTorch's generator makes an exception for such operators and
-drops the formulas without a word.
+Without an output there is nothing to differentiate. PyTorch's generator silently drops the formulas of such operators.
 
 ## Example
 

@@ -1,15 +1,15 @@
-"""Tensors of sizes that do not fit each other are operands of one operator.
+"""The operands of an operator have incompatible sizes.
 
 ## What it detects
 
 A call or an operator in a formula that raises for the sizes of its operands: matrices that cannot be multiplied,
-tensors that do not broadcast, a dimension that is not there, sizes that a tensor cannot be viewed as. The formula is
+tensors that do not broadcast, a dimension that does not exist, sizes that a tensor cannot be viewed as. The formula is
 evaluated over the sizes of tensors only, for a few arguments that the operator takes, with a different prime for the
 size of each dimension.
 
 ## Why it is bad
 
-The formula raises wherever it is used. Where sizes happen to agree, it computes something else.
+The formula raises whenever it runs. Where sizes happen to agree, the result is wrong.
 
 ## Example
 
@@ -70,7 +70,7 @@ INVALID = (
   vec: self.conj().mv(grad)
 """,
         at="3:8-28",
-        message='operands of "mv" do not fit: [2, 3] and [2] cannot be multiplied at self = [2, 3]',
+        message='operands of "mv" do not match: [2, 3] and [2] cannot be multiplied at self = [2, 3]',
         help="the sizes of operands follow from those of the operator's arguments",
     ),
     Invalid(
@@ -80,8 +80,8 @@ INVALID = (
 """,
         at="2:17-47",
         message=(
-            'operands of "-" do not fit: [3, 2, 5] and [3, 5] do not broadcast at self = [3, 2, 5], dim = {1}, '
-            "keepdim = false"
+            'operands of "-" do not match: [3, 2, 5] and [3, 5] do not broadcast at self = [3, 2, 5], '
+            "dim = {1}, keepdim = false"
         ),
         help="the sizes of operands follow from those of the operator's arguments",
     ),
@@ -93,8 +93,8 @@ INVALID = (
 """,
         at="2:9-77",
         message=(
-            'operands of "index_select_backward_symint" do not fit: [2, 3, 7] is not [2, 5, 3] at self = [2, 5, '
-            "7], dim = 1, index = [3]"
+            'operands of "index_select_backward_symint" do not match: [2, 3, 7] is not [2, 5, 3] at '
+            "self = [2, 5, 7], dim = 1, index = [3]"
         ),
         help="the sizes of operands follow from those of the operator's arguments",
     ),
@@ -114,7 +114,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
         place = wrong.place or wrong.formula.tree
         yield Finding(
             wrong.formula.span_of(place),
-            f"operands{_of(place)} do not fit: {wrong.reason}{given(wrong.formula, wrong.name, wrong.at)}",
+            f"operands{_of(place)} do not match: {wrong.reason}{given(wrong.formula, wrong.name, wrong.at)}",
             help="the sizes of operands follow from those of the operator's arguments",
             at=wrong.formula.line,
         )

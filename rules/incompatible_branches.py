@@ -2,13 +2,13 @@
 
 ## What it detects
 
-A conditional expression of which one branch does not convert to the type of the other: a tensor and a number, a
-tensor and "nullopt", two tuples of different length.
+A conditional expression whose branches do not convert to a common type: a tensor and a number, a tensor and "nullopt",
+two tuples of different length.
 
 ## Why it is bad
 
-PyTorch's generator copies formulas without a look at their types, so that only the C++ compiler finds the slip, after
-a rebuild.
+PyTorch's generator copies formulas into C++ without type checking them, so the mistake surfaces only when PyTorch is
+rebuilt.
 
 ## Example
 

@@ -7,8 +7,8 @@ An entry whose operator is called ``_foreach_<name>_``, whatever it says.
 ## Why it is bad
 
 The kernel of an in-place foreach operator runs the formulas of the operator that it applies to every element, such as
-``abs`` for ``_foreach_abs_``. With an entry of its own, the generator compares a list of tensors with itself as an
-element and stops with an assertion.
+``abs`` for ``_foreach_abs_``. For an entry of its own, the generator compares a list of tensors with an element and
+fails with an assertion.
 
 ## Example
 

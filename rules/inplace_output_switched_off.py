@@ -7,8 +7,8 @@ entry also serves.
 
 ## Why it is bad
 
-The output of an in-place operator is ``self``. Autograd would not notice that it was changed, and PyTorch's generator
-refuses the entry for that reason.
+The output of an in-place operator is ``self``. Autograd would not notice that it was modified, so PyTorch's generator
+rejects the entry.
 
 ## Example
 

@@ -7,8 +7,8 @@ operator.
 
 ## Why it is bad
 
-An in-place operator returns ``self``, which formulas know as ``result``. PyTorch's generator stops with an assertion
-when the in-place variant would save an output of another name.
+An in-place operator returns ``self``, which is ``result`` in formulas. PyTorch's generator fails with an assertion if
+the in-place variant would save an output under another name.
 
 ## Example
 

@@ -2,12 +2,12 @@
 
 ## What it detects
 
-A call of "pow" with an integer as the base and a tensor as the exponent. The rule knows no dtypes and has low
-confidence; it runs with "--min-confidence medium".
+A call of "pow" with an integer as the base and a tensor as the exponent. Dtypes are not known statically, so the
+confidence is low; the rule runs with "--min-confidence medium".
 
 ## Why it is bad
 
-Where the tensor holds integers, the result does, too, and ``pow(2, -1)`` is 0.
+If the tensor is integral, so is the result, and ``pow(2, -1)`` is 0.
 
 ## Example
 

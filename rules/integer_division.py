@@ -2,12 +2,11 @@
 
 ## What it detects
 
-A division of two integers, literals such as "1/2" or sizes such as "self.sym_numel() / 2", whose result is the
-integer part in C++.
+A division of two integers, literals such as "1/2" or sizes such as "self.sym_numel() / 2", which C++ truncates.
 
 ## Why it is bad
 
-"1 / 2" is 0 in C++, whatever it is in Python. The formula compiles, and the gradient is wrong.
+"1 / 2" is 0 in C++, unlike in Python. The formula compiles, and the gradient is wrong.
 
 ## Example
 
@@ -65,7 +64,7 @@ INVALID = (
   self: grad * result * (1 / 2)
 """,
         at="2:26-31",
-        message="integers are divided, and what is behind the point is lost",
+        message="integer division discards the fractional part",
         help='write one of them as a "double", such as "2.0"',
         fixed="""\
 - name: exp(Tensor self) -> Tensor
@@ -78,7 +77,7 @@ INVALID = (
   self: grad * (self.dim() / 2)
 """,
         at="2:17-31",
-        message="integers are divided, and what is behind the point is lost",
+        message="integer division discards the fractional part",
         help='write one of them as a "double", such as "2.0"',
         fixed="""\
 - name: exp(Tensor self) -> Tensor

@@ -1,4 +1,4 @@
-"""A key below ``dispatch`` is no autograd dispatch key.
+"""A key below ``dispatch`` is not an autograd dispatch key.
 
 ## What it detects
 
@@ -7,7 +7,7 @@ backend such as ``CUDA``, or the alias key ``Autograd``.
 
 ## Why it is bad
 
-PyTorch's generator stops with "Invalid dispatch key".
+PyTorch's generator fails with "Invalid dispatch key".
 
 ## Example
 
@@ -29,7 +29,7 @@ PyTorch's generator stops with "Invalid dispatch key".
 
 ## Fix safety
 
-Replacing a key is unsafe: the formulas below it then hold for tensors of that key.
+Replacing a key is unsafe: the formulas below it then apply to tensors with that key.
 
 ## Sources
 
@@ -85,7 +85,7 @@ INVALID = (
       self: grad * self.sgn()
 """,
         at="5:5-16",
-        message='"AutogradGPU" is no dispatch key that derivatives can have',
+        message='"AutogradGPU" is not a dispatch key that derivatives can have',
         help='did you mean "AutogradCUDA"?',
         fixed="""\
 - name: abs(Tensor self) -> Tensor
@@ -104,7 +104,7 @@ INVALID = (
       self: grad * self.sgn()
 """,
         at="3:5-12",
-        message='"default" is no dispatch key that derivatives can have',
+        message='"default" is not a dispatch key that derivatives can have',
         help='did you mean "Default"?',
         fixed="""\
 - name: abs(Tensor self) -> Tensor
@@ -123,7 +123,7 @@ INVALID = (
       self: grad * self.sgn()
 """,
         at="5:5-30",
-        message='"CompositeImplicitAutograd" is no dispatch key that derivatives can have',
+        message='"CompositeImplicitAutograd" is not a dispatch key that derivatives can have',
         help='allowed are "Default", "AutogradNestedTensor" and "Autograd" with a backend: CPU, CUDA, HIP, XLA, MTIA, '
         "MPS, IPU, XPU, HPU, VE, Lazy, Meta, PrivateUse1, PrivateUse2, PrivateUse3",
     ),
@@ -157,7 +157,7 @@ def _finding(body: DispatchBody, node: Scalar, allowed: Sequence[str], taken: Co
     else:
         backends = ", ".join(key.removeprefix(PREFIX) for key in allowed if key not in NO_BACKENDS)
         help_text = f'allowed are "Default", "AutogradNestedTensor" and "Autograd" with a backend: {backends}'
-    message = f"{quoted(body.key)} is no dispatch key that derivatives can have"
+    message = f"{quoted(body.key)} is not a dispatch key that derivatives can have"
     return Finding(node.span, message, help=help_text, fix=fix, at=body)
 
 
@@ -167,5 +167,5 @@ def _guess(key: str, allowed: Sequence[str]) -> str | None:
     for name in (USUAL_NAMES.get(backend, backend), backend):
         if PREFIX + name in allowed:
             return PREFIX + name
-    # what remains is no backend, and "Autograd" alone is near to several keys
+    # what remains is not a backend, and "Autograd" alone is near to several keys
     return closest(key, allowed) if key != PREFIX else None

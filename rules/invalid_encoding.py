@@ -1,13 +1,12 @@
-"""The file is not UTF-8 text, or holds characters that YAML forbids.
+"""The file is not UTF-8 or contains characters that YAML forbids.
 
 ## What it detects
 
-Bytes that are no UTF-8, a NUL or another control character, a second byte order mark.
+Bytes that are not UTF-8, a NUL or another control character, a second byte order mark.
 
 ## Why it is bad
 
-YAML is read as Unicode text without control characters. A file with others cannot be read at all, so nothing in it is
-checked.
+YAML is read as Unicode text without control characters. Any other file cannot be read, so nothing in it is checked.
 
 ## Example
 
@@ -53,7 +52,7 @@ INVALID = (
   self: grad * self.sgn() # \udce9
 """,
         at="2:29-30",
-        message="this is no UTF-8 text",
+        message="this is not UTF-8 text",
         help="save the file as UTF-8",
     ),
     Invalid(

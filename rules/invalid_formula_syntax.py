@@ -7,8 +7,8 @@ operand or operator, an unclosed string, a statement, a character that C++ does 
 
 ## Why it is bad
 
-PyTorch's generator does not read formulas as C++ and copies them as they stand. The C++ compiler refuses the generated
-file, tens of minutes later and in a place that says nothing of derivatives.yaml.
+PyTorch's generator does not parse formulas; it copies them as written. The C++ compiler rejects the generated file,
+many minutes later and at a location that does not mention derivatives.yaml.
 
 ## Example
 
@@ -22,8 +22,8 @@ file, tens of minutes later and in a place that says nothing of derivatives.yaml
 
 ## Sources
 
-torchgen/packaged/autograd/gen_autograd_functions.py, ``emit_derivative``; gen_variable_type.py,
-``emit_fw_derivatives`` and ``setup_derivative``.
+torchgen/packaged/autograd/gen_autograd_functions.py, ``emit_derivative``; gen_variable_type.py, ``emit_fw_derivatives``
+and ``setup_derivative``.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ META = RuleMeta(
     severity=Severity.ERROR,
     group="syntax",
     checks=("X2",),
-    yields_to=(Yields(("unknown-key",), "what stands there is not a formula", Within.FORMULA),),
+    yields_to=(Yields(("unknown-key",), "what is there is not a formula", Within.FORMULA),),
 )
 
 VALID = (
@@ -84,7 +84,7 @@ INVALID = (
 """,
         at="2:9-15",
         message='"return" begins a statement, a formula is a single expression',
-        help='keep only the expression behind "return"',
+        help='keep only the expression after "return"',
     ),
     Invalid(
         """\

@@ -1,4 +1,4 @@
-"""The versions of an entry are none that the file knows.
+"""An entry names versions that the file does not declare.
 
 ## What it detects
 
@@ -8,8 +8,8 @@ without that list.
 
 ## Why it is bad
 
-The generator of such a back end compares the entry with the version that it builds for. An entry with a misspelt
-version is in no build, and its operator loses its gradient without a word.
+The back end's generator compares the entry with the version that it builds for. An entry with a misspelt version is
+left out of every build, and its operator silently loses its gradient.
 
 ## Example
 
@@ -116,7 +116,7 @@ backward:
   version: [v2.1, v2.2, v2.3]
 """,
         at="5:12-30",
-        message="these are no versions",
+        message="invalid version specification",
         help='versions are a range "[v2.1, newest]", names "v2.1, v2.3", or "all_version"',
     ),
     Invalid(
@@ -135,7 +135,7 @@ backward:
 
 @judges(Model)
 def check(model: Model) -> Iterator[Finding]:
-    """Report what is no version in the list of the file and in its entries."""
+    """Report what is not a version in the list of the file and in its entries."""
     known = model.versions
     if known is None:
         return
@@ -160,4 +160,4 @@ def _words(problem: VersionProblem, known: FileVersions) -> tuple[str, str]:
         return f"the file has no version {quoted(problem.name)}", question or allowed
     if problem.kind is VersionProblemKind.REVERSED:
         return "the range of versions ends before it begins", allowed
-    return "these are no versions", FORMS.format(first=known.names[0], last=known.names[-1], word=known.word)
+    return "invalid version specification", FORMS.format(first=known.names[0], last=known.names[-1], word=known.word)

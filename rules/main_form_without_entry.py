@@ -1,4 +1,4 @@
-"""An entry gives a derivative to one form of an operator, and its main form has none.
+"""A variant or overload has a derivative, but the main form of the operator has none.
 
 ## What it detects
 
@@ -9,8 +9,8 @@ overload without one ("mm") has none.
 ## Why it is bad
 
 PyTorch's generator uses the entry of the functional form for the in-place form, not the other way round, and an entry
-of one overload for no other. The main form, which most callers use, silently stops the gradient. Nearly always the
-schema of the wrong form was copied.
+of one overload for no other. The main form, which most callers use, silently stops the gradient. Almost always the
+wrong schema was copied.
 
 ## Example
 
@@ -28,7 +28,7 @@ schema of the wrong form was copied.
 
 Overloads are compared in PyTorch's own file only, since the main form may have its entry in another one. An overload
 without a name is taken for the main one; of several overloads with names none is. Where a forward formula needs the
-value that the in-place form overwrites, the rules about that speak instead.
+value that the in-place form overwrites, the rules about that report it instead.
 
 ## Sources
 

@@ -3,11 +3,11 @@
 ## What it detects
 
 ``dispatch`` with anything but a mapping of dispatch keys, and a dispatch key with anything but a mapping of formulas.
-Mostly the indentation is wrong, or a formula stands where a dispatch key should be.
+Usually the indentation is wrong, or a formula is written where a dispatch key belongs.
 
 ## Why it is bad
 
-PyTorch's generator dies of an AttributeError.
+PyTorch's generator fails with an AttributeError.
 
 ## Example
 
@@ -77,7 +77,7 @@ INVALID = (
   dispatch: AutogradCUDA
 """,
         at="2:13-25",
-        message='"dispatch" holds a text, not a mapping of dispatch keys',
+        message='"dispatch" is a string, not a mapping of dispatch keys',
         help='write "dispatch:", below it the dispatch keys, and below each of them its formulas',
     ),
     Invalid(
@@ -99,7 +99,7 @@ INVALID = (
     self: grad * self.sgn()
 """,
         at="3:5-9",
-        message='"self" stands where a dispatch key is expected',
+        message='"self" is where a dispatch key is expected',
         help='indent it below a dispatch key such as "Default"',
     ),
     Invalid(
@@ -109,7 +109,7 @@ INVALID = (
     Default: grad * self.sgn()
 """,
         at="3:14-31",
-        message='the dispatch key "Default" holds a text, not a mapping of formulas',
+        message='the dispatch key "Default" is a string, not a mapping of formulas',
         help='write "Default:", and below it the keys with their formulas',
     ),
 )
@@ -117,7 +117,7 @@ INVALID = (
 
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
-    """Report the first thing of each entry that is no mapping where one has to be."""
+    """Report the first thing of each entry that is not a mapping where one has to be."""
     for problem in entry.problems:
         if problem.kind in (
             FormProblemKind.DISPATCH_TYPE,
@@ -137,7 +137,7 @@ def _finding(model: Model, entry: Entry, problem: FormProblem) -> Finding:
             return Finding(entry.dispatch_key_node.span, message, help=help_text, at=entry)
         help_text = 'write "dispatch:", below it the dispatch keys, and below each of them its formulas'
         return Finding(
-            node.span, f'"dispatch" holds {_what(node)}, not a mapping of dispatch keys', help=help_text, at=entry
+            node.span, f'"dispatch" is {_what(node)}, not a mapping of dispatch keys', help=help_text, at=entry
         )
     body = next(body for body in entry.bodies if body.key == problem.key)
     key = quoted(body.key)
@@ -145,7 +145,7 @@ def _finding(model: Model, entry: Entry, problem: FormProblem) -> Finding:
     is_formula = body.key != "Default" and body.key not in model.natives.autograd_keys
     if is_formula:
         help_text = 'indent it below a dispatch key such as "Default"'
-        return Finding(body.key_node.span, f"{key} stands where a dispatch key is expected", help=help_text, at=body)
+        return Finding(body.key_node.span, f"{key} is where a dispatch key is expected", help=help_text, at=body)
     if is_empty:
         return Finding(
             body.key_node.span,
@@ -155,11 +155,11 @@ def _finding(model: Model, entry: Entry, problem: FormProblem) -> Finding:
         )
     help_text = f'write "{body.key}:", and below it the keys with their formulas'
     return Finding(
-        node.span, f"the dispatch key {key} holds {_what(node)}, not a mapping of formulas", help=help_text, at=body
+        node.span, f"the dispatch key {key} is {_what(node)}, not a mapping of formulas", help=help_text, at=body
     )
 
 
 def _what(node: Node) -> str:
     if isinstance(node, Sequence):
         return "a list"
-    return "a text" if isinstance(node, Scalar) and node.kind == "str" else "a single value"
+    return "a string" if isinstance(node, Scalar) and node.kind == "str" else "a single value"

@@ -1,12 +1,13 @@
-"""An item of the list is no entry with a name.
+"""A list item is not an entry with a name.
 
 ## What it detects
 
-A list item that is no mapping, one without the key ``name``, and a name that is no text.
+A list item that is not a mapping, one without the key ``name``, and a name that is not a string.
 
 ## Why it is bad
 
-The name says which operator the entry is about. Without it PyTorch's generator dies of a KeyError or an AttributeError.
+The name says which operator the entry is about. Without it PyTorch's generator fails with a KeyError or an
+AttributeError.
 
 ## Example
 
@@ -20,7 +21,7 @@ The name says which operator the entry is about. Without it PyTorch's generator 
 
 ## Fix safety
 
-Replacing a misspelt ``name`` is safe: the entry cannot be read without it, and nothing else can have been meant.
+Replacing a misspelt ``name`` is safe: the entry cannot be read without it, and nothing else can be meant.
 
 ## Sources
 
@@ -42,7 +43,7 @@ META = RuleMeta(severity=Severity.ERROR, group="yaml", checks=("Y3", "Y8"))
 
 KINDS = (FormProblemKind.ENTRY_TYPE, FormProblemKind.NO_NAME, FormProblemKind.NAME_TYPE)
 KINDS_OF_SCALARS = {
-    "str": "a text",
+    "str": "a string",
     "int": "an integer",
     "float": "a number",
     "bool": "a boolean",
@@ -72,7 +73,7 @@ INVALID = (
 - abs(Tensor self) -> Tensor
 """,
         at="1:3-29",
-        message="this list item is a text, not an entry with a name",
+        message="this list item is a string, not an entry with a name",
         help=SHAPE,
     ),
     Invalid(

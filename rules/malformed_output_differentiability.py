@@ -1,14 +1,14 @@
-"""``output_differentiability`` is no list of truth values and no list of one C++ condition.
+"""``output_differentiability`` is neither a list of booleans nor a list of one C++ condition.
 
 ## What it detects
 
-A value that is no list, a string in place of a list, and a list with several strings or with strings beside truth
-values.
+A value that is not a list, a string in place of a list, and a list with several strings or with strings beside
+booleans.
 
 ## Why it is bad
 
-The list has one truth value for each output, or one string, which is a C++ condition for all of them. PyTorch's
-generator iterates over whatever it finds and stops with "Not supported" or a TypeError.
+The list has one boolean for each output, or one string, which is a C++ condition for all of them. PyTorch's generator
+iterates over any value and fails with "Not supported" or a TypeError.
 
 ## Example
 
@@ -22,7 +22,7 @@ generator iterates over whatever it finds and stops with "Not supported" or a Ty
 
 ## Fix safety
 
-Adding brackets and removing quotes is safe: the values stay.
+Adding brackets and removing quotes is safe: it keeps the values.
 
 ## Sources
 
@@ -109,7 +109,7 @@ INVALID = (
   self: _fused_dropout_backward(grad, result1, p)
 """,
         at="2:29-46",
-        message="output_differentiability has 2 strings, which are no truth values",
+        message="output_differentiability has 2 strings, which are not booleans",
         help="write True and False without quotes",
         fixed="""\
 - name: _fused_dropout(Tensor self, float p, Generator? generator=None) -> (Tensor, Tensor)
@@ -163,9 +163,7 @@ def _wrong_type(entry: Entry, problem: FormProblem) -> Finding:
     node = problem.node
     declared = entry.output_differentiability
     if declared is not None and node is not declared.node:
-        what = (
-            "a list" if isinstance(node, Sequence) else "a mapping" if isinstance(node, Mapping) else "no truth value"
-        )
+        what = "a list" if isinstance(node, Sequence) else "a mapping" if isinstance(node, Mapping) else "no boolean"
         return Finding(node.span, f"a value of output_differentiability is {what}", help=SHAPE, at=entry)
     if not isinstance(node, Scalar):
         return Finding(node.span, "output_differentiability is a mapping, not a list", help=SHAPE, at=entry)
@@ -189,7 +187,7 @@ def _string(entry: Entry, node: Node) -> Finding:
         text = ", ".join(word.strip().capitalize() for word in words)
         fix = Fix("put it in brackets", (TextEdit(node.span, f"[{text}]"),))
         return Finding(node.span, message, help=f"write [{text}]", fix=fix, at=entry)
-    help_text = SHAPE if not node.value else 'a C++ condition stands in a list, as in "[condition]"'
+    help_text = SHAPE if not node.value else 'a C++ condition is in a list, as in "[condition]"'
     return Finding(node.span, message, help=help_text, at=entry)
 
 
@@ -198,13 +196,13 @@ def _strings(entry: Entry, node: Node) -> Finding:
     strings = [item for item in node.items if isinstance(item, Scalar) and item.kind == "str"]
     if all(_says_truth(item) for item in strings):
         edits = tuple(TextEdit(item.span, item.value.capitalize()) for item in strings)
-        what = "which are no truth values" if len(strings) > 1 else "which is no truth value"
+        what = "which are not booleans" if len(strings) > 1 else "which is not a boolean"
         message = f"output_differentiability has {counted(len(strings), 'string')}, {what}"
         fix = Fix("remove the quotes", edits)
         return Finding(node.span, message, help="write True and False without quotes", fix=fix, at=entry)
     help_text = "write True or False for each output, or a C++ condition as the only value"
     if len(strings) == len(node.items):
-        message = f"output_differentiability has {counted(len(strings), 'string')}, but a C++ condition stands alone"
+        message = f"output_differentiability has {counted(len(strings), 'string')}, but a C++ condition is alone"
         return Finding(node.span, message, help=help_text, at=entry)
     where = strings[0].span
     message = f"output_differentiability has a string among {len(node.items)} values"

@@ -1,9 +1,9 @@
-"""The name of an entry is no operator schema.
+"""The name of an entry is not an operator schema.
 
 ## What it detects
 
-A ``name`` that the grammar of operator schemas refuses: without argument list, with a namespace, with a bracket that is
-never closed, an argument without a type, a missing return and the like.
+A ``name`` that is not valid in the grammar of operator schemas: without argument list, with a namespace, with a bracket
+that is never closed, an argument without a type, a missing return and the like.
 
 ## Why it is bad
 

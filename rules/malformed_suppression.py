@@ -1,14 +1,14 @@
-"""A comment looks like a suppression and is none.
+"""A comment looks like a suppression but is not valid.
 
 ## What it detects
 
-A comment that begins with ``# derivlint:`` and is not of the form ``# derivlint: ignore[rule, rule] reason`` or
-``# derivlint: ignore-file[rule, rule] reason``: no brackets, no names, another word, capitals. Also the name of a rule
-that cannot be suppressed, such as those about suppressions.
+A comment that begins with ``# derivlint:`` and is not of the form ``# derivlint: ignore[rule, rule] reason`` or ``#
+derivlint: ignore-file[rule, rule] reason``: no brackets, no names, another word, capitals. Also the name of a rule that
+cannot be suppressed, such as those about suppressions.
 
 ## Why it is bad
 
-It silences nothing. Names are required because a comment without them would also silence what somebody breaks later.
+It silences nothing. Names are required because a comment without them would also silence what someone breaks later.
 
 ## Example
 
@@ -50,7 +50,7 @@ VALID = (
   self: grad * negative_one
 """,
     """\
-# derivlint ignores nothing here, and this is no suppression
+# derivlint ignores nothing here, and this is not a suppression
 - name: neg(Tensor self) -> Tensor
   self: grad.neg() # see "derivlint: ignore"
 """,
@@ -79,7 +79,7 @@ INVALID = (
   self: grad * negative_one # derivlint: Ignore [undefined-name] the helper is ours
 """,
         at="2:29-65",
-        message='suppressions are written small, "derivlint: ignore"',
+        message='suppressions are lower case, "derivlint: ignore"',
         fixed="""\
 - name: neg(Tensor self) -> Tensor
   self: grad * negative_one # derivlint: ignore[undefined-name] the helper is ours
@@ -92,7 +92,7 @@ INVALID = (
   self: grad * negative_one # derivlint: disable[undefined-name]
 """,
         at="2:42-49",
-        message='"disable" is nothing that a comment can ask for',
+        message='"disable" is not a known suppression comment',
         help='did you mean "ignore"?',
         fixed="""\
 - name: neg(Tensor self) -> Tensor

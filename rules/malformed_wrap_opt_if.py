@@ -2,14 +2,14 @@
 
 ## What it detects
 
-``wrap_opt_if`` with another number of arguments than two, or, in a formula for several arguments, with a blank
-between its first argument and the comma.
+``wrap_opt_if`` with a number of arguments other than two, or, in a formula for several arguments, with a space between
+its first argument and the comma.
 
 ## Why it is bad
 
-``wrap_opt_if(input, condition)`` says when ``input`` need not be saved. PyTorch's generator reads the condition out of
-the text ``wrap_opt_if(input,`` and stops with an assertion where the comma is missing or comes later. Elsewhere the C++
-compiler finds no function with that number of parameters.
+``wrap_opt_if(input, condition)`` says when ``input`` need not be saved. PyTorch's generator looks for the text
+``wrap_opt_if(input,`` and fails with an assertion if it is not there. Elsewhere the C++ compiler reports that no
+overload takes that number of arguments.
 
 ## Example
 
@@ -23,12 +23,11 @@ compiler finds no function with that number of parameters.
 
 ## Fix safety
 
-Removing the blank does not change the C++ expression.
+Removing the space does not change the C++ expression.
 
 ## Sources
 
-torchgen/packaged/autograd/gen_variable_type.py, ``guard_for``; torch/csrc/autograd/FunctionsManual.h,
-``wrap_opt_if``.
+torchgen/packaged/autograd/gen_variable_type.py, ``guard_for``; torch/csrc/autograd/FunctionsManual.h, ``wrap_opt_if``.
 """
 
 from __future__ import annotations
@@ -71,7 +70,7 @@ INVALID = (
   self, other: f(grad, wrap_opt_if(self , grad_input_mask[1]), other, grad_input_mask)
 """,
         at="2:36-40",
-        message='there is a blank between "self" and the comma, so that the condition is not found',
+        message='there is a space between "self" and the comma, so the condition is not found',
         fixed="""\
 - name: atan2(Tensor self, Tensor other) -> Tensor
   self, other: f(grad, wrap_opt_if(self, grad_input_mask[1]), other, grad_input_mask)
@@ -100,8 +99,7 @@ def check(line: KeyedFormula) -> Iterator[Finding]:
                 fix = Fix("remove the blank", (TextEdit(line.range(args[0].end, found.comma), ""),))
             yield Finding(
                 line.span_of(args[0]),
-                f"there is a blank between {quoted(found.variable or '')} and the comma, "
-                "so that the condition is not found",
+                f"there is a space between {quoted(found.variable or '')} and the comma, so the condition is not found",
                 help=f"write {quoted(f'wrap_opt_if({found.variable}, ...)')}",
                 fix=fix,
             )

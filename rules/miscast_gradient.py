@@ -2,8 +2,8 @@
 
 ## What it detects
 
-"handle_r_to_c(other.scalar_type(), ...)" in the formula of "self"; and a formula without "handle_r_to_c" in an entry
-of PyTorch's complex list in which the formula of another input has it.
+"handle_r_to_c(other.scalar_type(), ...)" in the formula of "self"; and a formula without "handle_r_to_c" in an entry of
+PyTorch's complex list in which the formula of another input has it.
 
 ## Why it is bad
 
@@ -25,8 +25,7 @@ gradient.
 
 ## What it cannot see
 
-Helpers that cast by themselves, which is taken for granted of every helper named "..._backward"; entries in which no
-formula casts.
+Helpers that cast themselves, which is assumed of every helper named "..._backward"; entries in which no formula casts.
 
 ## Sources
 

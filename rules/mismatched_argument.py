@@ -1,17 +1,17 @@
-"""A parameter gets another value than the argument of its name.
+"""A parameter is not passed the argument of the same name.
 
 ## What it detects
 
-A call of a backward or forward helper in which a parameter has the name of a tensor argument of the operator, and
-gets another argument of it or, in the operator's own backward function, its result, while the argument of that name
-is not passed at all. Also a tensor that a helper gets twice: for the parameter of its name and for another one; an
-output that a helper gets twice; and an output that holds no indices for a parameter that takes indices or a mask,
-where another output holds them.
+A call of a backward or forward helper in which a parameter has the name of a tensor argument of the operator, but is
+passed another argument or, in the operator's own backward function, its result, while the argument of that name is not
+passed at all. Also a tensor that a helper is passed twice: for the parameter of its name and for another one; an output
+that a helper is passed twice; and an output that holds no indices for a parameter that takes indices or a mask, where
+another output holds them.
 
 ## Why it is bad
 
-Both are tensors, so that the compiler takes either. "hardsigmoid_backward" decides by "self" where the function is
-flat; with the result in its place the gradient is wrong for values that the function has squeezed.
+Both are tensors, so either compiles. "hardsigmoid_backward" uses "self" to decide where the function is flat; if it is
+passed the result instead, the gradient is wrong for clamped values.
 
 ## Example
 
@@ -25,18 +25,17 @@ flat; with the result in its place the gradient is wrong for values that the fun
 
 ## Fix safety
 
-Passing the argument of the parameter's name is unsafe: it changes what the formula computes.
+Passing the argument of the same name is unsafe: it changes what the formula computes.
 
 ## What it cannot see
 
-Functions whose parameters have other names, methods, and values that are no plain variables ("f(x + 1)"). A backward
-helper that is used for another argument than the one it is made for takes the arguments in other roles, and is left
-alone.
+Functions whose parameters have other names, methods, and values that are not plain variables ("f(x + 1)"). A backward
+helper that is used for a different argument takes the arguments in other roles and is not checked.
 
 ## Sources
 
-torch/csrc/autograd/FunctionsManual.h and native_functions.yaml, for the names of parameters; Rice and others,
-Detecting Argument Selection Defects (OOPSLA 2017).
+torch/csrc/autograd/FunctionsManual.h and native_functions.yaml, for the names of parameters; Rice and others, Detecting
+Argument Selection Defects (OOPSLA 2017).
 """
 
 from __future__ import annotations
@@ -72,7 +71,7 @@ INVALID = (
   self: hardsigmoid_backward(grad, result)
 """,
         at="2:36-42",
-        message='"hardsigmoid_backward" gets "result" for "self"',
+        message='"hardsigmoid_backward" is passed "result" for "self"',
         help="pass the argument of the parameter's name",
         fixed="""\
 - name: hardsigmoid(Tensor self) -> Tensor
@@ -86,7 +85,7 @@ INVALID = (
   target: huber_loss_backward(grad, target, self, reduction, delta)
 """,
         at="2:41-45",
-        message='"huber_loss_backward" gets "self" for "target"',
+        message='"huber_loss_backward" is passed "self" for "target"',
         help="pass the argument of the parameter's name",
         fixed="""\
 - name: huber_loss(Tensor self, Tensor target, int reduction=Mean, float delta=1.0) -> Tensor

@@ -1,13 +1,13 @@
-"""A suppression stands where it covers nothing.
+"""A suppression comment is not attached to anything.
 
 ## What it detects
 
 A comment ``# derivlint: ignore[...]`` that is neither on the line of a key nor directly above one: with a blank line
-below it, or behind the last entry. And ``# derivlint: ignore-file[...]`` behind a value or indented.
+below it, or after the last entry. And ``# derivlint: ignore-file[...]`` after a value or indented.
 
 ## Why it is bad
 
-It silences nothing, although somebody meant it to.
+It has no effect.
 
 ## Example
 
@@ -68,7 +68,7 @@ INVALID = (
   self: grad * negative_one
 """,
         at="1:1-36",
-        message="the suppression stands neither on the line of a key or entry nor directly above one",
+        message="the suppression is neither on the line of a key or entry nor directly above one",
         also=("undefined-name",),
     ),
     Invalid(
@@ -78,7 +78,7 @@ INVALID = (
 # derivlint: ignore[undefined-name]
 """,
         at="3:1-36",
-        message="the suppression stands neither on the line of a key or entry nor directly above one",
+        message="the suppression is neither on the line of a key or entry nor directly above one",
         also=("undefined-name",),
     ),
     Invalid(
@@ -87,7 +87,7 @@ INVALID = (
   self: grad * negative_one # derivlint: ignore-file[undefined-name]
 """,
         at="2:29-69",
-        message='"ignore-file" must stand on a line of its own, without indentation',
+        message='"ignore-file" must be on a line of its own, without indentation',
         help='put it at the beginning of the file, or write "ignore" for this line only',
         also=("undefined-name",),
     ),
@@ -99,13 +99,13 @@ def check(suppressions: SuppressionsInUse) -> Iterator[Finding]:
     """Look for suppressions without a scope."""
     for placed in suppressions.placed:
         suppression = placed.suppression
-        # around items that are no YAML, places cannot be judged
+        # around items that are not YAML, places cannot be judged
         if placed.scope is not None or suppression.malformed is not None or suppressions.model.document.problems:
             continue
         if suppression.kind == IGNORE_FILE:
-            message = f"{quoted(IGNORE_FILE)} must stand on a line of its own, without indentation"
+            message = f"{quoted(IGNORE_FILE)} must be on a line of its own, without indentation"
             help_text = 'put it at the beginning of the file, or write "ignore" for this line only'
         else:
-            message = "the suppression stands neither on the line of a key or entry nor directly above one"
+            message = "the suppression is neither on the line of a key or entry nor directly above one"
             help_text = "put it there, without a blank line between"
         yield Finding(suppression.head, message, help=help_text)

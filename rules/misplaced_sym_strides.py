@@ -1,4 +1,4 @@
-"""A formula asks for the strides of an argument that it is not for.
+"""A formula uses the strides of an argument whose gradient it does not compute.
 
 ## What it detects
 
@@ -8,7 +8,7 @@ arguments, or on an output.
 ## Why it is bad
 
 Strides are saved together with a check that the argument has strides at all, which is only made for the argument that
-the formula is for. PyTorch's generator stops with an assertion.
+the formula is for. PyTorch's generator fails with an assertion.
 
 ## Example
 

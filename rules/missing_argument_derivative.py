@@ -1,9 +1,9 @@
-"""A tensor argument has no formula although something says that it should.
+"""A tensor argument has no formula, but evidence suggests that it should.
 
 ## What it detects
 
 An argument without a formula, or declared ``non_differentiable``, in an entry that gives other arguments formulas, if
-one of three things speaks against it:
+there is evidence against that:
 
 - the formula of another argument reads its value: then the result depends on it;
 - nine of ten other entries that have an argument of that name give it a formula, and there are at least three of them
@@ -15,8 +15,8 @@ Arguments that hold indices, masks, lengths, running statistics, noise or work s
 
 ## Why it is bad
 
-Of an argument that is declared ``non_differentiable`` the gradient is silently zero. For one that nothing speaks of,
-the generated kernel refuses every input that requires a gradient, although a derivative exists.
+The gradient of an argument declared ``non_differentiable`` is silently zero. For an argument without any key, the
+generated kernel rejects every input that requires a gradient, although a derivative exists.
 
 ## Example
 
@@ -33,8 +33,8 @@ the generated kernel refuses every input that requires a gradient, although a de
 
 ## What it cannot see
 
-What an argument holds is told by its name only. That a helper ("foo_backward(grad, self, target)") takes an argument
-does not say that it reads its value; of optional arguments it is therefore no evidence. The second kind of evidence
+What an argument holds is inferred from its name. That a helper ("foo_backward(grad, self, target)") takes an argument
+does not say that it reads its value; for optional arguments this is therefore not evidence. The second kind of evidence
 needs a file with several entries; for an optional argument that the entry does not mention it has medium confidence,
 since many kernels refuse such arguments. Where a forward formula uses the tangent that does not exist,
 "undeclared-tangent" says so instead.
@@ -43,8 +43,8 @@ since many kernels refuse such arguments. Where a forward formula uses the tange
 
 - ``arguments`` (default: none): names or patterns of further arguments that have no derivative, such as
   ``["*_scale"]``.
-- ``usual`` (default: 5): so many other entries must give an argument of the name a formula, where the only evidence is
-  that a helper takes it; with fewer the confidence is medium.
+- ``usual`` (default: 5): how many other entries must give an argument of that name a formula if the only evidence is
+  that a helper takes it; with fewer, the confidence is medium.
 
 ## Sources
 

@@ -4,13 +4,14 @@
 
 A product of the gradient and a factor that depends on a differentiable input, an output or a "Scalar", through
 holomorphic functions only, and that is not conjugated, in the entry of an operator on PyTorch's complex list. Also
-said of an operator's own call in its double backward: "tanh_backward(grad, output)" where "output.conj()" is due.
+reported for an operator's call to itself in its double backward: "tanh_backward(grad, output)" where "output.conj()" is
+due.
 
 ## Why it is bad
 
 For complex numbers the gradient of a holomorphic function is the gradient of the output times the conjugate of the
-derivative. Without "conj()" real numbers are right and complex ones silently wrong: 43 entries of PyTorch had this
-bug, found by users one after another.
+derivative. Without "conj()", real gradients are right and complex ones silently wrong. 43 entries of PyTorch had this
+bug, each found by a user.
 
 ## Example
 
@@ -28,13 +29,13 @@ bug, found by users one after another.
 
 ## Fix safety
 
-Adding ``.conj()`` is unsafe: it changes the gradient of complex tensors. That of real ones stays.
+Adding ``.conj()`` is unsafe: it changes the gradient of complex tensors, but not of real ones.
 
 ## What it cannot see
 
-Factors in helpers, whose bodies are not read. Operators that are not holomorphic ("abs", "sgn", "vdot", "angle")
-follow other rules and are left alone, as are products with a factor that is conjugated in part. The complex list is
-that of PyTorch 2.13; for operators of a release that has a shorter list the rule has medium confidence.
+Factors in helpers, whose bodies are not read. Operators that are not holomorphic ("abs", "sgn", "vdot", "angle") follow
+other rules and are not reported; neither are products with a factor that is partly conjugated. The complex list is
+PyTorch 2.13's; for operators of a release that has a shorter list the rule has medium confidence.
 
 ## Sources
 
@@ -97,7 +98,7 @@ INVALID = (
 """,
         at="3:32-35",
         message='the factor "vec" is not conjugated in the gradient of "mat"',
-        help='write ".conj()" behind it: the gradient has the conjugate of the derivative',
+        help='append ".conj()": a gradient is multiplied by the conjugate of the derivative',
         fixed="""\
 - name: addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor
   self: maybe_multiply(grad, beta.conj())
@@ -112,7 +113,7 @@ INVALID = (
 """,
         at="2:16-22",
         message='the factor "result" is not conjugated in the gradient of "self"',
-        help='write ".conj()" behind it: the gradient has the conjugate of the derivative',
+        help='append ".conj()": a gradient is multiplied by the conjugate of the derivative',
         fixed="""\
 - name: exp(Tensor self) -> Tensor
   self: grad * result.conj()
@@ -126,7 +127,7 @@ INVALID = (
 """,
         at="2:36-42",
         message='the factor "output" is not conjugated in the gradient of "grad_output"',
-        help='write ".conj()" behind it: the gradient has the conjugate of the derivative',
+        help='append ".conj()": a gradient is multiplied by the conjugate of the derivative',
         fixed="""\
 - name: tanh_backward(Tensor grad_output, Tensor output) -> Tensor
   grad_output: tanh_backward(grad, output.conj())
@@ -147,7 +148,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
                 formula.span_of(mistake.node),
                 f"the factor {shown(formula, mistake.node)} is not conjugated in the gradient of "
                 f"{quoted_list(sorted(formula.names))}",
-                help='write ".conj()" behind it: the gradient has the conjugate of the derivative',
+                help='append ".conj()": a gradient is multiplied by the conjugate of the derivative',
                 fix=conjugate(formula, mistake.node),
                 at=formula.line,
                 confidence=confidence,

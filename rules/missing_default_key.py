@@ -6,8 +6,8 @@ An entry whose ``dispatch`` has no ``Default`` key, for a view or for an operato
 
 ## Why it is bad
 
-The derivatives of ``_foreach_<name>`` are made of the ``Default`` formulas of its operator, and the kernel of a view
-asks for its ``Default`` outputs. PyTorch's generator dies of a KeyError without them.
+The derivatives of ``_foreach_<name>`` are derived from the ``Default`` formulas of its operator, and the kernel of a
+view uses its ``Default`` outputs. PyTorch's generator fails with a KeyError without them.
 
 ## Example
 
@@ -100,7 +100,7 @@ INVALID = (
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Report the first function of each entry that needs its missing ``Default`` formulas."""
-    # formulas beside "dispatch" are reported as ignored
+    # formulas next to "dispatch" are reported as ignored
     if entry.dispatch_key_node is None or not isinstance(entry.dispatch, Mapping) or entry.beside_dispatch:
         return
     # a misspelt "Default" is reported as that

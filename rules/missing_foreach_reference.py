@@ -3,12 +3,12 @@
 ## What it detects
 
 In a file that has the entries of most foreach functions: an operator whose entry is missing although there is an
-in-place ``_foreach_<name>_``. A file of a few entries is not asked for completeness.
+in-place ``_foreach_<name>_``. A file with few entries is not expected to be complete.
 
 ## Why it is bad
 
-The derivatives of foreach functions are made of those of their operator. PyTorch's generator stops with an assertion
-where the entry is missing, misspelt, or about another overload.
+The derivatives of foreach functions are derived from those of their operator. PyTorch's generator fails with an
+assertion if the entry is missing, misspelt, or for another overload.
 
 ## Example
 
@@ -101,7 +101,7 @@ INVALID = (
         _file_without("abs"),
         at="1:9-13",
         message='no entry for "abs" serves "_foreach_abs_"',
-        help="the derivatives of a foreach function are made of its operator's; write that entry",
+        help="the derivatives of a foreach function are derived from its operator's; write that entry",
     ),
     Invalid(
         _file_without("sub"),
@@ -129,7 +129,7 @@ def check(model: Model) -> Iterator[Finding]:
             yield Finding(
                 model.entries[0].name_span,
                 f"no entry for {quoted(base)} serves {quoted_list(names)}",
-                help="the derivatives of a foreach function are made of its operator's; write that entry",
+                help="the derivatives of a foreach function are derived from its operator's; write that entry",
                 at=model.entries[0],
                 rests_on=(base,),
             )

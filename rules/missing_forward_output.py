@@ -8,8 +8,8 @@ differentiable: switched off by ``output_differentiability``, or not the first o
 
 ## Why it is bad
 
-Forward mode is all or nothing. PyTorch's generator counts names and outputs and refuses the entry where the numbers
-differ; where they happen to agree it sets tangents on the wrong output.
+Forward mode is all or nothing. PyTorch's generator counts names and outputs and rejects the entry if the numbers
+differ; if they happen to agree, it sets tangents on the wrong output.
 
 ## Example
 

@@ -1,14 +1,14 @@
-"""A formula for several arguments does not pass grad_input_mask on.
+"""A formula for several arguments does not forward grad_input_mask.
 
 ## What it detects
 
 A call that returns the gradients of a key with several names, and whose parameter for the mask, an array of ``bool``,
-gets a constant such as ``{true, true}``, or nothing where it has a default.
+is passed a constant such as ``{true, true}``, or left at its default.
 
 ## Why it is bad
 
-``grad_input_mask`` says which of the arguments require a gradient. With a constant the expensive ones are computed even
-where nobody wants them, and an argument that is masked out by a constant never receives its gradient.
+``grad_input_mask`` says which of the arguments require a gradient. With a constant, expensive gradients are computed
+even if they are not needed, and an argument that the constant masks out never receives its gradient.
 
 ## Example
 
@@ -22,8 +22,8 @@ where nobody wants them, and an argument that is masked out by a constant never 
 
 ## Fix safety
 
-The fix is unsafe: an author may want all gradients for a reason. It is offered where the mask has as many elements as
-the key has names.
+The fix is unsafe: computing all gradients may be intended. It is offered where the mask has as many elements as the key
+has names.
 
 ## What it cannot see
 

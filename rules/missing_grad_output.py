@@ -1,4 +1,4 @@
-"""A double backward does not depend on the gradient that the operator was given.
+"""A double backward formula does not depend on the operator's incoming gradient.
 
 ## What it detects
 
@@ -8,7 +8,7 @@ The backward formula for an input of an operator "..._backward" in which the ope
 ## Why it is bad
 
 A backward operator is linear in its gradient argument, so that its derivative for any other input is proportional to
-it. Without the factor the second derivative is right only where that gradient is one.
+it. Without that factor the second derivative is only right where the gradient is one.
 
 ## Example
 
@@ -24,7 +24,7 @@ it. Without the factor the second derivative is right only where that gradient i
 
 ## What it cannot see
 
-A factor that occurs where it does not count. Operators with several gradient arguments.
+A factor that occurs but has no effect. Operators with several gradient arguments.
 
 ## Sources
 
@@ -76,7 +76,7 @@ INVALID = (
   self: softplus_double_backward(grad, self, beta, threshold)
 """,
         at="3:9-62",
-        message='the formula has no "grad_output", in which "softplus_backward" is linear',
+        message='the formula does not use "grad_output", in which "softplus_backward" is linear',
         help='multiply by "grad_output"',
     ),
     Invalid(
@@ -86,7 +86,7 @@ INVALID = (
   self: at::where(at::logical_and(-3.0 < self, self < 3.0), grad / 3.0, at::zeros({}, self.options()))
 """,
         at="3:9-103",
-        message='the formula has no "grad_output", in which "hardswish_backward" is linear',
+        message='the formula does not use "grad_output", in which "hardswish_backward" is linear',
         help='multiply by "grad_output"',
     ),
 )
@@ -104,7 +104,8 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
             line = interpretation.formula.line
             yield Finding(
                 line.value.span,
-                f"the formula has no {quoted(missing.gradient)}, in which {quoted(entry.operator or '')} is linear",
+                f"the formula does not use {quoted(missing.gradient)}, "
+                f"in which {quoted(entry.operator or '')} is linear",
                 help=f"multiply by {quoted(missing.gradient)}",
                 at=line,
             )

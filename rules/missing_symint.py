@@ -6,8 +6,8 @@ A call of an operator with sizes that are symbolic (SymInt), although only its f
 
 ## Why it is bad
 
-PyTorch's generator copies formulas without a look at their types, so that only the C++ compiler finds the slip, after
-a rebuild.
+PyTorch's generator copies formulas into C++ without type checking them, so the mistake surfaces only when PyTorch is
+rebuilt.
 
 ## Example
 
@@ -21,7 +21,7 @@ a rebuild.
 
 ## Fix safety
 
-The fix is safe: the other form of the operator was found to take these arguments.
+The fix is safe: the "_symint" form takes these arguments.
 
 ## Sources
 
@@ -65,7 +65,7 @@ INVALID = (
   self: grad.expand(self.sym_sizes())
 """,
         at="2:14-37",
-        message='"expand" takes no symbolic sizes',
+        message='"expand" does not take symbolic sizes',
         help='call "expand_symint"',
         fixed="""\
 - name: sum(Tensor self, *, ScalarType? dtype=None) -> Tensor
@@ -78,7 +78,7 @@ INVALID = (
   self: at::zeros(self.sym_sizes(), grad.options()) * grad
 """,
         at="2:9-35",
-        message='"zeros" takes no symbolic sizes',
+        message='"zeros" does not take symbolic sizes',
         help='call "zeros_symint"',
         fixed="""\
 - name: exp(Tensor self) -> Tensor

@@ -1,13 +1,13 @@
-"""The tangent of a differentiable input has no part in the output.
+"""The output tangent does not depend on the tangent of a differentiable input.
 
 ## What it detects
 
-Forward formulas for all differentiable outputs of an operator, in none of which the tangent of a differentiable input
-occurs, although that input has a backward formula which is neither zero nor "not_implemented".
+An operator with forward formulas for all differentiable outputs, none of which uses the tangent of some differentiable
+input, although that input has a backward formula that is neither zero nor "not_implemented".
 
 ## Why it is bad
 
-The output depends on the input, as the backward formula says. Its tangent lacks that term of the product rule, and
+According to the backward formula, the output depends on the input. The tangent lacks that term of the product rule, so
 forward-mode gradients are wrong.
 
 ## Example
@@ -26,7 +26,7 @@ forward-mode gradients are wrong.
 
 ## What it cannot see
 
-A term that is missing while the tangent occurs in another one, and inputs that are lists of tensors.
+A missing term if the tangent occurs in another term, and inputs that are lists of tensors.
 
 ## Sources
 
@@ -77,7 +77,7 @@ INVALID = (
   result: self_t * other_p
 """,
         at="4:11-27",
-        message='the formula has no "other_t", although "other" has a gradient',
+        message='the formula does not use "other_t", although "other" has a gradient',
         help='add the term with "other_t"',
     ),
     Invalid(
@@ -88,7 +88,7 @@ INVALID = (
   result: at::mm(self_p, mat2_t)
 """,
         at="4:11-33",
-        message='the formula has no "self_t", although "self" has a gradient',
+        message='the formula does not use "self_t", although "self" has a gradient',
         help='add the term with "self_t"',
     ),
 )
@@ -102,7 +102,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
         for line, name in missing_tangents(meaning, body):
             yield Finding(
                 line.value.span,
-                f"the formula has no {quoted(name + TANGENT)}, although {quoted(name)} has a gradient",
+                f"the formula does not use {quoted(name + TANGENT)}, although {quoted(name)} has a gradient",
                 help=f"add the term with {quoted(name + TANGENT)}",
                 at=line,
                 rests_on=(body.entry.operator or "",),

@@ -1,15 +1,15 @@
-"""A word that stands for a whole formula is misspelt or out of place.
+"""A keyword such as auto_linear is misspelt or misplaced.
 
 ## What it detects
 
-A formula that is one word near ``auto_linear``, ``auto_element_wise`` or ``non_differentiable`` but not exactly it:
-``Auto_linear``, ``auto linear``, ``elementwise``, ``nondifferentiable``. The same for ``auto_linear`` and
+A formula that is a single word close to ``auto_linear``, ``auto_element_wise`` or ``non_differentiable`` but not
+exactly it: ``Auto_linear``, ``auto linear``, ``elementwise``, ``nondifferentiable``. The same for ``auto_linear`` and
 ``auto_element_wise`` in a backward formula, where they mean nothing.
 
 ## Why it is bad
 
-PyTorch's generator compares the first two words exactly, blanks and case included, and takes anything else for C++. It
-then complains about a missing tangent, or leaves the undeclared name to the C++ compiler.
+PyTorch's generator compares the keywords exactly, spaces and case included, and treats anything else as C++. It then
+reports a missing tangent, or leaves the undeclared name to the C++ compiler.
 
 ## Example
 
@@ -78,7 +78,7 @@ INVALID = (
   result: auto-linear
 """,
         at="3:11-22",
-        message='"auto-linear" is C++ to torchgen, not "auto_linear"',
+        message='"auto-linear" is treated as C++ by torchgen, not as "auto_linear"',
         help='did you mean "auto_linear"?',
         fixed="""\
 - name: neg(Tensor self) -> Tensor
@@ -93,7 +93,7 @@ INVALID = (
   result: elementwise
 """,
         at="3:11-22",
-        message='"elementwise" is C++ to torchgen, not "auto_element_wise"',
+        message='"elementwise" is treated as C++ by torchgen, not as "auto_element_wise"',
         help='did you mean "auto_element_wise"?',
         fixed="""\
 - name: sin(Tensor self) -> Tensor
@@ -108,7 +108,7 @@ INVALID = (
   result: " auto_element_wise "
 """,
         at="3:11-32",
-        message='" auto_element_wise " is C++ to torchgen, not "auto_element_wise": it compares blanks as well',
+        message='" auto_element_wise " is treated as C++ by torchgen, not as "auto_element_wise": whitespace counts',
         fixed="""\
 - name: sin(Tensor self) -> Tensor
   self: grad * self.cos().conj()
@@ -123,7 +123,7 @@ INVALID = (
   result: self_t.masked_fill(mask, 0)
 """,
         at="3:9-26",
-        message='"nondifferentiable" is C++ to torchgen, not "non_differentiable"',
+        message='"nondifferentiable" is treated as C++ by torchgen, not as "non_differentiable"',
         help='did you mean "non_differentiable"?',
         fixed="""\
 - name: masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor
@@ -139,7 +139,7 @@ INVALID = (
   result: auto_linear
 """,
         at="2:9-20",
-        message='"auto_linear" is for forward formulas and means nothing in a backward formula',
+        message='"auto_linear" is only valid in forward formulas',
         help='write the formula out, with "grad" for the gradient of the output',
     ),
 )
@@ -155,7 +155,7 @@ def check(line: KeyedFormula) -> Iterator[Finding]:
     where, written = line.value.span, quoted(" ".join(line.text.split()))
     if line.role is Role.BACKWARD and not is_about_arguments:
         if line.text.strip() == meant:
-            message = f"{written} is for forward formulas and means nothing in a backward formula"
+            message = f"{written} is only valid in forward formulas"
         else:
             message = f"{written} is C++ to torchgen; {quoted(meant)} is for forward formulas only"
         yield Finding(where, message, help='write the formula out, with "grad" for the gradient of the output')
@@ -166,10 +166,10 @@ def check(line: KeyedFormula) -> Iterator[Finding]:
         return
     if line.text.strip() == meant:
         shown = quoted(line.text) if "\n" not in line.text else f"{written} with its line break"
-        message = f"{shown} is C++ to torchgen, not {quoted(meant)}: it compares blanks as well"
+        message = f"{shown} is treated as C++ by torchgen, not as {quoted(meant)}: whitespace counts"
         yield Finding(where, message, help=f"write {quoted(meant)} alone", fix=_fix(line, meant))
         return
-    message = f"{written} is C++ to torchgen, not {quoted(meant)}"
+    message = f"{written} is treated as C++ by torchgen, not as {quoted(meant)}"
     yield Finding(where, message, help=f"did you mean {quoted(meant)}?", fix=_fix(line, meant))
 
 

@@ -3,14 +3,14 @@
 ## What it detects
 
 ``auto_element_wise`` in the entry of an in-place operator, in an entry where not exactly one argument has a backward
-formula or that argument is a list of tensors, beside another forward formula, or in a key with several outputs.
+formula or that argument is a list of tensors, next to another forward formula, or in a key with several outputs.
 
 ## Why it is bad
 
-PyTorch's generator makes the forward formula out of the one backward formula: ``grad`` becomes the tangent of the one
+PyTorch's generator derives the forward formula from the one backward formula: ``grad`` becomes the tangent of the one
 argument, and the argument its value. That is defined for one argument and one output, and needs a value of ``self``
-that an in-place operator has overwritten. The generator refuses the entry; the primals and tangents of a list, which
-do not exist, it leaves to the C++ compiler.
+that an in-place operator has overwritten. The generator rejects the entry, except for a list: its primals and tangents
+do not exist, which only the C++ compiler reports.
 
 ## Example
 
@@ -75,7 +75,7 @@ INVALID = (
 """,
         at="4:11-28",
         message='"auto_element_wise" is for one differentiable argument, but "mul.Tensor" has 2: "self" and "other"',
-        help="write the forward formula out",
+        help="write out the forward formula",
     ),
     Invalid(
         """\
@@ -94,7 +94,7 @@ INVALID = (
 """,
         at="3:11-28",
         message='"auto_element_wise" needs the old value of "self", which the in-place "acosh_" overwrites',
-        help='write the forward formula out, with "original_self_p" for the old value',
+        help='write out the forward formula, with "original_self_p" for the old value',
     ),
     Invalid(
         """\
@@ -106,7 +106,7 @@ INVALID = (
 """,
         at="3:12-29",
         message='"auto_element_wise" must be the only forward formula, but "std_mean.correction" has 2',
-        help="write the forward formula out",
+        help="write out the forward formula",
     ),
     Invalid(
         """\
@@ -117,7 +117,7 @@ INVALID = (
 """,
         at="3:21-38",
         message='"auto_element_wise" is for one output, but its key names 2: "result0" and "result1"',
-        help="write the forward formula out",
+        help="write out the forward formula",
     ),
     Invalid(
         """\
@@ -131,7 +131,7 @@ INVALID = (
     ),
 )
 
-WRITE_OUT = "write the forward formula out"
+WRITE_OUT = "write out the forward formula"
 
 
 @judges(DispatchBody)

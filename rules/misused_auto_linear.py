@@ -2,14 +2,14 @@
 
 ## What it detects
 
-``auto_linear`` beside another forward formula, in a key with several outputs, or in an entry where no argument has a
+``auto_linear`` next to another forward formula, in a key with several outputs, or in an entry where no argument has a
 backward formula, or a list of tensors has one.
 
 ## Why it is bad
 
 PyTorch's generator expands the word to a call of the operator itself, with the tangents of all differentiable arguments
-in their places. That is one formula for one output, and needs to know which arguments are differentiable. The generator
-refuses the entry; tangents of a list of tensors, which do not exist, it leaves to the C++ compiler.
+in their places. That gives one formula for one output, and requires differentiable arguments. The generator rejects the
+entry, except for a list of tensors: its tangents do not exist, which only the C++ compiler reports.
 
 ## Example
 
@@ -78,7 +78,7 @@ INVALID = (
 """,
         at="4:12-23",
         message='"auto_linear" must be the only forward formula, but "std_mean.correction" has 2',
-        help="write the forward formula out",
+        help="write out the forward formula",
         also=("mismatched-argument",),
     ),
     Invalid(
@@ -90,7 +90,7 @@ INVALID = (
 """,
         at="3:21-32",
         message='"auto_linear" is for one output, but its key names 2: "result0" and "result1"',
-        help="write the forward formula out",
+        help="write out the forward formula",
     ),
     Invalid(
         """\
@@ -104,7 +104,7 @@ INVALID = (
     ),
 )
 
-WRITE_OUT = "write the forward formula out"
+WRITE_OUT = "write out the forward formula"
 
 
 @judges(DispatchBody)

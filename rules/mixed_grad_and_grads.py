@@ -7,7 +7,7 @@ The backward formulas of one dispatch key use ``grad`` in one place and ``grads`
 ## Why it is bad
 
 ``grad`` is the gradient of the first output and says that only this output is differentiable; ``grads`` is the list of
-the gradients of all differentiable outputs. The generated node declares one of the two. PyTorch's generator refuses the
+the gradients of all differentiable outputs. The generated node declares one of the two. PyTorch's generator rejects the
 entry.
 
 ## Example
@@ -24,7 +24,7 @@ entry.
 
 ## Fix safety
 
-The fix writes every use alike. It is never applied unasked, as it decides which outputs are differentiable.
+The fix makes all uses the same. It is unsafe, because it decides which outputs are differentiable.
 
 ## Sources
 

@@ -1,4 +1,4 @@
-"""One key names arguments and outputs.
+"""A key names both arguments and outputs.
 
 ## What it detects
 
@@ -7,7 +7,7 @@ A key whose first name is an argument and that also names an output, or the othe
 ## Why it is bad
 
 A formula computes either the gradients of arguments or the tangents of outputs. PyTorch's generator decides by the
-first name alone and then fails on the others, or counts them without declaring them.
+first name alone and then fails on the others, or counts but does not declare them.
 
 ## Example
 

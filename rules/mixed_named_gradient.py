@@ -1,4 +1,4 @@
-"""A named gradient is used beside grad or grads.
+"""A named gradient is mixed with grad or grads.
 
 ## What it detects
 
@@ -7,7 +7,7 @@ The backward formulas of one dispatch key use the gradient of an output by its n
 
 ## Why it is bad
 
-The generated node declares the gradients in one of the three forms. PyTorch's generator refuses the entry.
+The generated node declares the gradients in one of the three forms. PyTorch's generator rejects the entry.
 
 ## Example
 
@@ -21,8 +21,7 @@ The generated node declares the gradients in one of the three forms. PyTorch's g
 
 ## Fix safety
 
-The output that ``grads[i]`` stands for is known; ``grad`` is taken to be the first output. The fix is never applied
-unasked.
+The output that ``grads[i]`` stands for is known; ``grad`` is taken to be the first output. The fix is unsafe.
 
 ## Sources
 

@@ -1,13 +1,13 @@
-"""A formula is infinite or not a number at every ordinary input.
+"""A formula is infinite or NaN at every ordinary input.
 
 ## What it detects
 
-A backward or forward formula whose value is infinite or NaN for tensors with one element at all inputs that were tried,
-where the operator itself has a finite derivative: a division by zero, by a difference that is always zero.
+A backward or forward formula whose value is infinite or NaN for one-element tensors at all inputs tried, although the
+operator itself has a finite derivative: for example a division by a difference that is always zero.
 
 ## Why it is bad
 
-Every gradient becomes infinite or NaN, and so does every parameter after one step.
+Every gradient becomes infinite or NaN, and after one step so does every parameter.
 
 ## Example
 
@@ -21,8 +21,8 @@ Every gradient becomes infinite or NaN, and so does every parameter after one st
 
 ## What it cannot see
 
-Formulas that are infinite at some inputs only; operators and helpers whose values are not known, or that take several
-elements together.
+Formulas that are infinite at some inputs only; operators and helpers whose values are not known, or that combine
+several elements.
 
 ## Sources
 
@@ -55,7 +55,7 @@ VALID = (
 - name: sqrt(Tensor self) -> Tensor
   self: grad / (2 * result.conj())
 """,
-    # nothing is known of it
+    # nothing is known about it
     """\
 - name: sinh(Tensor self) -> Tensor
   self: mine(grad) / 0

@@ -1,13 +1,13 @@
-"""No function that an entry can be about goes with the schema of an ``out`` variant.
+"""An ``out`` variant has no functional or in-place variant that its entry could apply to.
 
 ## What it detects
 
-An entry for an ``out`` variant whose functional or in-place sibling has another name, so that there is none.
+An entry for an ``out`` variant whose functional or in-place variant does not exist or has another name.
 
 ## Why it is bad
 
-An entry is never about the ``out`` variant: PyTorch's generator looks for the function of the same signature that is
-called alike, and stops with an assertion where there is none.
+An entry never applies to the ``out`` variant itself: PyTorch's generator looks for the function with the same name and
+signature, and fails with an assertion if there is none.
 
 ## Example
 

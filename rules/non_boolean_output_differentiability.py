@@ -1,4 +1,4 @@
-"""``output_differentiability`` has a value that only counts as true or false, or counts as not given.
+"""``output_differentiability`` has a value that is not a boolean.
 
 ## What it detects
 
@@ -6,9 +6,9 @@ Numbers and empty values in the list, and a value in place of the list that is e
 
 ## Why it is bad
 
-PyTorch's generator asks Python whether a value is true, so ``0`` and an empty value switch an output off. In place of a
-whole list, ``false`` or nothing means that ``output_differentiability`` is not given, and all outputs stay
-differentiable.
+PyTorch's generator tests the truthiness of a value in Python, so ``0`` and an empty value switch an output off. In
+place of the whole list, ``false`` or an empty value means that ``output_differentiability`` is not given, and all
+outputs stay differentiable.
 
 ## Example
 
@@ -22,8 +22,8 @@ differentiable.
 
 ## Fix safety
 
-Writing a value as the truth value that it counts as is safe. Putting a value in brackets that counted as not given is
-unsafe: it counts then.
+Replacing a value by its truthiness is safe. Putting brackets around a value that was ignored is unsafe: it then takes
+effect.
 
 ## Sources
 

@@ -6,8 +6,8 @@ A forward key, one that names outputs, whose value is ``non_differentiable``.
 
 ## Why it is bad
 
-The word stands for "no formula" beside arguments only. Beside an output PyTorch's generator takes it as a C++
-expression, and then complains of a forward formula that uses no tangent.
+The keyword is only defined for arguments. For an output, PyTorch's generator treats it as a C++ expression, and then
+reports a forward formula without a tangent.
 
 ## Example
 

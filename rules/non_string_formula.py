@@ -1,13 +1,13 @@
-"""A formula is not a text to YAML.
+"""A formula is not a YAML string.
 
 ## What it detects
 
-A formula that is empty, or that YAML reads as a number, a truth value, a list or a mapping. A formula that starts with
+A formula that is empty, or that YAML reads as a number, a boolean, a list or a mapping. A formula that starts with
 ``{`` or ``[`` is a mapping or a list.
 
 ## Why it is bad
 
-Formulas are C++ in YAML strings. PyTorch's generator dies of an AttributeError on any other type.
+Formulas are C++ in YAML strings. PyTorch's generator fails with an AttributeError on any other type.
 
 ## Example
 
@@ -21,8 +21,8 @@ Formulas are C++ in YAML strings. PyTorch's generator dies of an AttributeError 
 
 ## Fix safety
 
-Quoting a list or mapping in brackets is safe, since the text stays. Numbers and truth values are hardly gradients even
-in quotes, so that fix is unsafe.
+Quoting a list or mapping in brackets is safe, since the text does not change. Numbers and booleans are unlikely to be
+gradients even in quotes, so that fix is unsafe.
 
 ## Sources
 
@@ -75,7 +75,7 @@ INVALID = (
   self: 0
 """,
         at="2:9-10",
-        message='the formula "0" of "self" is an integer to YAML, not a text',
+        message='the formula "0" of "self" is an integer in YAML, not a string',
         help='put the formula in double quotes; a gradient that is zero is "zeros_like(grad)"',
         fixed="""\
 - name: round(Tensor self) -> Tensor
@@ -115,22 +115,22 @@ INVALID = (
     - grad * self.sgn()
 """,
         at="3:5-24",
-        message='the formula of "self" is a list, not a text',
-        help="write one formula behind the key",
+        message='the formula of "self" is a list, not a string',
+        help="write one formula after the key",
     ),
 )
 
 
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
-    """Report formulas that are no strings."""
+    """Report formulas that are not strings."""
     for line in entry.lines:
         if line.text is None and not _is_other_slip(line) and not model.is_explained(line.value):
             yield _finding(model, line)
 
 
 def _is_other_slip(line: KeyedFormula) -> bool:
-    """Whether the key is no key of a formula, such as a misspelt ``output_differentiability``."""
+    """Whether the key is not a key of a formula, such as a misspelt ``output_differentiability``."""
     if line.resolved_names:
         return line.resolved_names[0][1].kind is NameKind.UNKNOWN
     return closest(line.key_text, ("output_differentiability",)) is not None
@@ -150,7 +150,7 @@ def _finding(model: Model, line: KeyedFormula) -> Finding:
             help_text += '; a gradient that is zero is "zeros_like(grad)"'
         return Finding(
             node.span,
-            f"the formula {quoted(node.value)} of {key} is {what} to YAML, not a text",
+            f"the formula {quoted(node.value)} of {key} is {what} in YAML, not a string",
             help=help_text,
             fix=quote_scalar(node, QUOTE, safe=False),
             at=line,
@@ -169,5 +169,5 @@ def _finding(model: Model, line: KeyedFormula) -> Finding:
         return Finding(node.span, message, help=QUOTE, fix=fix, at=line)
     what = "list" if isinstance(node, Sequence) else "mapping"
     return Finding(
-        node.span, f"the formula of {key} is a {what}, not a text", help="write one formula behind the key", at=line
+        node.span, f"the formula of {key} is a {what}, not a string", help="write one formula after the key", at=line
     )

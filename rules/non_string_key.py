@@ -1,14 +1,14 @@
-"""A key is not a text to YAML.
+"""A key is not a YAML string.
 
 ## What it detects
 
-A key that YAML reads as a truth value (``on``, ``off``, ``yes``, ``no``, ``true``, ``false``), a number, null, a list
-or a mapping, and the merge key ``<<``.
+A key that YAML reads as a boolean (``on``, ``off``, ``yes``, ``no``, ``true``, ``false``), a number, null, a list or a
+mapping, and the merge key ``<<``.
 
 ## Why it is bad
 
-Keys are names of arguments, outputs and dispatch keys. PyTorch's generator splits and sorts them as strings and dies of
-an AttributeError or a TypeError otherwise.
+Keys are names of arguments, outputs and dispatch keys. PyTorch's generator splits and sorts them as strings and fails
+with an AttributeError or a TypeError on anything else.
 
 ## Example
 
@@ -22,7 +22,7 @@ an AttributeError or a TypeError otherwise.
 
 ## Fix safety
 
-Quoting a key and removing brackets around it are safe: the name stays, as it is written.
+Quoting a key and removing brackets around it are safe: the name does not change.
 
 ## Sources
 
@@ -94,7 +94,7 @@ INVALID = (
   [self, other]: atan2_backward(grad, self, other, grad_input_mask)
 """,
         at="2:3-16",
-        message="the key is a list, not a text",
+        message="the key is a list, not a string",
         help="write the names without brackets",
         fixed="""\
 - name: atan2(Tensor self, Tensor other) -> Tensor
@@ -119,7 +119,7 @@ INVALID = (
 
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
-    """Report keys that are no strings."""
+    """Report keys that are not strings."""
     for problem in entry.problems:
         if problem.kind is FormProblemKind.KEY_TYPE and not model.is_explained(problem.node):
             where, message, help_text, fix = _judge(model, problem.node)
@@ -133,9 +133,9 @@ def _judge(model: Model, key: Node) -> tuple[Node, str, str, Fix | None]:
         if key.flow and key.items and all(isinstance(item, Scalar) and item.value.isidentifier() for item in key.items):
             text = ", ".join(model.source.slice(item.span) for item in key.items)
             fix = Fix("remove the brackets", (TextEdit(key.span, text),))
-        return key, "the key is a list, not a text", "write the names without brackets", fix
+        return key, "the key is a list, not a string", "write the names without brackets", fix
     if not isinstance(key, Scalar):
-        return key, "the key is a mapping, not a text", names, None
+        return key, "the key is a mapping, not a string", names, None
     if key.kind == "merge":
         return key, 'PyTorch\'s generator does not merge keys with "<<"', "write the keys out", None
     if key.kind == "null":

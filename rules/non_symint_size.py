@@ -1,13 +1,13 @@
-"""A backward formula asks for sizes or strides as plain integers.
+"""A backward formula uses sizes or strides as plain integers.
 
 ## What it detects
 
-``sizes()``, ``size(<number>)`` or ``strides()`` in a backward formula, on whatever object.
+``sizes()``, ``size(<number>)`` or ``strides()`` in a backward formula, on any object.
 
 ## Why it is bad
 
 Under symbolic tracing the sizes of a tensor are expressions; asking for plain integers fixes them to those of one
-example, or throws. PyTorch's generator refuses such a formula.
+example, or throws. PyTorch's generator rejects such a formula.
 
 ## Example
 
@@ -21,8 +21,8 @@ example, or throws. PyTorch's generator refuses such a formula.
 
 ## Fix safety
 
-The symbolic method gives the same sizes. The function that receives them must accept symbolic integers; most have a
-form whose name ends in ``_symint``.
+The symbolic method gives the same sizes. The function that they are passed to must accept symbolic integers; most have
+a form whose name ends in ``_symint``.
 
 ## Sources
 

@@ -2,13 +2,13 @@
 
 ## What it detects
 
-A gradient of an output that is multiplied by itself or by another gradient, that something is divided by, or that
-goes through a function which is not linear.
+An output gradient that is multiplied by itself or by another gradient, used as a divisor, or passed through a nonlinear
+function.
 
 ## Why it is bad
 
-A backward formula is a vector-Jacobian product: twice the gradient of the output gives twice the gradient of the
-input. A formula that is not linear is wrong for every loss, and it compiles.
+A backward formula is a vector-Jacobian product: twice the gradient of the output gives twice the gradient of the input.
+A formula that is not linear is wrong for every loss, and it compiles.
 
 ## Example
 
@@ -22,10 +22,10 @@ input. A formula that is not linear is wrong for every loss, and it compiles.
 
 ## What it cannot see
 
-A helper is taken as linear in its gradients and tangents, as the names of its parameters tell; its body is not read.
-An operator that is neither in the table of operators nor declared "auto_linear" in the file is unknown, and nothing
-is said of what is made of it. Operators for PyTorch's own tests ("_test_...") are left alone: their formulas are
-wrong on purpose.
+Helpers are assumed to be linear in their gradients and tangents, which are recognized by parameter name; their bodies
+are not read. Operators that are neither in the table of operators nor declared "auto_linear" in the file are unknown,
+and values computed from them are not judged. Operators for PyTorch's own tests ("_test_...") are exempt: their formulas
+are wrong on purpose.
 
 ## Sources
 

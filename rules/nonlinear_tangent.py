@@ -2,15 +2,14 @@
 
 ## What it detects
 
-A tangent that is multiplied by itself or by another tangent, that something is divided by, or that goes through a
-function which is not linear. This is also said of what "auto_linear" stands for: "auto_linear" on a product of two
-differentiable inputs multiplies their tangents.
+A tangent that is multiplied by itself or by another tangent, used as a divisor, or passed through a nonlinear function.
+This also applies to the expansion of "auto_linear": "auto_linear" on a product of two differentiable inputs multiplies
+their tangents.
 
 ## Why it is bad
 
-A forward formula is a Jacobian-vector product: twice the tangents of the inputs give twice the tangent of the output.
-A product of two tangents belongs to the second derivative. Such a formula compiles, and forward-mode gradients are
-wrong.
+A forward formula is a Jacobian-vector product: twice the tangents of the inputs give twice the tangent of the output. A
+product of two tangents belongs to the second derivative. Such a formula compiles, and forward-mode gradients are wrong.
 
 ## Example
 
@@ -28,10 +27,10 @@ wrong.
 
 ## What it cannot see
 
-A helper is taken as linear in its gradients and tangents, as the names of its parameters tell; its body is not read.
-An operator that is neither in the table of operators nor declared "auto_linear" in the file is unknown, and nothing
-is said of what is made of it. Operators for PyTorch's own tests ("_test_...") are left alone: their formulas are
-wrong on purpose.
+Helpers are assumed to be linear in their gradients and tangents, which are recognized by parameter name; their bodies
+are not read. Operators that are neither in the table of operators nor declared "auto_linear" in the file are unknown,
+and values computed from them are not judged. Operators for PyTorch's own tests ("_test_...") are exempt: their formulas
+are wrong on purpose.
 
 ## Sources
 

@@ -1,4 +1,4 @@
-"""The file is empty, or its top level is no list.
+"""The file is empty, or its top level is not a list.
 
 ## What it detects
 
@@ -6,7 +6,7 @@ A file without any YAML content, and one whose top level is a mapping or a singl
 
 ## Why it is bad
 
-A file of derivatives is one list of entries. PyTorch's generator dies of a TypeError on anything else.
+A file of derivatives is one list of entries. PyTorch's generator fails with a TypeError on anything else.
 
 ## Example
 
@@ -89,20 +89,20 @@ abs(Tensor self) -> Tensor
 
 @judges(Model)
 def check(model: Model) -> Iterator[Finding]:
-    """Look at the root of the document, or at what stands below the key that the layout names."""
+    """Look at the root of the document, or at what is below the key that the layout names."""
     root = model.document.root
     node = model.layout.list_in(root)
     if model.document.problems or isinstance(node, Sequence):
         return
     key = model.layout.entries
     if key is not None and isinstance(root, Mapping):
-        below = SHAPE.replace("a file of derivatives", f'what stands below "{key}"')
+        below = SHAPE.replace("a file of derivatives", f'what is below "{key}"')
         if node is None:
             yield Finding(
                 root.pairs[0].key.span if root.pairs else root.span, f'the file has no key "{key}"', help=below
             )
         else:
-            yield Finding(node.span, f'what stands below "{key}" is no list of entries', help=below)
+            yield Finding(node.span, f'what is below "{key}" is not a list of entries', help=below)
         return
     if root is None and Path(model.source.path).name != DERIVATIVES:
         # of a back end's further files some hold nothing but comments; PyTorch's generator reads no other file

@@ -1,4 +1,4 @@
-"""A gradient flows through something that has no derivative, so it cannot be differentiated again.
+"""A gradient flows through an operator that has no derivative, so there is no double backward.
 
 ## What it detects
 
@@ -29,11 +29,11 @@ implemented". Gradient penalties, Hessians and ``gradgradcheck`` need second der
 
 ## What it cannot see
 
-Helpers of FunctionsManual.cpp count as differentiable, since they are made of operators; what they call is not looked
-at, nor what operators without kernels of their own decompose into. Of an operator that may have its entry somewhere
-else, when the file is only a part of PyTorch's, nothing is said. Saved outputs that are declared non-differentiable
-count as constants, as autograd takes them, even where they depend on an input. "derivlint coverage --missing
-double-backward" lists every operator with the reasons.
+Helpers of FunctionsManual.cpp count as differentiable, since they are made of operators; neither their callees nor the
+decompositions of composite operators are analyzed. If the file is only a part of PyTorch's, operators whose entry may
+be elsewhere are not reported. Saved outputs that are declared non-differentiable count as constants, as in autograd,
+even where they depend on an input. "derivlint coverage --missing double-backward" lists every operator with the
+reasons.
 
 ## Sources
 

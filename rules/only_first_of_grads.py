@@ -1,4 +1,4 @@
-"""Only the first of grads is used, which is called grad.
+"""Only grads[0] is used, which should be written grad.
 
 ## What it detects
 
@@ -6,8 +6,8 @@ The backward formulas of one dispatch key use ``grads``, and always as ``grads[0
 
 ## Why it is bad
 
-``grad`` says the same and says more: that only the first output is differentiable. With ``grads`` the other outputs
-would count as differentiable although their gradients are dropped. PyTorch's generator refuses the entry.
+``grad`` means the same, and also declares that only the first output is differentiable. With ``grads`` the other
+outputs would count as differentiable although their gradients are dropped. PyTorch's generator rejects the entry.
 
 ## Example
 
@@ -64,7 +64,7 @@ INVALID = (
   self: grads[0] * self.sgn()
 """,
         at="2:9-17",
-        message='"grads[0]" is the only gradient that is used, it is called "grad"',
+        message='"grads[0]" is the only gradient used, and should be written "grad"',
         help='use "grad"',
         fixed="""\
 - name: abs(Tensor self) -> Tensor
@@ -78,7 +78,7 @@ INVALID = (
   other: mul_tensor_backward(grads[0], self, other.scalar_type())
 """,
         at="2:29-37",
-        message='"grads[0]" is the only gradient that is used, it is called "grad"',
+        message='"grads[0]" is the only gradient used, and should be written "grad"',
         fixed="""\
 - name: mul.Tensor(Tensor self, Tensor other) -> Tensor
   self: mul_tensor_backward(grad, other, self.scalar_type())
@@ -101,7 +101,7 @@ def check(body: DispatchBody) -> Iterator[Finding]:
         fix = Fix('write "grad"', edits)
     yield Finding(
         first_line.span_of(first.node),
-        '"grads[0]" is the only gradient that is used, it is called "grad"',
+        '"grads[0]" is the only gradient used, and should be written "grad"',
         help='use "grad"',
         fix=fix,
         at=first_line,

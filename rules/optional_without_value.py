@@ -1,13 +1,13 @@
-"""A formula uses an optional as if it always had a value.
+"""A formula uses an optional without checking that it has a value.
 
 ## What it detects
 
-A member of a value that is asked of the optional around it with "." instead of "->".
+A member of the contained value that is accessed on the optional itself, with "." instead of "->".
 
 ## Why it is bad
 
-PyTorch's generator copies formulas without a look at their types, so that only the C++ compiler finds the slip, after
-a rebuild.
+PyTorch's generator copies formulas into C++ without type checking them, so the mistake surfaces only when PyTorch is
+rebuilt.
 
 ## Example
 
@@ -21,7 +21,7 @@ a rebuild.
 
 ## Fix safety
 
-Replacing ``.`` by ``->`` is unsafe: it compiles, and is undefined behaviour where the optional is empty. Test for that
+Replacing ``.`` by ``->`` is unsafe: it compiles, and is undefined behavior if the optional is empty. Test for that
 first.
 
 ## Sources
@@ -60,7 +60,7 @@ INVALID = (
   self: where(self > min.toDouble(), grad, 0)
 """,
         at="2:26-34",
-        message='"toDouble" is asked of "optional<Scalar>", which may be empty',
+        message='"toDouble" is accessed on "optional<Scalar>", which may be empty',
         help='write "->toDouble", and make sure that there is a value',
         fixed="""\
 - name: clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor
@@ -73,7 +73,7 @@ INVALID = (
   self: grad * max.isComplex()
 """,
         at="2:20-29",
-        message='"isComplex" is asked of "optional<Scalar>", which may be empty',
+        message='"isComplex" is accessed on "optional<Scalar>", which may be empty',
         help='write "->isComplex", and make sure that there is a value',
         fixed="""\
 - name: clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor

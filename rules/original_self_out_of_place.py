@@ -7,8 +7,8 @@
 ## Why it is bad
 
 The names exist in kernels of in-place operators only, where ``self`` is overwritten. Elsewhere ``self_p`` is the
-original value. PyTorch's generator copies the name, and the C++ compiler finds it undeclared. For the in-place variant
-the generator puts the original value into a formula that is written with ``self_p``.
+original value. PyTorch's generator copies the name, and the C++ compiler reports an undeclared identifier. For the
+in-place variant, the generator substitutes the original value for ``self_p``.
 
 ## Example
 
@@ -24,7 +24,7 @@ the generator puts the original value into a formula that is written with ``self
 
 ## Fix safety
 
-The fix is safe: ``self_p`` and ``self_t`` are what the names mean where nothing is overwritten.
+The fix is safe: where nothing is overwritten, the names mean ``self_p`` and ``self_t``.
 
 ## Sources
 

@@ -1,4 +1,4 @@
-"""An entry is written for an ``out`` variant, but is about another function.
+"""An entry names an ``out`` variant, but applies to another function.
 
 ## What it detects
 
@@ -7,8 +7,8 @@ An entry whose schema is that of an ``out`` variant.
 ## Why it is bad
 
 PyTorch never differentiates ``out`` variants. Its generator silently takes the functional, mutable or in-place function
-of the same signature instead, so that the entry says something about a function that it does not name, and replaces the
-entry of that function, if there is one.
+of the same signature instead, so the entry applies to a function that it does not name, and replaces the entry of that
+function, if there is one.
 
 ## Example
 
@@ -22,7 +22,7 @@ entry of that function, if there is one.
 
 ## Fix safety
 
-The fix writes the schema that PyTorch's generator takes. It is unsafe, because another function may have been meant.
+The fix writes the schema that PyTorch's generator uses. It is unsafe, because another function may have been meant.
 
 ## Sources
 
@@ -63,7 +63,7 @@ INVALID = (
   self: grad * self.sgn()
 """,
         at="1:9-16",
-        message='this entry is about "abs", although it names "abs.out"',
+        message='this entry applies to "abs", although it names "abs.out"',
         help='write "abs(Tensor self) -> Tensor"',
         fixed="""\
 - name: abs(Tensor self) -> Tensor
@@ -76,7 +76,7 @@ INVALID = (
   self: mm_mat1_backward(grad, mat2, self.sym_sizes(), self.sym_strides(), self.layout(), 1)
 """,
         at="1:9-15",
-        message='this entry is about "mm", although it names "mm.out"',
+        message='this entry applies to "mm", although it names "mm.out"',
         help='write "mm(Tensor self, Tensor mat2) -> Tensor"',
         fixed="""\
 - name: mm(Tensor self, Tensor mat2) -> Tensor
@@ -98,7 +98,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
     canonical = quoted(str(function.canonical.name))
     yield Finding(
         entry.name_span,
-        f'this entry is about {canonical}, although it names "{function.declared.name}"',
+        f'this entry applies to {canonical}, although it names "{function.declared.name}"',
         help=f"write {quoted(schema)}",
         fix=schema_fix(entry, schema),
         at=entry,

@@ -6,7 +6,8 @@
 
 ## Why it is bad
 
-Outputs are counted from 0. PyTorch's generator looks the output up and dies of an IndexError without saying where.
+Outputs are counted from 0. PyTorch's generator looks the output up and fails with an IndexError that does not say
+where.
 
 ## Example
 

@@ -7,7 +7,7 @@
 ## Why it is bad
 
 The formula is evaluated after the operator has run, when ``self`` holds the result: ``self_p`` would be the new value
-where the old one is meant. PyTorch's generator refuses the name.
+where the old one is meant, so PyTorch's generator rejects it.
 
 ## Example
 
@@ -23,8 +23,8 @@ where the old one is meant. PyTorch's generator refuses the name.
 
 ## Fix safety
 
-The fix takes the old value, of which the kernel then keeps a copy. It is never applied unasked, as the result may be
-meant, which costs nothing.
+The fix uses the old value, which makes the kernel keep a copy. It is unsafe, because the result, which needs no copy,
+may be meant.
 
 ## Sources
 

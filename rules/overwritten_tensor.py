@@ -1,15 +1,15 @@
-"""A backward formula changes a tensor that is not its own.
+"""A backward formula modifies a gradient or saved tensor in place.
 
 ## What it detects
 
-An in-place method in a backward formula on a gradient or a saved tensor, or on a view of one; and one on a fresh
-tensor without gradient that is given the gradient, such as "helper(self).mul_(grad)".
+An in-place method in a backward formula on a gradient or a saved tensor, or on a view of one; and one on a new tensor
+that takes the gradient as an operand, such as "helper(self).mul_(grad)".
 
 ## Why it is bad
 
-The gradient belongs to autograd, which may hand it to others, and a saved tensor is needed when the backward runs
-again: both are wrong afterwards. A tensor without gradient that takes up the gradient in place fails when gradients
-are batched ("is_grads_batched", "vmap"), and keeps the formula from being differentiated again.
+Autograd may pass the same gradient to other nodes, and a saved tensor is needed again if backward runs twice: both
+would then be wrong. Writing the gradient into a new tensor in place fails if gradients are batched ("is_grads_batched",
+"vmap"), and prevents double backward.
 
 ## Example
 
@@ -23,7 +23,7 @@ are batched ("is_grads_batched", "vmap"), and keeps the formula from being diffe
 
 ## What it cannot see
 
-Helpers that write to their arguments, and tensors of which it is not known whether they are fresh.
+Helpers that write to their arguments, and tensors that are not known to be new.
 
 ## Sources
 

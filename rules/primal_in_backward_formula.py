@@ -7,7 +7,7 @@
 ## Why it is bad
 
 Primals and tangents exist only where forward formulas are evaluated. A backward formula uses the saved argument under
-its own name. PyTorch's generator copies the name, and the C++ compiler finds it undeclared.
+its own name. PyTorch's generator copies the name, and the C++ compiler reports an undeclared identifier.
 
 ## Example
 
@@ -21,7 +21,7 @@ its own name. PyTorch's generator copies the name, and the C++ compiler finds it
 
 ## Fix safety
 
-The fix drops the suffix of a primal. It is never applied unasked, as the formula may belong to another key.
+The fix drops the suffix of a primal. It is unsafe, because the formula may belong to another key.
 
 ## Sources
 

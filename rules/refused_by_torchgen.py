@@ -1,15 +1,15 @@
-"""PyTorch's generator misreads a formula that is right.
+"""PyTorch's generator rejects a formula that is correct.
 
 ## What it detects
 
-A formula that keeps the rules, but whose text PyTorch's generator takes for a breach of them: the word ``grads`` in a
-string beside ``grad``, ``.sizes()`` in a string, ``f(grads,grads[0])`` without a blank, or a primal that
-``auto_element_wise`` cannot put in because the formula reads ``self*self``.
+A correct formula whose text PyTorch's generator mistakes for an error: the word ``grads`` in a string beside ``grad``,
+``.sizes()`` in a string, ``f(grads,grads[0])`` without a space, or a primal that ``auto_element_wise`` cannot
+substitute because the formula reads ``self*self``.
 
 ## Why it is bad
 
-The generator matches text with patterns that take one character on each side of a name. It refuses the entry with a
-message that does not fit.
+The generator matches text with patterns that take one character on each side of a name. It rejects the entry with a
+misleading message.
 
 ## Example
 
@@ -64,8 +64,8 @@ INVALID = (
   self: f(grads,grads[0])
 """,
         at="2:11-16",
-        message='torchgen counts one "grads" too few and takes "grads[0]" for the only one',
-        help="put a blank between the two",
+        message='torchgen counts one "grads" too few and treats "grads[0]" as the only one',
+        help="put a space between them",
     ),
     Invalid(
         """\
@@ -73,7 +73,7 @@ INVALID = (
   self: 'grad * checked(self, "see grads")'
 """,
         at="2:36-41",
-        message='torchgen takes "grads" in a string for a gradient beside "grad"',
+        message='torchgen mistakes "grads" in a string for a gradient used together with "grad"',
         help="use another word",
     ),
     Invalid(
@@ -82,7 +82,7 @@ INVALID = (
   self: 'checked(grad, mat2, "needs mat2.sizes()")'
 """,
         at="2:42-47",
-        message='torchgen takes "sizes()" in a string for a call and refuses it',
+        message='torchgen mistakes "sizes()" in a string for a call and rejects it',
         help="use another word",
     ),
     Invalid(
@@ -92,8 +92,8 @@ INVALID = (
   result: auto_element_wise
 """,
         at="3:11-28",
-        message='torchgen does not replace every "self" by its primal and refuses those that are left',
-        help='put blanks around the operators in the formula of "self"',
+        message='torchgen does not replace every "self" with its primal and rejects those that are left',
+        help='put spaces around the operators in the formula of "self"',
         also=("wrong-gradient",),
     ),
 )
@@ -108,12 +108,14 @@ def check(body: DispatchBody) -> Iterator[Finding]:
         where = line.span_of(word)
         if word.role in PLACES:
             other = "a named gradient" if refusal == MIXED_NAMED else '"grad"' if word.text != "grad" else '"grads"'
-            beside = f"a gradient beside {other}" if refusal in (MIXED, MIXED_NAMED) else "the only gradient"
-            message = f"torchgen takes {quoted(word.text)} {PLACES[word.role]} for {beside}"
+            beside = (
+                f"a gradient used together with {other}" if refusal in (MIXED, MIXED_NAMED) else "the only gradient"
+            )
+            message = f"torchgen mistakes {quoted(word.text)} {PLACES[word.role]} for {beside}"
             yield Finding(where, message, help="use another word", at=line)
         else:
-            message = 'torchgen counts one "grads" too few and takes "grads[0]" for the only one'
-            yield Finding(where, message, help="put a blank between the two", at=line)
+            message = 'torchgen counts one "grads" too few and treats "grads[0]" as the only one'
+            yield Finding(where, message, help="put a space between them", at=line)
     for line in body.lines:
         if line.role is Role.BACKWARD and line.text is not None:
             yield from _sizes(line)
@@ -131,7 +133,7 @@ PLACES = {
 
 def _sizes(line: KeyedFormula) -> Iterator[Finding]:
     for word in sizes_in_text(line.formula):
-        message = f"torchgen takes {quoted(word.text + '()')} {PLACES[word.role]} for a call and refuses it"
+        message = f"torchgen mistakes {quoted(word.text + '()')} {PLACES[word.role]} for a call and rejects it"
         yield Finding(line.span_of(word), message, help="use another word", at=line)
 
 
@@ -140,11 +142,11 @@ def _base_names(line: KeyedFormula) -> Iterator[Finding]:
         if word is None:
             yield Finding(
                 line.value.span,
-                f"torchgen does not replace every {quoted(name)} by its primal and refuses those that are left",
-                help=f"put blanks around the operators in the formula of {quoted(name)}",
+                f"torchgen does not replace every {quoted(name)} with its primal and rejects those that are left",
+                help=f"put spaces around the operators in the formula of {quoted(name)}",
                 at=line,
             )
         else:
             place = PLACES.get(word.role, "")
-            message = f"torchgen takes {quoted(name)} {place} for the argument without its suffix and refuses it"
+            message = f"torchgen mistakes {quoted(name)} {place} for the argument without its suffix and rejects it"
             yield Finding(line.span_of(word), message, help="use another word", at=line)

@@ -1,16 +1,16 @@
-"""The names of a key stand in another order than the values of its formula.
+"""The names in a key are in a different order than the values of its formula.
 
 ## What it detects
 
-A key with several names where two names of the same kind stand the other way round in everything that speaks of
-their order: the schema, and every call in the formula that takes both. Where one of them agrees with the key, nothing
-is said. Where exchanging two names does not mend the key, the finding has medium confidence: a helper with an order of
-its own looks like that.
+A key with several names where two names of the same kind are the other way round everywhere else their order is given:
+the schema, and every call in the formula that takes both. If one of them agrees with the key, nothing is reported.
+Where exchanging two names does not fix the key, the finding has medium confidence, since the helper may use an order of
+its own.
 
 ## Why it is bad
 
-The formula returns a tuple that is taken apart by position. In another order an argument receives the gradient of
-another: where shapes agree nobody notices, otherwise training fails with a message about shapes.
+The formula returns a tuple that is taken apart by position. In a different order, an argument receives the gradient of
+another: if the shapes agree the error is silent, otherwise backward fails with a shape mismatch.
 
 ## Example
 
@@ -30,7 +30,7 @@ The fix is unsafe: a helper may return its gradients in an order of its own.
 
 What a helper returns is not read: functions nearly always return gradients in the order of their arguments or of the
 schema, and that is what the rule knows. Where the two differ ("batchnorm_double_backward"), an order that agrees with
-either of them passes. Lists of tensors are compared with lists only, since C++ tells them from tensors.
+either is accepted. Lists of tensors are only compared with lists, since C++ distinguishes them from tensors.
 
 ## Sources
 
@@ -70,7 +70,7 @@ Tensor? running_var, Tensor? save_mean, Tensor? save_var, float epsilon, Tensor 
   input, weight, grad_output: batchnorm_double_backward(input, weight, grads[0], grads[1], grads[2], grad_output, \
 running_mean, running_var, true, epsilon, save_mean, save_var, grad_input_mask)
 """,
-    # a list of tensors is told from tensors by its type
+    # a list of tensors is distinguished from tensors by its type
     """\
 - name: _cudnn_rnn(Tensor input, Tensor[] weight, int weight_stride0, Tensor? weight_buf, Tensor hx, Tensor? cx, \
 int mode, SymInt hidden_size, SymInt proj_size, int num_layers, bool batch_first, float dropout, bool train, \
@@ -88,7 +88,7 @@ INVALID = (
   other, self: atan2_backward(grad, self, other, grad_input_mask)
 """,
         at="2:3-14",
-        message=('"other" stands before "self", but the schema and "atan2_backward" have them the other way round'),
+        message=('"other" comes before "self", but the schema and "atan2_backward" have them the other way round'),
         help='write "self, other"',
         fixed="""\
 - name: atan2(Tensor self, Tensor other) -> Tensor
@@ -104,7 +104,7 @@ INVALID = (
   output_differentiability: [True, False, False, False]
 """,
         at="2:3-7",
-        message='"B" stands before "A", but the schema has them the other way round',
+        message='"B" comes before "A", but the schema has them the other way round',
         help='write "A, B"',
         fixed="""\
 - name: _linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) \
@@ -124,7 +124,7 @@ running_mean, running_var, true, epsilon, save_mean, save_var, grad_input_mask)
 """,
         at="2:3-29",
         message=(
-            '"weight" stands before "input", but the schema and "batchnorm_double_backward" have them the '
+            '"weight" comes before "input", but the schema and "batchnorm_double_backward" have them the '
             "other way round"
         ),
         help="write the names in the order of the values that the formula returns",
@@ -137,7 +137,7 @@ running_mean, running_var, true, epsilon, save_mean, save_var, grad_input_mask)
   R, Q: linalg_qr_jvp(A_t, Q, R, mode)
 """,
         at="3:3-7",
-        message='"R" stands before "Q", but the schema and "linalg_qr_jvp" have them the other way round',
+        message='"R" comes before "Q", but the schema and "linalg_qr_jvp" have them the other way round',
         help='write "Q, R"',
         fixed="""\
 - name: linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)
@@ -164,7 +164,7 @@ def check(line: KeyedFormula) -> Iterator[Finding]:
         fix = Fix("reorder the names", (TextEdit(line.key.span, text),), safe=False)
     yield Finding(
         line.key.span,
-        f"{quoted(found.first)} stands before {quoted(found.second)}, but {source} the other way round",
+        f"{quoted(found.first)} comes before {quoted(found.second)}, but {source} the other way round",
         help=cure,
         fix=fix,
         confidence=None if found.is_exchange else Confidence.MEDIUM,

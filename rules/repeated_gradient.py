@@ -1,4 +1,4 @@
-"""One gradient is passed for two outputs.
+"""The same gradient is passed twice.
 
 ## What it detects
 
@@ -6,8 +6,8 @@ A call in which the same gradient or tangent is passed for two of the parameters
 
 ## Why it is bad
 
-A backward helper of an operator with several outputs takes the gradient of each. With one of them twice the other is
-dropped, and the formula is still linear in its gradients, so that nothing else shows it.
+A backward helper of an operator with several outputs takes the gradient of each. If one is passed twice, the other is
+dropped. The formula is still linear in its gradients, so no other rule reports it.
 
 ## Example
 
@@ -23,14 +23,13 @@ dropped, and the formula is still linear in its gradients, so that nothing else 
 
 ## What it cannot see
 
-Functions whose parameters have other names, methods, and values that are no plain variables ("f(x + 1)"). A backward
-helper that is used for another argument than the one it is made for takes the arguments in other roles, and is left
-alone.
+Functions whose parameters have other names, methods, and values that are not plain variables ("f(x + 1)"). A backward
+helper that is used for a different argument takes the arguments in other roles and is not checked.
 
 ## Sources
 
-torch/csrc/autograd/FunctionsManual.h and native_functions.yaml, for the names of parameters; Rice and others,
-Detecting Argument Selection Defects (OOPSLA 2017).
+torch/csrc/autograd/FunctionsManual.h and native_functions.yaml, for the names of parameters; Rice and others, Detecting
+Argument Selection Defects (OOPSLA 2017).
 """
 
 from __future__ import annotations
@@ -67,7 +66,7 @@ INVALID = (
   self: var_mean_backward(grads[1], grads[1], self, dim, correction, keepdim)
 """,
         at="2:37-45",
-        message='"var_mean_backward" gets "grads[1]" for both "gvar" and "gmean"',
+        message='"var_mean_backward" is passed "grads[1]" for both "gvar" and "gmean"',
         help="pass the gradient of each output once",
     ),
     Invalid(
@@ -76,7 +75,7 @@ INVALID = (
   A: linalg_qr_backward(grad_Q, grad_Q, Q, R, mode)
 """,
         at="2:33-39",
-        message='"linalg_qr_backward" gets "grad_Q" for both "gQ" and "gR"',
+        message='"linalg_qr_backward" is passed "grad_Q" for both "gQ" and "gR"',
         help="pass the gradient of each output once",
     ),
 )

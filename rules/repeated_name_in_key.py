@@ -7,7 +7,7 @@ A name that occurs more than once in one key, such as ``self, self``.
 ## Why it is bad
 
 The names of a key stand for the gradients or tangents that the formula returns, one each and in order. PyTorch's
-generator counts a repeated name twice, or overwrites its gradient with the next one, without a word.
+generator silently counts a repeated name twice, or overwrites its gradient with the next one.
 
 ## Example
 

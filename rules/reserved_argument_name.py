@@ -6,8 +6,8 @@ An entry for an operator that has such an argument.
 
 ## Why it is bad
 
-In formulas, ``grad_input_mask`` says which gradients are wanted and ``result`` is the output. PyTorch's generator
-refuses the entry, because an argument of that name would hide them.
+In formulas, ``grad_input_mask`` says which gradients are needed and ``result`` is the output. PyTorch's generator
+rejects the entry, because an argument of that name would shadow them.
 
 ## Example
 

@@ -2,11 +2,11 @@
 
 ## What it detects
 
-A backward formula that uses an output of type ``Tensor[]``, where the operator is no foreach operator.
+A backward formula that uses an output of type ``Tensor[]``, where the operator is not a foreach operator.
 
 ## Why it is bad
 
-The generated node cannot save such an output. PyTorch's generator stops with an assertion.
+The generated node cannot save such an output. PyTorch's generator fails with an assertion.
 
 ## Example
 

@@ -1,4 +1,4 @@
-"""Several forward formulas for an in-place operator.
+"""An in-place operator has several forward formulas.
 
 ## What it detects
 
@@ -6,7 +6,7 @@ More than one forward key in the entry of an in-place operator, or in an entry t
 
 ## Why it is bad
 
-The output of an in-place operator is ``self``, so there is one tangent to set. PyTorch's generator stops with an
+The output of an in-place operator is ``self``, so there is one tangent to set. PyTorch's generator fails with an
 assertion at the in-place operator, which the entry may not even mention.
 
 ## Example

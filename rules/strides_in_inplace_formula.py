@@ -1,4 +1,4 @@
-"""A formula asks for the strides of an argument that is modified in place.
+"""A formula uses the strides of an argument that is modified in place.
 
 ## What it detects
 
@@ -6,7 +6,7 @@
 
 ## Why it is bad
 
-Saving strides is not supported for an argument that the operator overwrites. PyTorch's generator stops with an
+Saving strides is not supported for an argument that the operator overwrites. PyTorch's generator fails with an
 assertion at the in-place operator, which the entry does not even mention.
 
 ## Example

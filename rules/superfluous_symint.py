@@ -1,4 +1,4 @@
-"""A formula asks for a form with symbolic sizes where there is none or none is needed.
+"""A formula calls a "_symint" form that does not exist or is not needed.
 
 ## What it detects
 
@@ -6,8 +6,8 @@ A call of a name with "_symint" of an operator that takes no sizes, or with size
 
 ## Why it is bad
 
-PyTorch's generator copies formulas without a look at their types, so that only the C++ compiler finds the slip, after
-a rebuild.
+PyTorch's generator copies formulas into C++ without type checking them, so the mistake surfaces only when PyTorch is
+rebuilt.
 
 ## Example
 
@@ -21,8 +21,7 @@ a rebuild.
 
 ## Fix safety
 
-The fix is safe where the plain form was found to take these arguments; where there is no other form, it is not
-applied unasked.
+The fix is safe if the plain form takes these arguments, and unsafe otherwise.
 
 ## Sources
 

@@ -2,12 +2,12 @@
 
 ## What it detects
 
-``# derivlint: ignore[rule]`` or ``# derivlint: ignore-file[rule]`` with nothing behind the bracket. The rule is off;
-``require-ignore-reason = true`` in the configuration switches it on.
+``# derivlint: ignore[rule]`` or ``# derivlint: ignore-file[rule]`` with nothing after the bracket. The rule is off by
+default; ``require-ignore-reason = true`` in the configuration switches it on.
 
 ## Why it is bad
 
-Whoever reads the formula later cannot tell whether the finding was wrong, or the formula is and nobody had the time.
+A later reader cannot tell whether the finding was a false positive or the formula is wrong and has not been fixed yet.
 
 ## Example
 
@@ -54,7 +54,7 @@ INVALID = (
 """,
         at="2:29-64",
         message="the suppression gives no reason",
-        help='write it behind the "]"',
+        help='write it after the "]"',
         also=("undefined-name",),
     ),
     Invalid(
@@ -72,9 +72,9 @@ INVALID = (
 
 @judges(SuppressionsInUse)
 def check(suppressions: SuppressionsInUse) -> Iterator[Finding]:
-    """Look behind the brackets."""
+    """Look after the brackets."""
     for placed in suppressions.placed:
         suppression = placed.suppression
         if suppression.malformed is None and not suppression.reason:
             message = "the suppression gives no reason"
-            yield Finding(suppression.head, message, help='write it behind the "]"', at=placed.entry)
+            yield Finding(suppression.head, message, help='write it after the "]"', at=placed.entry)

@@ -1,4 +1,4 @@
-"""Two arguments of a call stand in each other's place.
+"""Two arguments of a call are swapped.
 
 ## What it detects
 
@@ -9,7 +9,7 @@ opposite order, "result2, result1".
 
 ## Why it is bad
 
-Tensors have one C++ type, so that the compiler takes them in any order. The formula then computes another derivative.
+All tensors have the same C++ type, so any order compiles. The formula then computes a different derivative.
 
 ## Example
 
@@ -27,14 +27,13 @@ Swapping the two is unsafe: it changes what the formula computes.
 
 ## What it cannot see
 
-Functions whose parameters have other names, methods, and values that are no plain variables ("f(x + 1)"). A backward
-helper that is used for another argument than the one it is made for takes the arguments in other roles, and is left
-alone.
+Functions whose parameters have other names, methods, and values that are not plain variables ("f(x + 1)"). A backward
+helper that is used for a different argument takes the arguments in other roles and is not checked.
 
 ## Sources
 
-torch/csrc/autograd/FunctionsManual.h and native_functions.yaml, for the names of parameters; Rice and others,
-Detecting Argument Selection Defects (OOPSLA 2017).
+torch/csrc/autograd/FunctionsManual.h and native_functions.yaml, for the names of parameters; Rice and others, Detecting
+Argument Selection Defects (OOPSLA 2017).
 """
 
 from __future__ import annotations
@@ -73,7 +72,7 @@ INVALID = (
   result: norm_jvp(self_t, self_p, p, result, dim, keepdim)
 """,
         at="3:20-26",
-        message='"norm_jvp" gets "self_t" for "self_p"',
+        message='"norm_jvp" is passed "self_t" for "self_p"',
         help='a name with "_p" is a primal, one with "_t" a tangent',
         fixed="""\
 - name: norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor
@@ -87,7 +86,7 @@ INVALID = (
   self: gelu_backward(self, grad, approximate)
 """,
         at="2:29-33",
-        message='"gelu_backward" gets the gradient "grad" for "self", and "self" for "grad_output"',
+        message='"gelu_backward" is passed the gradient "grad" for "self", and "self" for "grad_output"',
         help="swap the two",
         fixed="""\
 - name: gelu(Tensor self, *, str approximate='none') -> Tensor
@@ -101,7 +100,7 @@ INVALID = (
   target: non_differentiable
 """,
         at="2:33-39",
-        message='"mse_loss_backward" gets "target" for "self", and "self" for "target"',
+        message='"mse_loss_backward" is passed "target" for "self", and "self" for "target"',
         help="swap the two",
         fixed="""\
 - name: mse_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor
@@ -116,7 +115,7 @@ INVALID = (
   self: col2im_symint(grad, {self.sym_size(-2), self.sym_size(-1)}, kernel_size, padding, dilation, stride)
 """,
         at="2:82-89",
-        message='"col2im_symint" gets "padding" for "dilation", and "dilation" for "padding"',
+        message='"col2im_symint" is passed "padding" for "dilation", and "dilation" for "padding"',
         help="swap the two",
         fixed="""\
 - name: im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor

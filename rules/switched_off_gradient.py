@@ -3,12 +3,12 @@
 ## What it detects
 
 ``grad_<output>`` in a backward formula, where ``output_differentiability`` switches this output off or the output is
-no tensor.
+not a tensor.
 
 ## Why it is bad
 
-The generated node has gradients of differentiable outputs only. PyTorch's generator takes the name for any other
-identifier, and the C++ compiler finds it undeclared.
+The generated node has gradients of differentiable outputs only. PyTorch's generator treats the name like any other
+identifier, and the C++ compiler reports it as undeclared.
 
 ## Example
 

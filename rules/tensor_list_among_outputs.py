@@ -1,12 +1,12 @@
-"""A forward key names a list of tensors beside other outputs.
+"""A forward key names a list of tensors together with other outputs.
 
 ## What it detects
 
-A forward key with several outputs, one of which is a list of tensors.
+A forward key with several outputs, at least one of them a list of tensors.
 
 ## Why it is bad
 
-A formula for several outputs returns a tuple of single tensors. PyTorch's generator refuses a list among them.
+A formula for several outputs returns a tuple of single tensors. PyTorch's generator rejects a list among them.
 
 ## Example
 

@@ -2,13 +2,13 @@
 
 ## What it detects
 
-A ``;`` behind a formula, or behind the condition in ``output_differentiability``.
+A ``;`` after a formula, or after the condition in ``output_differentiability``.
 
 ## Why it is bad
 
 A formula is an expression. PyTorch's generator pastes it into ``any_grad_defined ? (<formula>) : Tensor()``, where a
-semicolon ends the statement too early; the file loads, and the C++ compiler refuses the result. In the few places where
-the formula stands alone in an assignment the semicolon does no harm, by accident.
+semicolon ends the statement too early; the file loads, and the C++ compiler rejects the result. In the few places where
+the formula is the whole right-hand side of an assignment, the semicolon happens to be harmless.
 
 ## Example
 
@@ -22,7 +22,7 @@ the formula stands alone in an assignment the semicolon does no harm, by acciden
 
 ## Fix safety
 
-Removing the semicolon keeps the expression as it is.
+Removing the semicolon does not change the expression.
 
 ## Sources
 

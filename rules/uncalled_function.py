@@ -2,12 +2,12 @@
 
 ## What it detects
 
-A method or function without parentheses behind it, where a value is wanted.
+A method or function without parentheses after it, where a value is expected.
 
 ## Why it is bad
 
-PyTorch's generator copies formulas without a look at their types, so that only the C++ compiler finds the slip, after
-a rebuild.
+PyTorch's generator copies formulas into C++ without type checking them, so the mistake surfaces only when PyTorch is
+rebuilt.
 
 ## Example
 
@@ -21,7 +21,7 @@ a rebuild.
 
 ## Fix safety
 
-The fix adds "()" and is never applied unasked: arguments may be missing.
+The fix adds "()" and is unsafe: arguments may be missing.
 
 ## Sources
 

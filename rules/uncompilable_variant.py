@@ -1,13 +1,13 @@
-"""PyTorch makes C++ of a formula, for another variant of the operator, that does not compile.
+"""A formula does not compile in another variant of the operator that reuses it.
 
 ## What it detects
 
-A formula that is right where it is written, and wrong where PyTorch reuses it: rewritten for the in-place function,
-for the ``_copy`` twin of a view, or for a foreach function, where every value becomes the element of a list.
+A formula that compiles for its own operator, but not where PyTorch reuses it: rewritten for the in-place function, for
+the ``_copy`` variant of a view, or for a foreach function, where every value becomes the element of a list.
 
 ## Why it is bad
 
-The C++ compiler stops in code that nobody wrote, for a function that the entry does not name.
+The C++ compiler reports an error in generated code, for a function that the entry does not name.
 
 ## Example
 
@@ -102,5 +102,5 @@ def check(problem: FormulaProblem) -> Iterator[Finding]:
         )
 
 
-#: A text that is longer is no help.
+#: Longer texts are omitted.
 LONG = 160

@@ -1,15 +1,15 @@
-"""An output whose dtype an argument decides is differentiable without a condition.
+"""An output whose dtype is set by an argument is differentiable unconditionally.
 
 ## What it detects
 
 An entry for "sum", "prod", "cumsum", "cumprod" or "nansum" with an argument ``dtype``, without a condition in
-``output_differentiability``. The rule has medium confidence and is not shown by default: PyTorch's own file has it so,
-in seven entries.
+``output_differentiability``. The rule has medium confidence and is not shown by default: seven of PyTorch's own entries
+have it.
 
 ## Why it is bad
 
-With ``dtype=torch.int64`` the output is integral and cannot require a gradient. PyTorch's kernel tries nevertheless,
-and the call fails with "Autograd not support dtype: Long" for an input that requires a gradient.
+With ``dtype=torch.int64`` the output is integral and cannot require a gradient. The kernel sets it nevertheless, and
+the call fails with "Autograd not support dtype: Long" for an input that requires a gradient.
 
 ## Example
 
@@ -24,7 +24,7 @@ and the call fails with "Autograd not support dtype: Long" for an input that req
 
 ## What it cannot see
 
-Other operators with an argument ``dtype``: most refuse integral dtypes, so that the rule knows the five by name.
+Other operators with an argument ``dtype``: most reject integral dtypes, so the rule lists the five by name.
 
 ## Sources
 
@@ -63,7 +63,7 @@ INVALID = (
   self: prod_backward(grad, self.to(grad.scalar_type()), result)
 """,
         at="1:9-13",
-        message='"dtype" may make the output of "prod" integral, which is then no differentiable output',
+        message='"dtype" may make the output of "prod" integral, which is then not differentiable',
         help='write a condition on "dtype" in output_differentiability, as "_to_copy" has it',
     ),
     Invalid(
@@ -73,7 +73,7 @@ INVALID = (
   result: auto_linear
 """,
         at="1:9-24",
-        message='"dtype" may make the output of "sum.dim_IntList" integral, which is then no differentiable output',
+        message='"dtype" may make the output of "sum.dim_IntList" integral, which is then not differentiable',
         help='write a condition on "dtype" in output_differentiability, as "_to_copy" has it',
     ),
 )
@@ -85,8 +85,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
     if any(has_unconditional_dtype(model, body) for body in entry.bodies):
         yield Finding(
             entry.name_span,
-            f'"dtype" may make the output of {quoted(entry.operator or "")} integral, which is then no '
-            "differentiable output",
+            f'"dtype" may make the output of {quoted(entry.operator or "")} integral, which is then not differentiable',
             help='write a condition on "dtype" in output_differentiability, as "_to_copy" has it',
             at=entry,
         )

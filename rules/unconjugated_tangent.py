@@ -2,13 +2,13 @@
 
 ## What it detects
 
-A forward formula that calls a helper named "..._backward", made for the gradient of a function, with a tangent that
-is not conjugated, in the entry of an operator on PyTorch's complex list.
+A forward formula that calls a helper named "..._backward", made for the gradient of a function, with a tangent that is
+not conjugated, in the entry of an operator on PyTorch's complex list.
 
 ## Why it is bad
 
-A backward helper multiplies by the conjugate of the derivative. For a tangent the derivative itself is due:
-"helper(self_t.conj(), ...).conj()" is what makes one of the other, and what "auto_element_wise" writes.
+A backward helper multiplies by the conjugate of the derivative. A tangent must be multiplied by the derivative itself:
+write "helper(self_t.conj(), ...).conj()", which is also what "auto_element_wise" expands to.
 
 ## Example
 
@@ -29,7 +29,7 @@ Conjugating the tangent and the result is unsafe: it changes the tangent of comp
 ## What it cannot see
 
 Helpers with other names, and helpers that do not depend on an input or an output. Whether the result of the call is
-conjugated is not looked at. The complex list is that of PyTorch 2.13.
+conjugated is not checked. The complex list is PyTorch 2.13's.
 
 ## Sources
 
@@ -74,7 +74,7 @@ INVALID = (
 """,
         at="3:28-34",
         message=(
-            '"sigmoid_backward" multiplies by the conjugate of the derivative, and gets the tangent "self_t" as it is'
+            '"sigmoid_backward" multiplies by the conjugate of the derivative, but is passed "self_t" unconjugated'
         ),
         help="conjugate the tangent and the result of the call",
         fixed="""\
@@ -90,9 +90,7 @@ INVALID = (
   result: pow_backward(self_t, self_p, exponent)
 """,
         at="3:24-30",
-        message=(
-            '"pow_backward" multiplies by the conjugate of the derivative, and gets the tangent "self_t" as it is'
-        ),
+        message=('"pow_backward" multiplies by the conjugate of the derivative, but is passed "self_t" unconjugated'),
         help="conjugate the tangent and the result of the call",
         fixed="""\
 - name: pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor
@@ -111,8 +109,8 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
             formula = mistake.interpretation.formula
             yield Finding(
                 formula.span_of(mistake.node),
-                f"{quoted(mistake.name)} multiplies by the conjugate of the derivative, and gets the tangent "
-                f"{shown(formula, mistake.node)} as it is",
+                f"{quoted(mistake.name)} multiplies by the conjugate of the derivative, but is passed "
+                f"{shown(formula, mistake.node)} unconjugated",
                 help="conjugate the tangent and the result of the call",
                 fix=conjugate_call(formula, mistake.node, mistake.name),
                 at=formula.line,

@@ -2,13 +2,13 @@
 
 ## What it detects
 
-``x_p`` or ``x_t`` where ``x`` has no backward formula, is no tensor, or is a list of tensors.
+``x_p`` or ``x_t`` where ``x`` has no backward formula, is not a tensor, or is a list of tensors.
 
 ## Why it is bad
 
-The generated kernel unpacks primal and tangent of arguments with a backward formula only. Everything else keeps its own
-name, and a list of tensors is handed to the function that the formula calls. PyTorch's generator copies the name, and
-the C++ compiler finds it undeclared.
+The generated kernel only unpacks the primal and tangent of arguments with a backward formula. Everything else keeps its
+own name, and a list of tensors is passed on to the function that the formula calls. PyTorch's generator copies the
+name, and the C++ compiler reports an undeclared identifier.
 
 ## Example
 
@@ -26,7 +26,7 @@ the C++ compiler finds it undeclared.
 
 ## Fix safety
 
-The fix drops the suffix of a primal. It is never applied unasked, as a backward formula may be missing instead.
+The fix drops the suffix of a primal. It is unsafe, because a backward formula may be missing instead.
 
 ## Sources
 
@@ -118,7 +118,7 @@ INVALID = (
   result: self_t + maybe_multiply(other_t, alpha_p)
 """,
         at="4:44-51",
-        message='"alpha_p" is not declared: "alpha" is no tensor',
+        message='"alpha_p" is not declared: "alpha" is not a tensor',
         help='use "alpha" itself',
         fixed="""\
 - name: add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
@@ -173,7 +173,7 @@ def _judge(body: DispatchBody) -> Iterator[Finding]:
     for subject, names in found.items():
         argument = function.argument(subject)
         if argument is None or not argument.is_tensor_like:
-            yield _itself(names, f"{quoted(subject)} is no tensor")
+            yield _itself(names, f"{quoted(subject)} is not a tensor")
         elif subject in info.non_differentiable_arg_names:
             declared = tuple(
                 Related("declared here", name.span)

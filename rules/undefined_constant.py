@@ -2,13 +2,13 @@
 
 ## What it detects
 
-A name in the manner of a constant, such as "M_LN2" or "kJagged", that is declared neither in the namespaces that C++
+A name spelled like a constant, such as "M_LN2" or "kJagged", that is declared neither in the namespaces that C++
 searches there nor as a macro.
 
 ## Why it is bad
 
-PyTorch's generator copies formulas without a look at their types, so that only the C++ compiler finds the slip, after
-a rebuild.
+PyTorch's generator copies formulas into C++ without type checking them, so the mistake surfaces only when PyTorch is
+rebuilt.
 
 ## Example
 
@@ -22,7 +22,7 @@ a rebuild.
 
 ## Fix safety
 
-The replacement by the nearest name is a guess and never applied unasked.
+Replacing the name by the closest known one is a guess, so the fix is unsafe.
 
 ## Options
 

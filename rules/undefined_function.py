@@ -2,19 +2,19 @@
 
 ## What it detects
 
-A call of a name that is no helper of FunctionsManual.h, no operator of the namespaces that C++ searches there, and no
-function of C++.
+A call of a name that is not a helper in FunctionsManual.h, an operator in the namespaces that C++ searches there, or a
+C++ function.
 
 In a backward formula a bare name finds an operator only by its arguments: "where(c, x, y)" is "at::where" if one of
 them is a tensor. In a forward formula every operator is found.
 
-Where the file is not PyTorch's own and no header is given, a name that resembles no known one may be declared in a
-header that was not seen, and is left alone.
+If the file is not PyTorch's own and no header is given, a name that is not close to any known one may be declared
+elsewhere, and is not reported.
 
 ## Why it is bad
 
-PyTorch's generator copies formulas without a look at their types, so that only the C++ compiler finds the slip, after
-a rebuild.
+PyTorch's generator copies formulas into C++ without type checking them, so the mistake surfaces only when PyTorch is
+rebuilt.
 
 ## Example
 
@@ -28,7 +28,7 @@ a rebuild.
 
 ## Fix safety
 
-The replacement by the nearest name is a guess and never applied unasked.
+Replacing the name by the closest known one is a guess, so the fix is unsafe.
 
 ## Options
 
@@ -95,7 +95,7 @@ INVALID = (
 """,
         at="2:16-29",
         message='no function "scalar_tensor" is declared',
-        help='write "at::scalar_tensor": bare names are sought there only for arguments that are tensors',
+        help='write "at::scalar_tensor": unqualified names are looked up there only for tensor arguments',
         fixed="""\
 - name: abs(Tensor self) -> Tensor
   self: grad * at::scalar_tensor(1., grad.options())

@@ -1,14 +1,14 @@
-"""A formula asks a value for a member that its type does not have.
+"""A formula accesses a member that the value's type does not have.
 
 ## What it detects
 
-A method or field behind "." or "->" that the type of the value does not declare: a misspelt method, a method of
-another type, an operator that is a function only.
+A method or field after "." or "->" that the type of the value does not declare: a misspelt method, a method of another
+type, an operator that exists only as a function.
 
 ## Why it is bad
 
-PyTorch's generator copies formulas without a look at their types, so that only the C++ compiler finds the slip, after
-a rebuild.
+PyTorch's generator copies formulas into C++ without type checking them, so the mistake surfaces only when PyTorch is
+rebuilt.
 
 ## Example
 
@@ -22,7 +22,7 @@ a rebuild.
 
 ## Fix safety
 
-The replacement by the nearest name is a guess and never applied unasked.
+Replacing the name by the closest known one is a guess, so the fix is unsafe.
 
 ## Sources
 
@@ -91,7 +91,7 @@ INVALID = (
 """,
         at="3:15-32",
         message='"Tensor" has no member "other_info"',
-        help='torchgen saves "zeros_like(other)" as "other_info", whatever stands in front of it; put nothing there',
+        help='torchgen saves "zeros_like(other)" as "other_info", whatever precedes it; remove the prefix',
     ),
 )
 

@@ -2,13 +2,13 @@
 
 ## What it detects
 
-A variable in a formula that is no argument, no output, no gradient, primal or tangent there, and no parameter of a
-lambda. Names that are called and constants such as ``M_PI`` are declared in headers and not judged here.
+A variable in a formula that is not an argument, output, gradient, primal or tangent of the formula, nor a parameter of
+a lambda. Called names and constants such as ``M_PI`` are declared in headers and checked by other rules.
 
 ## Why it is bad
 
-PyTorch's generator looks for the names it knows and ignores the rest, so a misspelt argument is not saved and not
-reported. The C++ compiler stops at the undeclared identifier in the generated file.
+PyTorch's generator looks for the names it knows and ignores the rest, so a misspelt argument is neither saved nor
+reported. The C++ compiler reports an undeclared identifier in the generated file.
 
 ## Example
 
@@ -22,7 +22,7 @@ reported. The C++ compiler stops at the undeclared identifier in the generated f
 
 ## Fix safety
 
-The replacement by the nearest name is a guess and never applied unasked.
+Replacing the name by the closest known one is a guess, so the fix is unsafe.
 
 ## Sources
 
@@ -75,7 +75,7 @@ VALID = (
 - name: erf(Tensor self) -> Tensor
   self: 2.0 / sqrt(M_PI) * exp(-(self.pow(2))) * grad * at::ones_like(self)
 """,
-    # nothing is known of the names of an operator that is not known
+    # nothing is known about the names of an operator that is not known
     """\
 - name: no_such_operator(Tensor self) -> Tensor
   self: grad * slef
@@ -158,7 +158,7 @@ INVALID = (
 
 REASONS = (NotDeclared.UNKNOWN, NotDeclared.TENSOR_OPTION, NotDeclared.OTHER_OUTPUT_NAME)
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
-#: More names than this are no help.
+#: More names than this are not listed.
 MANY = 8
 #: Up to this many visible names are compared with one that is not declared; no operator of PyTorch has 100.
 MANY_VISIBLE = 500
@@ -251,7 +251,7 @@ def _cure(expression: Expression, word: Word, visible: list[str]) -> str | None:
 
 
 def _is_message(expression: Expression, word: Word) -> bool:
-    """Whether a word stands where ``not_implemented`` takes its text."""
+    """Whether a word is where ``not_implemented`` takes its text."""
     return word.start in _messages(expression.formula)
 
 

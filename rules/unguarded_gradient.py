@@ -1,17 +1,16 @@
-"""An operator gets a gradient that may be undefined.
+"""An operator is passed a gradient that may be undefined.
 
 ## What it detects
 
 A backward formula that passes "grad" or "grads[i]" to an operator of native_functions.yaml, to "+" or to a method,
 where it may be undefined: in a formula for several inputs, for a list of tensors, or in one that uses several
-gradients. A formula that asks "grad.defined()" around it is fine. Helpers of FunctionsManual.h ask by themselves, and
-so do some backward operators.
+gradients. A use guarded by "grad.defined()" is fine. Helpers of FunctionsManual.h check for themselves, and so do some
+backward operators.
 
 ## Why it is bad
 
-The gradient of an output that the loss does not depend on is an undefined tensor. The generated code takes care of it
-for formulas with one input and one output only. Operators raise an error for an undefined tensor, in somebody's
-training.
+The gradient of an output that the loss does not depend on is an undefined tensor. The generated code handles that only
+for formulas with one input and one output. Operators raise an error if passed an undefined tensor.
 
 ## Example
 
@@ -25,9 +24,8 @@ training.
 
 ## What it cannot see
 
-What helpers do with an undefined gradient, and which branch of a question is the guarded one. In a file of a hundred
-entries or more of which fewer than ten formulas ask for an undefined gradient, nothing is said: it keeps to the
-contract of PyTorch before 1.6.
+What helpers do with an undefined gradient, and which branch of a condition is the guarded one. A file with a hundred
+entries or more, fewer than ten of them with a guard, is exempt: it follows the contract of PyTorch before 1.6.
 
 ## Options
 
@@ -86,8 +84,8 @@ INVALID = (
   self, weight: _prelu_kernel_backward(grad, self, weight)
 """,
         at="2:40-44",
-        message='"_prelu_kernel_backward" gets "grad", which may be undefined here',
-        help='ask "grad.defined()" first, and return undefined gradients where it is not',
+        message='"_prelu_kernel_backward" is passed "grad", which may be undefined here',
+        help='check "grad.defined()" first, and return undefined gradients otherwise',
     ),
     Invalid(
         """\
@@ -95,8 +93,8 @@ INVALID = (
   tensors: unbind(grad, dim)
 """,
         at="2:19-23",
-        message='"unbind" gets "grad", which may be undefined here',
-        help='ask "grad.defined()" first, and return undefined gradients where it is not',
+        message='"unbind" is passed "grad", which may be undefined here',
+        help='check "grad.defined()" first, and return undefined gradients otherwise',
     ),
 )
 
@@ -113,7 +111,7 @@ def check(entry: Entry, model: Model, options: Options) -> Iterator[Finding]:
             reader = quoted(read.operator) if read.operator else "an operator"
             yield Finding(
                 formula.span_of(read.node),
-                f"{reader} gets {quoted(read.name)}, which may be undefined here",
-                help=f'ask "{read.name}.defined()" first, and return undefined gradients where it is not',
+                f"{reader} is passed {quoted(read.name)}, which may be undefined here",
+                help=f'check "{read.name}.defined()" first, and return undefined gradients otherwise',
                 at=formula.line,
             )

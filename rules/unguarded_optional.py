@@ -1,11 +1,11 @@
-"""An operator gets an optional argument that may be omitted.
+"""An operator is passed an optional argument that may be omitted.
 
 ## What it detects
 
 A formula that passes an argument declared as "Tensor?" to an operator of native_functions.yaml whose parameter is a
-"Tensor", to "+" or to a method, without asking whether it is defined. A formula that asks "weight.defined()" around it
+"Tensor", to "+" or to a method, without checking whether it is defined. A formula that checks "weight.defined()" first
 is fine, and so is the backward formula of that argument alone, which is only evaluated where it is given. Helpers of
-FunctionsManual.h ask by themselves.
+FunctionsManual.h check by themselves.
 
 ## Why it is bad
 
@@ -91,8 +91,8 @@ float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor)
 result2, /*update*/false, eps, grad_input_mask, result3) : std::tuple<Tensor, Tensor, Tensor>()"
 """,
         at="2:75-81",
-        message='"batch_norm_backward" gets "weight", which is undefined where the argument is omitted',
-        help='ask "weight.defined()" first',
+        message='"batch_norm_backward" is passed "weight", which is undefined where the argument is omitted',
+        help='check "weight.defined()" first',
     ),
     Invalid(
         """\
@@ -100,8 +100,8 @@ result2, /*update*/false, eps, grad_input_mask, result3) : std::tuple<Tensor, Te
   self: "min.defined() ? grad * ((self >= min) & (self <= max)) : clamp_backward(grad, self, min, max)"
 """,
         at="2:59-62",
-        message='an operator gets "max", which is undefined where the argument is omitted',
-        help='ask "max.defined()" first',
+        message='an operator is passed "max", which is undefined where the argument is omitted',
+        help='check "max.defined()" first',
     ),
 )
 
@@ -117,7 +117,7 @@ def check(entry: Entry, model: Model, options: Options) -> Iterator[Finding]:
             reader = quoted(read.operator) if read.operator else "an operator"
             yield Finding(
                 formula.span_of(read.node),
-                f"{reader} gets {quoted(read.name)}, which is undefined where the argument is omitted",
-                help=f'ask "{read.name}.defined()" first',
+                f"{reader} is passed {quoted(read.name)}, which is undefined where the argument is omitted",
+                help=f'check "{read.name}.defined()" first',
                 at=formula.line,
             )

@@ -2,14 +2,14 @@
 
 ## What it detects
 
-A name in a key that is no argument and no output of the entry's operator: a misspelt name, a stray comma, a tensor
+A name in a key that is not an argument or output of the entry's operator: a misspelt name, a stray comma, a tensor
 option such as ``dtype``, or ``output_differentiability`` where it is not read.
 
 ## Why it is bad
 
-PyTorch's generator decides from the names of a key what its formula computes. It refuses an unknown first name with
-"No matching output for forward derivative definition" and an unknown later one with "Missing arguments for
-derivatives"; beside ``non_differentiable`` it accepts an unknown name, which then declares nothing.
+PyTorch's generator infers from the names of a key what its formula computes. It rejects an unknown first name with "No
+matching output for forward derivative definition" and an unknown later one with "Missing arguments for derivatives";
+with ``non_differentiable`` it accepts an unknown name, which then has no effect.
 
 ## Example
 
@@ -23,7 +23,7 @@ derivatives"; beside ``non_differentiable`` it accepts an unknown name, which th
 
 ## Fix safety
 
-The fix is safe where one name is near; where several are, the nearest is offered as an unsafe fix.
+The fix is safe if there is only one close name; with several, the closest is offered as an unsafe fix.
 
 ## Sources
 
@@ -74,7 +74,7 @@ INVALID = (
   slef: grad * self.sgn()
 """,
         at="2:3-7",
-        message='"slef" is no argument and no output of "abs"',
+        message='"slef" is not an argument or output of "abs"',
         help='did you mean "self"?',
         fixed="""\
 - name: abs(Tensor self) -> Tensor
@@ -87,7 +87,7 @@ INVALID = (
   "self, matrix": mm_backward(grad, self, mat2)
 """,
         at="2:10-16",
-        message='"matrix" is no argument and no output of "mm"',
+        message='"matrix" is not an argument or output of "mm"',
         help='a key can name "self", "mat2" or "result"',
     ),
     Invalid(
@@ -125,7 +125,7 @@ Device? device=None, bool? pin_memory=None) -> Tensor
 """,
         at="4:7-31",
         message='"output_differentiability" is not read under the dispatch key "Default"',
-        help='put it beside "dispatch"; it holds for all dispatch keys',
+        help='put it next to "dispatch"; it holds for all dispatch keys',
     ),
     Invalid(
         """\
@@ -134,7 +134,7 @@ Device? device=None, bool? pin_memory=None) -> Tensor
   self: value_selecting_reduction_backward_symint(grad, dim, indices, self.sym_sizes(), keepdim)
 """,
         at="2:3-26",
-        message='"output_diferentiability" is no argument and no output of "max.dim"',
+        message='"output_diferentiability" is not an argument or output of "max.dim"',
         help='did you mean "output_differentiability"?',
         fixed="""\
 - name: max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
@@ -173,9 +173,9 @@ def _unknown(line: KeyedFormula, name: KeyName, function: EntryFunction) -> Find
         return Finding(
             name.span,
             f'{quoted(name.text)} is not read under the dispatch key "{line.body.key}"',
-            help='put it beside "dispatch"; it holds for all dispatch keys',
+            help='put it next to "dispatch"; it holds for all dispatch keys',
         )
-    message = f'{quoted(name.text)} is no argument and no output of "{line.entry.operator}"'
+    message = f'{quoted(name.text)} is not an argument or output of "{line.entry.operator}"'
     candidates = {*function.tensor_arguments, *function.output_names} - line.body.keys_with.keys()
     if len(line.names) == 1 and line.body.key_node is None:
         candidates.update(ENTRY_KEYS)

@@ -3,12 +3,12 @@
 ## What it detects
 
 An operator or an overload that does not exist, and a schema that differs from native_functions.yaml in an argument, a
-type, a default, an alias annotation, a return, or only in its blanks. The message names the difference to the nearest
+type, a default, an alias annotation, a return, or only in whitespace. The message names the difference from the closest
 operator.
 
 ## Why it is bad
 
-PyTorch's generator compares the schema with those of native_functions.yaml as text and stops where none is equal.
+PyTorch's generator compares the schema with those of native_functions.yaml as text and fails if there is no match.
 
 ## Example
 
@@ -22,8 +22,8 @@ PyTorch's generator compares the schema with those of native_functions.yaml as t
 
 ## Fix safety
 
-The fix takes over the nearest declared schema; uses of an argument or return that is renamed follow. It is unsafe
-unless nothing but blanks differs.
+The fix writes the closest declared schema and renames the uses of a renamed argument or return. It is unsafe unless
+only whitespace differs.
 
 ## Sources
 
@@ -254,7 +254,7 @@ INVALID = (
   self: mul_tensor_backward(grad, other, self.scalar_type())
 """,
         at="1:27-38",
-        message='the schema of "mul.Tensor" differs from PyTorch\'s in its blanks, which must be the same',
+        message='the schema of "mul.Tensor" differs from PyTorch\'s only in whitespace, which must match',
         help='write "self, Tensor" for "self,Tensor"',
         fixed="""\
 - name: mul.Tensor(Tensor self, Tensor other) -> Tensor
@@ -387,14 +387,14 @@ def _say(item: SchemaDifference, operator: str) -> tuple[str, str]:
     if kind is DifferenceKind.KEYWORD_ONLY:
         help_text = f'write "*, {item.context}"'
         if item.expected != "keyword-only":
-            help_text = f'the "*" does not stand before "{item.context}"'
+            help_text = f'the "*" does not come before "{item.context}"'
         return f"{argument} is {item.expected}, not {item.written}", help_text
     if kind is DifferenceKind.ARGUMENT_ORDER:
-        return f'the arguments of "{operator}" stand in another order', f'the order is "{item.expected}"'
+        return f'the arguments of "{operator}" are in another order', f'the order is "{item.expected}"'
     written, expected = item.written or "", item.expected or ""
-    what = "blanks" if "".join(written.split()) == "".join(expected.split()) else "form"
+    what = "whitespace" if "".join(written.split()) == "".join(expected.split()) else "form"
     help_text = f'write "{expected}" for "{written}"' if written.isprintable() else "write it in one line"
-    return f'the schema of "{operator}" differs from PyTorch\'s in its {what}, which must be the same', help_text
+    return f'the schema of "{operator}" differs from PyTorch\'s only in {what}, which must match', help_text
 
 
 def _say_return(item: SchemaDifference, operator: str) -> tuple[str, str]:

@@ -2,12 +2,12 @@
 
 ## What it detects
 
-A name in ``# derivlint: ignore[...]`` or ``# derivlint: ignore-file[...]`` that no rule has. Groups of rules
-are for configurations: a comment names the rule of the finding that somebody has looked at.
+A name in ``# derivlint: ignore[...]`` or ``# derivlint: ignore-file[...]`` that no rule has. Groups of rules belong in
+the configuration: a comment names the rule of one reviewed finding.
 
 ## Why it is bad
 
-It silences nothing: the name is misspelt, or the rule is from another version of derivlint.
+It has no effect: the name is misspelt, or the rule is from another version of derivlint.
 
 ## Example
 
@@ -21,7 +21,7 @@ It silences nothing: the name is misspelt, or the rule is from another version o
 
 ## Fix safety
 
-The fix is unsafe: it is a guess which rule was meant.
+The fix is unsafe: which rule was meant is a guess.
 
 ## Sources
 

@@ -1,14 +1,14 @@
-"""A formula uses what the foreach variant of the operator cannot save.
+"""A formula uses a value that the foreach variant of the operator cannot save.
 
 ## What it detects
 
-The reference formula of a foreach operator that uses a property of an output (only ``result`` itself can be saved),
-an argument that the foreach operator does not have, or a function of an argument such as ``TensorGeometry(self)``.
+The reference formula of a foreach operator that uses a property of an output (only ``result`` itself can be saved), an
+argument that the foreach operator does not have, or a function of an argument such as ``TensorGeometry(self)``.
 
 ## Why it is bad
 
-PyTorch makes the formulas of ``_foreach_abs`` out of those of ``abs`` by replacing names in their text. Its generator
-fails, with an empty message or a ``KeyError``, where the text does not fit.
+PyTorch derives the formulas of ``_foreach_abs`` from those of ``abs`` by replacing names in their text. If the text
+does not match, its generator fails with an empty message or a ``KeyError``.
 
 ## Example
 

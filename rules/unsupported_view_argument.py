@@ -1,4 +1,4 @@
-"""A differentiable view has an argument or outputs that views cannot have.
+"""A differentiable view has an argument or an output that is not supported for views.
 
 ## What it detects
 
@@ -7,9 +7,9 @@ An entry that makes a view differentiable which takes an argument of a type that
 
 ## Why it is bad
 
-After an in-place change of its base, autograd replays a view with the arguments that it was made with. PyTorch's
-generator writes a function that keeps them by value, and refuses types that it does not know, and views with several
-differentiable outputs.
+After an in-place change of its base, autograd replays a view with its original arguments. PyTorch's generator writes a
+function that stores them by value, and rejects types that it does not support and views with several differentiable
+outputs.
 
 ## Example
 

@@ -2,15 +2,15 @@
 
 ## What it detects
 
-A backward formula, or one of the gradients that it lists, in which no gradient of an output has a part, and which is
-not zero. Exempt are "zeros_like" and other zeros, undefined tensors such as "Tensor()", "not_implemented" and helpers
-that raise an error. A gradient of which only the sizes, the type or the presence is asked ("zeros_like(grad)",
-"grad.defined()") has no part in the value.
+A backward formula, or one of the values that it returns, that is not zero and does not depend on any output gradient.
+Exempt are "zeros_like" and other zeros, undefined tensors such as "Tensor()", "not_implemented" and helpers that raise
+an error. Using only the sizes, the type or the presence of a gradient ("zeros_like(grad)", "grad.defined()") does not
+count.
 
 ## Why it is bad
 
-A backward formula multiplies the gradient of the output by a Jacobian. Without it the loss does not reach the input,
-and what does reach it is right for one loss at most.
+A backward formula multiplies the gradient of the output by a Jacobian. Without it, the result does not depend on the
+loss, and is right for one loss at most.
 
 ## Example
 
@@ -26,10 +26,10 @@ bool deterministic, bool zero_infinity) -> (Tensor, Tensor)
 
 ## What it cannot see
 
-A helper is taken as linear in its gradients and tangents, as the names of its parameters tell; its body is not read.
-An operator that is neither in the table of operators nor declared "auto_linear" in the file is unknown, and nothing
-is said of what is made of it. Operators for PyTorch's own tests ("_test_...") are left alone: their formulas are
-wrong on purpose.
+Helpers are assumed to be linear in their gradients and tangents, which are recognized by parameter name; their bodies
+are not read. Operators that are neither in the table of operators nor declared "auto_linear" in the file are unknown,
+and values computed from them are not judged. Operators for PyTorch's own tests ("_test_...") are exempt: their formulas
+are wrong on purpose.
 
 ## Sources
 

@@ -7,8 +7,8 @@ differentiable output. A formula that passes "grads" on as a whole uses them all
 
 ## Why it is bad
 
-What the loss owes to that output is dropped without a word. Either a formula lacks a term, or the output is not
-differentiable and should say so, so that using its gradient fails.
+The contribution of that output to the loss is silently dropped. Either a formula lacks a term, or the output is not
+differentiable and should be declared so.
 
 ## Example
 
@@ -22,8 +22,8 @@ differentiable and should say so, so that using its gradient fails.
 
 ## What it cannot see
 
-Formulas that use "grad": then only the first output is differentiable. A gradient that is used where its value does
-not count.
+Formulas that use "grad": then only the first output is differentiable. A gradient that is used but whose value has no
+effect.
 
 ## Sources
 

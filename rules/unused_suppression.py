@@ -2,17 +2,16 @@
 
 ## What it detects
 
-A name in ``# derivlint: ignore[...]`` or ``# derivlint: ignore-file[...]`` whose rule judged what the comment covers
-and found nothing, and a name that is there twice.
+A name in ``# derivlint: ignore[...]`` or ``# derivlint: ignore-file[...]`` whose rule checked what the comment covers
+and found nothing, and a name that is listed twice.
 
-Finding nothing says nothing where the rule did not judge: it is not selected, it crashed there, the file is not sound
-YAML, the operator of the entry is not known, the entry holds for a version that was not checked, a formula of the entry
-has an error, or it could not be read as far as the rule reads it: into a syntax tree, into types, into what it means.
-Then the comment stays.
+A suppression is not reported if the rule did not check the code: it is not selected, it crashed there, the file is not
+valid YAML, the operator of the entry is not known, the entry holds for a version that was not checked, a formula of the
+entry has an error, or the analysis that the rule needs (syntax tree, types, abstract interpretation) is not available.
 
 ## Why it is bad
 
-What was wrong is mended, and the comment says otherwise. It would silence the next mistake of the kind.
+The comment is stale. It would hide the next mistake of the same kind.
 
 ## Example
 

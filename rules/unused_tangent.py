@@ -2,12 +2,12 @@
 
 ## What it detects
 
-A forward formula in whose value no tangent has a part although it mentions one, and which is not zero: only the sizes
-or the type of a tangent are asked for, or it is multiplied by zero.
+A nonzero forward formula that mentions a tangent but whose value does not depend on one: it uses only the sizes or the
+type of a tangent, or multiplies it by zero.
 
 ## Why it is bad
 
-A forward formula multiplies the tangents of the inputs by a Jacobian. Without them the output has a tangent although
+A forward formula multiplies the tangents of the inputs by a Jacobian. Without them, the output has a tangent even when
 no input has one.
 
 ## Example
@@ -24,7 +24,7 @@ no input has one.
 
 ## What it cannot see
 
-Helpers: what they get counts as used.
+Helpers: whatever they are passed counts as used.
 
 ## Sources
 

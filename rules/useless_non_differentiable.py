@@ -1,4 +1,4 @@
-"""An argument that is no tensor is declared non_differentiable.
+"""An argument that is not a tensor is declared non_differentiable.
 
 ## What it detects
 
@@ -6,8 +6,8 @@
 
 ## Why it is bad
 
-Such an argument never has a gradient, so the line says nothing. Often another argument was meant, which then lacks
-the declaration.
+Such an argument never has a gradient, so the declaration has no effect. Often another argument was meant, which then
+lacks the declaration.
 
 ## Example
 
@@ -21,12 +21,11 @@ the declaration.
 
 ## Fix safety
 
-The fix takes the name out of a key with several names, which changes nothing.
+The fix removes the name from a key with several names, which does not change the generated code.
 
 ## Sources
 
-torchgen/packaged/autograd/load_derivatives.py, ``set_up_derivatives``; torchgen/api/autograd.py,
-``is_differentiable``.
+torchgen/packaged/autograd/load_derivatives.py, ``set_up_derivatives``; torchgen/api/autograd.py, ``is_differentiable``.
 """
 
 from __future__ import annotations

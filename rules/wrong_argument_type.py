@@ -2,13 +2,13 @@
 
 ## What it detects
 
-An argument that converts to the type of the parameter in no overload of the function, or arguments of which each
-would fit some overload but no overload takes all.
+An argument that does not convert to the parameter's type in any overload, or arguments that each match some overload
+while no overload takes them all.
 
 ## Why it is bad
 
-PyTorch's generator copies formulas without a look at their types, so that only the C++ compiler finds the slip, after
-a rebuild.
+PyTorch's generator copies formulas into C++ without type checking them, so the mistake surfaces only when PyTorch is
+rebuilt.
 
 ## Example
 
@@ -68,7 +68,7 @@ INVALID = (
   other: maybe_multiply(alpha, grad)
 """,
         at="2:25-30",
-        message='argument 1 ("t") of "maybe_multiply" must be "Tensor", "alpha" is of type "Scalar"',
+        message='argument 1 ("t") of "maybe_multiply" is of type "Scalar", expected "Tensor"',
         help='declared as "Tensor maybe_multiply(Tensor t, Scalar s)"',
     ),
     Invalid(
@@ -77,7 +77,7 @@ INVALID = (
   self: handle_r_to_c(grad, self.scalar_type())
 """,
         at="2:23-27",
-        message='argument 1 ("self_st") of "handle_r_to_c" must be "ScalarType", "grad" is of type "Tensor"',
+        message='argument 1 ("self_st") of "handle_r_to_c" is of type "Tensor", expected "ScalarType"',
         help='declared as "Tensor handle_r_to_c(ScalarType self_st, Tensor gradient_result)"',
     ),
     Invalid(
@@ -86,7 +86,7 @@ INVALID = (
   self: grad.masked_fill(self.sym_sizes(), 0)
 """,
         at="2:14-42",
-        message='argument 1 ("mask") of "masked_fill" must be "Tensor", this is of type "vector<SymInt>"',
+        message='argument 1 ("mask") of "masked_fill" is of type "vector<SymInt>", expected "Tensor"',
         help='declared as "Tensor masked_fill(Tensor mask, Scalar value)"',
     ),
 )

@@ -1,4 +1,4 @@
-"""auto_element_wise for an operator of which it does not hold.
+"""auto_element_wise is used for an operator that is not elementwise.
 
 ## What it detects
 
@@ -8,7 +8,7 @@ although the operator is on PyTorch's complex list.
 
 ## Why it is bad
 
-"auto_element_wise" makes the forward formula of the backward formula: the tangent takes the place of the gradient,
+"auto_element_wise" derives the forward formula from the backward formula: it substitutes the tangent for the gradient,
 conjugated before and after. That is right where the Jacobian is diagonal and the function holomorphic.
 
 ## Example
@@ -25,7 +25,7 @@ conjugated before and after. That is right where the Jacobian is diagonal and th
 
 ## What it cannot see
 
-Helpers whose parameters have other names, and shapes that change without a function which tells.
+Helpers whose parameters have other names, and shape changes that are not visible from a function's name.
 
 ## Sources
 
@@ -73,7 +73,7 @@ INVALID = (
             '"logcumsumexp_backward" in the backward formula "logcumsumexp_backward(grad, self, result, '
             'dim)" is not element-wise'
         ),
-        help="write the forward formula out",
+        help="write out the forward formula",
     ),
     Invalid(
         """\
@@ -83,7 +83,7 @@ INVALID = (
 """,
         at="3:11-28",
         message='"not_implemented" in the backward formula "not_implemented("chunk")" is not implemented',
-        help="write the forward formula out",
+        help="write out the forward formula",
     ),
     Invalid(
         """\
@@ -93,7 +93,7 @@ INVALID = (
 """,
         at="3:11-28",
         message='"sgn" in the backward formula "grad * self.sgn()" is not holomorphic',
-        help="write the forward formula out",
+        help="write out the forward formula",
     ),
 )
 
@@ -117,7 +117,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
                     wrong.line.value.span,
                     f"{quoted(wrong.name)} in the backward formula {shown(formula, formula.tree)} "
                     f"{REASONS[wrong.reason]}",
-                    help="write the forward formula out",
+                    help="write out the forward formula",
                     related=(Related("the backward formula", where),),
                     at=wrong.line,
                     rests_on=(body.entry.operator or "",),

@@ -1,14 +1,14 @@
-"""auto_linear for an operator that is not linear.
+"""auto_linear is used for an operator that is not linear.
 
 ## What it detects
 
-"auto_linear" in an entry with a backward formula that depends on the value of a differentiable input whose gradient
-is not zero, or on an output.
+"auto_linear" in an entry with a backward formula that depends on the value of a differentiable input whose gradient is
+not zero, or on an output.
 
 ## Why it is bad
 
-The Jacobian of a linear function is the same everywhere. "auto_linear" calls the operator with the tangents in place
-of the inputs, which is its derivative only then.
+The Jacobian of a linear function is the same everywhere. "auto_linear" calls the operator with the tangents in place of
+the inputs, which is the derivative only in that case.
 
 ## Example
 
@@ -24,8 +24,8 @@ of the inputs, which is its derivative only then.
 
 ## What it cannot see
 
-Inputs that a helper gets, of which it may use the sizes only; an output that a helper gets counts as used. That
-"auto_linear" multiplies two tangents, or stands for an operator that is known not to be linear, is said by the rule
+Inputs that are passed to a helper, which may use only their sizes; an output passed to a helper counts as used. An
+"auto_linear" that multiplies two tangents, or whose operator is known to be nonlinear, is reported by
 nonlinear-tangent.
 
 ## Sources
@@ -70,7 +70,7 @@ INVALID = (
 """,
         at="3:11-22",
         message='"special_zeta.self_scalar" is not linear: its backward formula this depends on "other"',
-        help='write the forward formula out, or use "auto_element_wise" for an element-wise operator',
+        help='write out the forward formula, or use "auto_element_wise" for an element-wise operator',
     ),
     Invalid(
         """\
@@ -80,7 +80,7 @@ INVALID = (
 """,
         at="3:11-22",
         message='"special_airy_ai" is not linear: its backward formula "grad * result" depends on "result"',
-        help='write the forward formula out, or use "auto_element_wise" for an element-wise operator',
+        help='write out the forward formula, or use "auto_element_wise" for an element-wise operator',
     ),
 )
 
@@ -99,7 +99,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
                     f"{quoted(body.entry.operator or '')} is not linear: its backward formula "
                     f"{shown(wrong.interpretation.formula, wrong.interpretation.formula.tree)} "
                     f"depends on {quoted(wrong.name)}",
-                    help='write the forward formula out, or use "auto_element_wise" for an element-wise operator',
+                    help='write out the forward formula, or use "auto_element_wise" for an element-wise operator',
                     related=(Related("the backward formula", wrong.interpretation.formula.line.value.span),),
                     at=wrong.line,
                     rests_on=(body.entry.operator or "",),

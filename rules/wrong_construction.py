@@ -1,4 +1,4 @@
-"""A formula makes an object of something that no constructor takes.
+"""A formula constructs an object from arguments that no constructor accepts.
 
 ## What it detects
 
@@ -6,8 +6,8 @@ A cast or a constructor call with arguments of types from which the type cannot 
 
 ## Why it is bad
 
-PyTorch's generator copies formulas without a look at their types, so that only the C++ compiler finds the slip, after
-a rebuild.
+PyTorch's generator copies formulas into C++ without type checking them, so the mistake surfaces only when PyTorch is
+rebuilt.
 
 ## Example
 
@@ -55,7 +55,7 @@ INVALID = (
   self: grad * double(self)
 """,
         at="2:16-28",
-        message='"double" cannot be made of "Tensor"',
+        message='"double" cannot be constructed from "Tensor"',
     ),
     Invalid(
         """\
@@ -63,7 +63,7 @@ INVALID = (
   self: grad * at::Scalar(result)
 """,
         at="2:16-34",
-        message='"Scalar" cannot be made of "Tensor"',
+        message='"Scalar" cannot be constructed from "Tensor"',
     ),
 )
 

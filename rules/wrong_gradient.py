@@ -2,10 +2,10 @@
 
 ## What it detects
 
-A backward formula whose value for tensors with one element is not what the operator's own values say: a sign, a
-constant, a factor, an argument or a condition is wrong. Both are computed at several points, real and, for operators
-on PyTorch's complex list, complex ones. Where a dimension, a mask or an index decides what comes out, tensors with a
-few elements are tried as well, real ones.
+A backward formula whose value for one-element tensors does not match the derivative of the operator: a wrong sign,
+constant, factor, argument or condition. Both are computed at several points, real and, for operators on PyTorch's
+complex list, complex ones. Where the result depends on a dimension, a mask or an index, real tensors with a few
+elements are tried as well.
 
 ## Why it is bad
 
@@ -23,9 +23,8 @@ The gradient is wrong wherever it is used, and nothing raises.
 
 ## What it cannot see
 
-Operators and helpers whose values are not known, and formulas that call them. Formulas
-that are not linear in the gradient are left to "nonlinear-gradient", factors that only lack "conj()" to
-"missing-conjugate".
+Operators and helpers whose values are not known, and formulas that call them. Formulas that are not linear in the
+gradient are left to "nonlinear-gradient", factors that only lack "conj()" to "missing-conjugate".
 
 ## Sources
 
@@ -85,7 +84,7 @@ INVALID = (
 """,
         at="2:9-33",
         message='the gradient of "self" is -0.54 at self = 0.571, grad = 1; the formula gives 0.54',
-        help="the numbers are those of tensors with one element",
+        help="computed with one-element tensors",
     ),
     Invalid(
         """\
@@ -99,7 +98,7 @@ INVALID = (
             'the gradient of "mat1" is 0.405 at self = 0.571, mat1 = 0.483, mat2 = 0.405, alpha = 1, grad = '
             "1; the formula gives 0.483"
         ),
-        help="the numbers are those of tensors with one element",
+        help="computed with one-element tensors",
     ),
     Invalid(
         """\
@@ -108,7 +107,7 @@ INVALID = (
 """,
         at="2:9-72",
         message='the gradient of "self" is 1 at self = 0.571, max = 0.711, grad = 1; the formula gives 0',
-        help="the numbers are those of tensors with one element",
+        help="computed with one-element tensors",
     ),
     # two formulas are exchanged
     Invalid(
@@ -122,7 +121,7 @@ INVALID = (
             'the gradient of "self" is 0 at self = 0.571, value = 0.483, grad = 1; the formula gives 1, and that of '
             '"value" the one of "self"'
         ),
-        help="the numbers are those of tensors with one element",
+        help="computed with one-element tensors",
     ),
     # one element cannot tell a sum so far from a sum of the rest
     Invalid(
@@ -132,7 +131,7 @@ INVALID = (
 """,
         at="2:9-25",
         message='the gradient of "self[0][0][0]" is 0.481 at dim = 1; the formula gives -0.801',
-        help="the numbers are those of small tensors whose elements all differ",
+        help="computed with small tensors of distinct elements",
     ),
 )
 
@@ -160,7 +159,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
         yield Finding(
             formula.span_of(formula.tree),
             message,
-            help="the numbers are those of tensors with one element",
+            help="computed with one-element tensors",
             related=related,
             at=formula.line,
         )
@@ -170,7 +169,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
             yield Finding(
                 formula.span_of(formula.tree),
                 differs_at("gradient", several),
-                help="the numbers are those of small tensors whose elements all differ",
+                help="computed with small tensors of distinct elements",
                 at=formula.line,
             )
 

@@ -2,14 +2,14 @@
 
 ## What it detects
 
-Formulas of "maximum", "minimum", "fmax", "fmin" and "clamp" by which, where the arguments are equal, the gradients of
-all of them together are not the gradient of the output; likewise the tangents. For "fmax" and "fmin" also where one
-argument is NaN, and the other one is the result.
+Formulas of "maximum", "minimum", "fmax", "fmin" and "clamp" whose gradients, where the arguments are equal, do not sum
+to the gradient of the output; likewise for tangents. For "fmax" and "fmin" also where one argument is NaN and the other
+is the result.
 
 ## Why it is bad
 
-Where arguments are equal a derivative is a convention; but when all arguments move together, so does the output. If the
-shares add up to 2 or to 0, gradients there are twice too great or get lost: often enough, with constants and padding.
+At a tie, how the gradient is split is a convention; but when all arguments move together, so does the output. If the
+parts sum to 2 or to 0, gradients at ties are doubled or lost, which is common with constants and padding.
 
 ## Example
 
@@ -81,7 +81,7 @@ INVALID = (
 """,
         at="2:9-42",
         message=('where they are equal the gradients of "self" and "other" add up to 1.5 times that of the output'),
-        help="the shares of all arguments add up to 1",
+        help="the gradients of all arguments must sum to that of the output",
     ),
     Invalid(
         """\
@@ -91,7 +91,7 @@ INVALID = (
 """,
         at="2:9-60",
         message='where "other" is NaN the gradients of "self" and "other" add up to 0 times that of the output',
-        help="the shares of all arguments add up to 1",
+        help="the gradients of all arguments must sum to that of the output",
     ),
     Invalid(
         """\
@@ -102,7 +102,7 @@ INVALID = (
 """,
         at="2:9-71",
         message='where they are equal the gradients of "self" and "min" add up to 0 times that of the output',
-        help="the shares of all arguments add up to 1",
+        help="the gradients of all arguments must sum to that of the output",
     ),
 )
 
@@ -117,7 +117,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
             first.span_of(first.tree),
             f"{_where(item)} the {what} of {quoted_list(item.names)} add up to {number(item.total)} times that of the "
             "output",
-            help="the shares of all arguments add up to 1",
+            help="the gradients of all arguments must sum to that of the output",
             related=tuple(Related("another share", other.span_of(other.tree)) for other in item.formulas[1:]),
             at=first.line,
         )

@@ -1,14 +1,14 @@
-"""A gradient has other sizes than its input.
+"""A gradient does not have the sizes of its input.
 
 ## What it detects
 
-A backward formula whose value cannot have the sizes of the input that it is for, nor be summed up to them: a dimension
-that was reduced is missing, one is too many, two are exchanged. The formula is evaluated over the sizes of tensors
+A backward formula whose value cannot have the sizes of the input that it is for, nor be summed to them: a reduced
+dimension is missing, there is one too many, or two are exchanged. The formula is evaluated over the sizes of tensors
 only, for a few arguments that the operator takes, with a different prime for the size of each dimension.
 
 ## Why it is bad
 
-The engine raises in the backward pass. Where sizes happen to agree, the gradient is wrong and nothing raises.
+The engine raises in the backward pass. Where sizes happen to agree, the gradient is silently wrong.
 
 ## Example
 
@@ -23,7 +23,7 @@ The engine raises in the backward pass. Where sizes happen to agree, the gradien
 ## What it cannot see
 
 Operators and helpers whose sizes are not known or depend on values, and formulas that call them. A gradient that is
-larger than its input is legal: the engine sums it up, as it does for inputs that were broadcast.
+larger than its input is legal: the engine sums it, as it does for inputs that were broadcast.
 
 ## Sources
 
@@ -44,7 +44,7 @@ from derivlint.model import Entry, Model
 
 META = RuleMeta(severity=Severity.ERROR, group="shapes", yields_to=WRONG_SIZES)
 
-HELP = "the engine raises unless a gradient can be summed up to the sizes of its input"
+HELP = "the engine raises unless a gradient can be summed to the sizes of its input"
 
 VALID = (
     """\
@@ -75,7 +75,7 @@ INVALID = (
 """,
         at="2:9-28",
         message='the gradient of "self" has the sizes [2, 1, 1, 3], "self" has [2, 3] at dim = 1',
-        help="the engine raises unless a gradient can be summed up to the sizes of its input",
+        help="the engine raises unless a gradient can be summed to the sizes of its input",
     ),
     Invalid(
         """\
@@ -84,7 +84,7 @@ INVALID = (
 """,
         at="2:9-37",
         message='the gradient of "self" has the sizes [3, 2], "self" has [2, 3] at mat2 = [3, 5]',
-        help="the engine raises unless a gradient can be summed up to the sizes of its input",
+        help="the engine raises unless a gradient can be summed to the sizes of its input",
     ),
 )
 

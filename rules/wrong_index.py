@@ -1,14 +1,14 @@
-"""A formula indexes something that has no elements, or with something that is no index.
+"""A formula indexes a value that is not indexable, or uses an invalid index.
 
 ## What it detects
 
-A subscript on a value that has none, or with an index that it does not take; a "std::get" beyond the end of a tuple
-or on something else than a tuple.
+A subscript on a value that has none, or with an index that it does not take; a "std::get" past the end of a tuple or on
+something other than a tuple.
 
 ## Why it is bad
 
-PyTorch's generator copies formulas without a look at their types, so that only the C++ compiler finds the slip, after
-a rebuild.
+PyTorch's generator copies formulas into C++ without type checking them, so the mistake surfaces only when PyTorch is
+rebuilt.
 
 ## Example
 

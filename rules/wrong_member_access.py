@@ -6,8 +6,8 @@ A member access with "->" on something that is neither a pointer nor an optional
 
 ## Why it is bad
 
-PyTorch's generator copies formulas without a look at their types, so that only the C++ compiler finds the slip, after
-a rebuild.
+PyTorch's generator copies formulas into C++ without type checking them, so the mistake surfaces only when PyTorch is
+rebuilt.
 
 ## Example
 
@@ -21,7 +21,7 @@ a rebuild.
 
 ## Fix safety
 
-The fix is safe: on a value only "." can be meant.
+The fix is safe: only "." is valid on a value.
 
 ## Sources
 

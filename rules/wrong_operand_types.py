@@ -1,4 +1,4 @@
-"""A formula uses an operator on types for which it is not defined.
+"""A formula applies an operator to types for which it is not defined.
 
 ## What it detects
 
@@ -7,8 +7,8 @@ tensors, "*" between a tensor and a list of sizes, "-" of an optional.
 
 ## Why it is bad
 
-PyTorch's generator copies formulas without a look at their types, so that only the C++ compiler finds the slip, after
-a rebuild.
+PyTorch's generator copies formulas into C++ without type checking them, so the mistake surfaces only when PyTorch is
+rebuilt.
 
 ## Example
 

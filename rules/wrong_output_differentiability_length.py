@@ -2,11 +2,11 @@
 
 ## What it detects
 
-A list with more or fewer values than the operator has outputs, or than a variant has that the entry also serves.
+A list with more or fewer values than the operator, or a variant that the entry also serves, has outputs.
 
 ## Why it is bad
 
-The values belong to the outputs one by one. PyTorch's generator refuses another number of them.
+The values correspond to the outputs one to one. PyTorch's generator rejects any other number.
 
 ## Example
 

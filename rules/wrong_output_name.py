@@ -1,4 +1,4 @@
-"""A forward key calls an output by a name that it does not have.
+"""A forward key uses a wrong name for an output.
 
 ## What it detects
 
@@ -8,8 +8,8 @@
 ## Why it is bad
 
 Outputs have exactly one name in formulas and in the generated code: the name in the schema, else ``result`` for a
-single output and ``result0``, ``result1`` for several. PyTorch's generator refuses some of the other names and takes
-the rest over into C++ code where nothing of that name is declared.
+single output and ``result0``, ``result1`` for several. PyTorch's generator rejects some of the other names and copies
+the rest into C++, where they are not declared.
 
 ## Example
 
@@ -27,8 +27,7 @@ The fix is safe: the index says which output is meant. ``result`` for one of sev
 
 ## Sources
 
-torchgen/packaged/autograd/load_derivatives.py, ``create_forward_derivative``;
-torchgen/api/cpp.py, ``return_names``.
+torchgen/packaged/autograd/load_derivatives.py, ``create_forward_derivative``; torchgen/api/cpp.py, ``return_names``.
 """
 
 from __future__ import annotations

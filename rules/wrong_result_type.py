@@ -1,14 +1,14 @@
-"""A formula gives a type that its key does not take.
+"""A formula does not have the type that its key requires.
 
 ## What it detects
 
-A backward formula for one argument that gives no tensor, one for several arguments that gives no tuple with a tensor
-for each, a forward formula that does not give the tangent of its output.
+A backward formula for one argument that is not a tensor, one for several arguments that is not a tuple with a tensor
+for each, or a forward formula that is not the tangent of its output.
 
 ## Why it is bad
 
-PyTorch's generator copies formulas without a look at their types, so that only the C++ compiler finds the slip, after
-a rebuild.
+PyTorch's generator copies formulas into C++ without type checking them, so the mistake surfaces only when PyTorch is
+rebuilt.
 
 ## Example
 
@@ -61,7 +61,7 @@ INVALID = (
   self: grad.sym_sizes()
 """,
         at="2:9-25",
-        message='the formula is of type "ArrayRef<SymInt>", but must give "Tensor"',
+        message='the formula is of type "ArrayRef<SymInt>", expected "Tensor"',
     ),
     Invalid(
         """\
@@ -69,7 +69,7 @@ INVALID = (
   self, other: grad * other
 """,
         at="2:16-28",
-        message='the formula is of type "Tensor", but must give "tuple<Tensor,Tensor>"',
+        message='the formula is of type "Tensor", expected "tuple<Tensor,Tensor>"',
     ),
     Invalid(
         """\
@@ -78,7 +78,7 @@ INVALID = (
   result: self_t.dim()
 """,
         at="3:11-23",
-        message='the formula is of type "int64_t", but must give "Tensor"',
+        message='the formula is of type "int64_t", expected "Tensor"',
     ),
 )
 

@@ -1,14 +1,14 @@
-"""A property that is saved for the backward pass cannot be computed from the argument.
+"""A property saved for the backward pass cannot be computed from the argument.
 
 ## What it detects
 
-An expression such as ``x.sym_sizes()`` or ``x.dim()`` that PyTorch evaluates when the node is created, with the
-argument as the operator got it: for an optional, a list or a number it has no such member.
+An expression such as ``x.sym_sizes()`` or ``x.dim()`` that PyTorch evaluates when the node is created, from the
+argument as it was passed: an optional, a list or a number may not have that member.
 
 ## Why it is bad
 
-PyTorch's generator moves such expressions from the formula into the kernel without a look at the argument's type. The
-C++ compiler stops there, at a line that stands in no formula.
+PyTorch's generator moves such expressions from the formula into the kernel without checking the argument's type. The
+C++ compiler reports an error in the kernel, far from any formula.
 
 ## Example
 

@@ -2,15 +2,14 @@
 
 ## What it detects
 
-A forward formula whose value for tensors with one element is not what the operator's own values say: a sign, a
-constant, a factor, a term is wrong, a primal and a tangent are mistaken for each other. Both are computed at several
-points, real and, for operators on PyTorch's complex list, complex ones. Where a dimension, a mask or an index decides
-what comes out, tensors with a few elements are tried as well, real ones.
+A forward formula whose value for one-element tensors does not match the derivative of the operator: a wrong sign,
+constant, factor or term, or a primal in place of a tangent. Both are computed at several points, real and, for
+operators on PyTorch's complex list, complex ones. Where the result depends on a dimension, a mask or an index, real
+tensors with a few elements are tried as well.
 
 ## Why it is bad
 
-Forward-mode derivatives and everything built on them (Jacobian-vector products, Hessians) are wrong, and nothing
-raises.
+Forward-mode derivatives and everything built on them (Jacobian-vector products, Hessians) are silently wrong.
 
 ## Example
 
@@ -28,9 +27,8 @@ raises.
 
 ## What it cannot see
 
-Operators and helpers whose values are not known, and formulas that call them. Formulas
-that are not linear in the tangents are left to "nonlinear-tangent", "auto_linear" and "auto_element_wise" to the rules
-about them.
+Operators and helpers whose values are not known, and formulas that call them. Formulas that are not linear in the
+tangents are left to "nonlinear-tangent", "auto_linear" and "auto_element_wise" to the rules about them.
 
 ## Sources
 
@@ -81,7 +79,7 @@ INVALID = (
         message=(
             'the tangent of "result" is 0.483 at self = 0.571, other = 0.483, self_t = 1; the formula gives -0.483'
         ),
-        help="the numbers are those of tensors with one element",
+        help="computed with one-element tensors",
     ),
     Invalid(
         """\
@@ -94,7 +92,7 @@ INVALID = (
         message=(
             'the tangent of "result" is 0.646 at self = 0.571, other = 0.483, other_t = 1; the formula gives 0.763'
         ),
-        help="the numbers are those of tensors with one element",
+        help="computed with one-element tensors",
     ),
     # one element is the same in reverse order
     Invalid(
@@ -105,7 +103,7 @@ INVALID = (
 """,
         at="3:11-25",
         message='the tangent of "result[0][0][0]" is -0.941 at self = [2, 3, 5], dims = {0, 2}; the formula gives -1.6',
-        help="the numbers are those of small tensors whose elements all differ",
+        help="computed with small tensors of distinct elements",
     ),
 )
 
@@ -119,7 +117,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
             yield Finding(
                 formula.span_of(formula.tree),
                 differs("tangent", wrong.name, wrong.at, wrong.expected, wrong.found),
-                help="the numbers are those of tensors with one element",
+                help="computed with one-element tensors",
                 at=formula.line,
             )
     for several in small_tensors_of(model, entry):
@@ -128,6 +126,6 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
             yield Finding(
                 formula.span_of(formula.tree),
                 differs_at("tangent", several),
-                help="the numbers are those of small tensors whose elements all differ",
+                help="computed with small tensors of distinct elements",
                 at=formula.line,
             )

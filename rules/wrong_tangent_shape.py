@@ -1,15 +1,15 @@
-"""A tangent has other sizes than its output.
+"""A tangent does not have the sizes of its output.
 
 ## What it detects
 
-A forward formula whose value has other sizes than the output that it is for: it does not reduce where the operator
-does, or it lacks what the operator broadcasts. The formula is evaluated over the sizes of tensors only, for a few
-arguments that the operator takes, with a different prime for the size of each dimension.
+A forward formula whose value does not have the sizes of its output: it does not reduce where the operator does, or does
+not broadcast. The formula is evaluated over the sizes of tensors only, for a few arguments that the operator takes,
+with a different prime for the size of each dimension.
 
 ## Why it is bad
 
-PyTorch refuses a tangent of other sizes: forward-mode derivatives of the operator raise. Where sizes happen to agree,
-the tangent is wrong and nothing raises.
+PyTorch rejects a tangent of a different size, so forward-mode derivatives of the operator raise. Where sizes happen to
+agree, the tangent is silently wrong.
 
 ## Example
 

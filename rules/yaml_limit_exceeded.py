@@ -1,4 +1,4 @@
-"""The file is nested too deep or too large to be a file of derivatives.
+"""The file is too deeply nested or too large to be a derivatives file.
 
 ## What it detects
 
@@ -6,8 +6,8 @@ Nesting of more than 64 levels, more nodes than any file of this kind has, and a
 
 ## Why it is bad
 
-An entry nests 4 levels deep at most. What goes beyond the limits is no file of derivatives or an accident, and reading
-it could take all memory there is; nothing in it is checked.
+An entry is at most 4 levels deep. Anything beyond the limits is not a derivatives file or is an accident, and reading
+it could exhaust memory; nothing in it is checked.
 
 ## Example
 

@@ -2,13 +2,12 @@
 
 ## What it detects
 
-Everything that YAML's grammar refuses, unknown tags, aliases without an anchor and a second document. Mostly a formula
-is the cause: one that starts with a character that YAML takes for itself, or one with ``: `` inside.
+Everything that YAML's grammar refuses, unknown tags, aliases without an anchor and a second document. The usual cause
+is a formula that starts with a character reserved by YAML, or that contains ``: ``.
 
 ## Why it is bad
 
-PyTorch's generator loads the whole file at once and stops. The other entries are checked all the same, the broken ones
-are not.
+PyTorch's generator loads the whole file at once and stops. derivlint still checks the other entries.
 
 ## Example
 

@@ -33,12 +33,12 @@ FIXTURES = frozenset({"packaged", "toolchain"})
 TORCH = ("numpy", "torch", "torchgen")
 
 
-#: What changes the output of every child on the machine of somebody who has it set.
+#: What changes the output of every child on the machine of someone who has it set.
 PREFERENCES = ("DERIVLINT_DEBUG", "DERIVLINT_OUTPUT_FORMAT", "FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE")
 
 
 def pytest_configure() -> None:
-    """Children of tests start as on a machine where nobody has set anything."""
+    """Children of tests start as on a machine where no one has set anything."""
     for name in PREFERENCES:
         os.environ.pop(name, None)
 

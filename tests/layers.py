@@ -1,7 +1,7 @@
 """The layers of derivlint, derived from what its packages import.
 
 ``python -m tests.layers`` writes the picture into ARCHITECTURE.md. An import that changes it is a decision: the test
-fails until the picture is written anew.
+fails until the picture is written again.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ WIDTH = 120
 
 
 def folder_of(package: str) -> Path:
-    """Where a package's files are: grammars and rules stand at the top of the repository."""
+    """Where a package's files are: grammars and rules are at the top of the repository."""
     return REPOSITORY / package if package in ("grammar", "rules") else ROOT / package
 
 
@@ -80,7 +80,7 @@ def module_imports() -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for name, path in modules.items():
         wanted = {item for _, item in imports(path) if item in modules}
-        # "from package import module" is no import of what the package offers
+        # "from package import module" is not an import of what the package offers
         inner = {item.rpartition(".")[0] for item in wanted if modules[item].name != "__init__.py"}
         named = {module for _, module in imports(path)}
         found[name] = {

@@ -1,4 +1,4 @@
-"""Edits of a derivatives file as somebody makes who types, moves lines, or breaks the YAML for a while."""
+"""Edits of a derivatives file as someone makes who types, moves lines, or breaks the YAML for a while."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known of operators and helpers by their names stands in the operator book: other code does not name them.
+"""What is known of operators and helpers by their names is in the operator book: other code does not name them.
 
 What counts is a string that is the whole name of an operator or helper of a bundled release, or has it among its words
 where it is split into words. Documentation, and the cases that rules are tested with, are aside; and so is the name in

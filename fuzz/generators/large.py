@@ -11,7 +11,7 @@ from fuzz.seeds import seeds
 
 ENTRY = "- name: mul.Tensor(Tensor self, Tensor other) -> Tensor\n  self: "
 _TAIL = "\n  other: grad * self.conj()\n"
-#: What a pattern is made from: a head, a piece, what stands in the middle, a closing piece, and a tail.
+#: What a pattern is made from: a head, a piece, what is in the middle, a closing piece, and a tail.
 _Pattern = tuple[str, str, str, str, str]
 
 

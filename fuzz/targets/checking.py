@@ -121,7 +121,7 @@ def stored_header(rng: Random) -> bytes:
 
 
 def use_stored_header(data: bytes) -> object:
-    """Whatever is stored as declarations, a check uses it or makes it anew; a damaged cache is never an error."""
+    """Whatever is stored as declarations, a check uses it or makes it again; a damaged cache is never an error."""
     place = workplace()
     path = place.folder / "own.h"
     path.write_text(_HEADER, encoding="utf-8")

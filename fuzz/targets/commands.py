@@ -141,7 +141,7 @@ def emission(data: bytes) -> object:
     contents = place.contents()
     for name, before in case.files.items():
         if name != "out/derivlint.json":
-            require(contents.get(name) == before, "a file of somebody else overwritten or deleted", name)
+            require(contents.get(name) == before, "a file of someone else overwritten or deleted", name)
     return outcome.status
 
 

@@ -4,7 +4,7 @@ __version__ = "0.1.0"
 
 
 def version_text() -> str:
-    """The version with what verdicts depend on besides: the releases of the operator indexes, and Python."""
+    """The version, the releases of the operator indexes, and the Python version."""
     # imported here, since the package itself must cost nothing
     import os
     import platform

@@ -76,7 +76,7 @@ def test_config_names_the_one_file_to_read(run: Run, here: Path) -> None:
         (['selct=["x"]'], '--config:1:1: unknown key "selct"; did you mean "select"?'),
         (['select=["eror-rule"]'], '--config:1:9: unknown rule "eror-rule"; did you mean "error-rule"?'),
         (["preview"], 'cannot read "preview": No such file or directory'),
-        (["preview=maybe"], '--config:1:9: "maybe" is no TOML value; write --config \'preview="maybe"\''),
+        (["preview=maybe"], '--config:1:9: "maybe" is not a TOML value; write --config \'preview="maybe"\''),
         (["preview=[tru"], "--config:1:10: no valid TOML: invalid value"),
     ],
 )

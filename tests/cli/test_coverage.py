@@ -239,7 +239,7 @@ def test_the_reasons_stand_beside_what_is_not_judged(run: Run, file: Path) -> No
     assert formula["key"] == "self"
     assert formula["line"] == 2
     assert formula["value"] == {"judged": "no", "reason": '"linalg_eigvals" has no reference definition'}
-    assert formula["complex"] == {"judged": "no", "reason": 'nothing is known of "linalg_eigvals"'}
+    assert formula["complex"] == {"judged": "no", "reason": 'nothing is known about "linalg_eigvals"'}
     assert formula["shapes"] == {"judged": "yes"}
     assert document["files"][0]["totals"]["value"] == {"yes": 0, "no": 1}
     markdown = run("coverage", "derivatives.yaml", "--judged", "--output-format", "markdown").out

@@ -116,7 +116,7 @@ def test_pre_commit_takes_the_configuration_whose_hooks_there_are() -> None:
 
 
 class Lintrunner:
-    """A model of lintrunner: it passes changed files in a list, and refuses whatever is no list of messages."""
+    """A model of lintrunner: it passes changed files in a list, and refuses whatever is not a list of messages."""
 
     def __init__(self, root: Path) -> None:
         (self.linter,) = tomllib.loads((FOLDER / "lintrunner.toml").read_text())["linter"]

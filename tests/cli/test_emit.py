@@ -84,7 +84,7 @@ def test_an_error_that_a_comment_silences_is_none(run: Run, here: Path, derivati
 
 
 def test_errors_of_other_operators_do_not_matter(run: Run, here: Path, derivatives: Path) -> None:
-    """What is wrong with an operator that is not emitted is nobody's business; what is wrong with the file is."""
+    """What is wrong with an operator that is not emitted is no one's business; what is wrong with the file is."""
     derivatives.write_text(WRONG + COS)
     assert run("emit", "cpp", "--out", "ext", "--ops", "cos").status == 0
     assert run("emit", "cpp", "--out", "other", "--ops", "cos,sin_").status == 1
@@ -93,7 +93,7 @@ def test_errors_of_other_operators_do_not_matter(run: Run, here: Path, derivativ
 
 
 def test_the_manifest_names_operators_and_nodes(run: Run, here: Path, derivatives: Path) -> None:
-    """What is overridden stands in the manifest, with the node of each kernel."""
+    """What is overridden is in the manifest, with the node of each kernel."""
     run("emit", "cpp", "--out", "ext", "--namespace", "mine::nodes", "--ops", "sin,cos")
     content = json.loads((here / "ext" / "derivlint.json").read_text())
     assert content["namespace"] == "mine::nodes"
@@ -142,7 +142,7 @@ def test_in_tree_files_are_those_that_pytorchs_build_names(run: Run, here: Path,
     ("arguments", "message"),
     [
         (("--ops", "sni"), 'no operator "sni"; did you mean "sin"?'),
-        (("--namespace", "a-b"), '"a-b" is no name of a namespace'),
+        (("--namespace", "a-b"), '"a-b" is not a name of a namespace'),
         (("--namespace", "torch::mine"), 'an extension cannot be in "torch::mine", where PyTorch has its own classes'),
         (("--mode", "in-tree", "--helpers", "derivatives.yaml"), "--helpers is for extensions"),
         (("derivatives.yaml", "other.yaml"), "one derivatives file is wanted, and there are 2"),

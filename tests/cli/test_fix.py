@@ -72,7 +72,7 @@ def test_a_syntax_error_stops_all_writing(run: Run, here: Path) -> None:
     path = write(here, BROKEN)
     outcome = run("check", "--fix", "--unsafe-fixes", str(path))
     assert (outcome.status, path.read_text()) == (1, BROKEN)
-    assert f'"{path}" is no valid YAML, so nothing is fixed in it\n' in outcome.err
+    assert f'"{path}" is not valid YAML, so nothing is fixed in it\n' in outcome.err
     assert "[yaml-syntax-error]" in outcome.out
 
 

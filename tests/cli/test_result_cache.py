@@ -252,7 +252,7 @@ def test_results_that_nobody_asks_for_go_first(here: Path, cache: Path) -> None:
         old = cache / f"findings-{number:064x}"
         old.write_bytes(b"")
         os.utime(old, (1000 + number, 1000 + number))
-    # what is only called alike belongs to somebody else
+    # what is only called alike belongs to someone else
     others = {".new-left", "findings-of-mine.txt", "header-0.json"}
     for name in others:
         (cache / name).write_bytes(b"")

@@ -75,7 +75,7 @@ def test_nothing_is_added_to_what_is_no_yaml(run: Run) -> None:
     FILE.write_text(text := SIN + "- {broken\n")
     outcome = run("check", str(FILE), "--add-ignores", "known")
     assert outcome.status == 2
-    assert 'derivlint: "derivatives.yaml" is no valid YAML, so no comments are added to it\n' in outcome.err
+    assert 'derivlint: "derivatives.yaml" is not valid YAML, so no comments are added to it\n' in outcome.err
     assert FILE.read_text() == text
 
 
@@ -167,7 +167,7 @@ def test_a_baseline_of_another_version_is_refused(run: Run, here: Path) -> None:
     outcome = run("check", str(FILE), "--baseline", "b.json")
     assert outcome.status == 2
     assert outcome.err == (
-        'derivlint: "b.json" is no baseline that can be read: it has version 7, this derivlint knows version 1\n'
+        'derivlint: "b.json" is not a baseline that can be read: it has version 7, this derivlint knows version 1\n'
     )
 
 

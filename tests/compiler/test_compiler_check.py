@@ -1,4 +1,4 @@
-"""Asking a compiler about formulas: where they stand, what it refuses, and that formulas are data."""
+"""Asking a compiler about formulas: where they are, what it refuses, and that formulas are data."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def test_no_compiler(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         find_toolchain("no-such-compiler")
     monkeypatch.setenv("CXX", "no-such-compiler")
     assert find_compiler() is None
-    # an executable that is no compiler: it does not answer
+    # an executable that is not a compiler: it does not answer
     dead = tmp_path / "dead"
     dead.write_text("#!/bin/sh\nexit 3\n")
     dead.chmod(0o755)

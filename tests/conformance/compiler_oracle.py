@@ -107,7 +107,7 @@ def _is_changed(line: KeyedFormula, mutant: Mutant) -> bool:
 
 
 def judge(changed: Sequence[tuple[dict[str, object], str, Mutant]]) -> list[Verdict]:
-    """Both verdicts on formulas; those that are no C++ for derivlint's parser are left out."""
+    """Both verdicts on formulas; those that are not C++ for derivlint's parser are left out."""
     rules = load_rules()
     asked: list[Evaluation] = []
     owners: list[int] = []

@@ -1,7 +1,7 @@
 """Slips that people make in entries, as functions from an entry to a mutated entry.
 
 An entry is a Python object as YAML loads it; a mutator returns a changed copy, or None where it does not apply. Each is
-a kind of slip; which of them torchgen refuses is asked of torchgen, not written down here.
+a kind of slip; which of them torchgen refuses is accessed on torchgen, not written down here.
 """
 
 from __future__ import annotations

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+
+from derivlint.lint.run import run_rules
+from derivlint.model import build_model
+from derivlint.rules import load_rules
+from derivlint.schema import NativeFunctions
+from derivlint.source import SourceFile
+from derivlint.verify.deviations import read_deviations, shipped_deviations
 
 # PyTorch warns of itself when it takes tangents
 pytestmark = [pytest.mark.filterwarnings("ignore::DeprecationWarning"), pytest.mark.long]
@@ -223,3 +231,27 @@ def test_first_order_tangent_of_operators_for_other_devices(operator: str, deriv
         return entry.partition("result0: ")[2].splitlines()[0]
 
     assert formula(operator).replace("epsilon", "eps") == formula("native_batch_norm")
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "pytorch-defects.md"
+RULE = re.compile(r"\(\[([a-z-]+)\]\(rules/")
+
+
+def test_the_page_of_defects_says_which_command_finds_them(
+    installed_natives: NativeFunctions, derivatives_path: Path
+) -> None:
+    """A rule that is named for an operator has a finding there; no other rule has one with high confidence."""
+    model = build_model(SourceFile.read(derivatives_path), installed_natives)
+    found = {(item.entry, item.rule) for item in run_rules(model, load_rules()).diagnostics}
+    shipped = shipped_deviations(torch.__version__)
+    assert shipped is not None
+    expected = read_deviations(shipped)
+    for section in PAGE.read_text(encoding="utf-8").split("\n## ")[1:]:
+        title, _, rest = section.partition("\n\n")
+        command = rest.partition("\n\n")[0]
+        assert command.startswith("Found by `derivlint "), title
+        operators = re.findall(r"`([^`]+)`", title)[:1]
+        for rule in RULE.findall(command):
+            assert any(name == rule and (entry in operators or not operators) for entry, name in found), title
+        if "`derivlint verify`" in command:
+            assert all(any(item.operator == name for item in expected) for name in operators), title

@@ -1,4 +1,4 @@
-"""Bugs that PyTorch's file really had, and what mended them: rules see the former and are silent on the latter."""
+"""Bugs that PyTorch's file really had, and what fixed them: rules see the former and are silent on the latter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading whole headers: those of PyTorch, and those that nobody can read."""
+"""Reading whole headers: those of PyTorch, and those that no one can read."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _native_functions() -> list[NativeFunction]:
 # ---- FunctionsManual.h
 
 MANUAL = "torch/csrc/autograd/FunctionsManual.h"
-#: As they stand in the header of the release that the tests are run with, copied by hand.
+#: As they are in the header of the release that the tests are run with, copied by hand.
 SIGNATURES = {
     "toNonOptFwGrad": ["Tensor toNonOptFwGrad(optional<Tensor> t)"],
     "any_variable_defined": ["bool any_variable_defined(vector<Tensor> variables)"],

@@ -35,7 +35,7 @@ class Outcome:
     """What the checks of one operator said.
 
     Attributes:
-        name: the operator, by OpInfo's names; behind it what was checked of it, where that was not real numbers.
+        name: the operator, by OpInfo's names; after it what was checked of it, where that was not real numbers.
         result: ``RIGHT``, or why not.
         nodes: the generated nodes in the graphs of its outputs and of their gradients.
         ours: those of them that are the extension's.
@@ -125,7 +125,7 @@ def spread(items: list[Case], count: int) -> list[Case]:
 
 
 def graph(outputs: Iterable[Any]) -> Iterator[Any]:
-    """All generated nodes behind the outputs: those that are no namespaced class written by hand."""
+    """All generated nodes after the outputs: those that are not namespaced class written by hand."""
     todo = [item.grad_fn for item in outputs if item.grad_fn is not None]
     seen = set(todo)
     while todo:
@@ -301,7 +301,7 @@ def evaluated(operator: Any, each: Case) -> tuple[tuple[Any, ...], Sequence[Any]
 
 
 def recorder(outcome: Outcome) -> Any:
-    """A mode that takes down the operators that are called; it comes behind the autograd kernels."""
+    """A mode that takes down the operators that are called; it comes after the autograd kernels."""
     from torch.utils._python_dispatch import TorchDispatchMode
 
     class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch gives it no types

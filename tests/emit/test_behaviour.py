@@ -87,7 +87,7 @@ def test_behaviour_is_that_of_pytorchs_own_kernels(name: str, both: tuple[Result
 
 
 def test_snippets_run_to_their_end(both: tuple[Results, Results]) -> None:
-    """A snippet that breaks off tells nothing, errors that it looks for are told within it."""
+    """A snippet that breaks off tells nothing, errors that it looks for are reported within it."""
     own, _ = both
     broken = [
         name for name, (found, _) in own.items() if isinstance(found, dict) and found.keys() == {"error", "message"}

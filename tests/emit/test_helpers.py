@@ -73,7 +73,7 @@ def test_symbols_of_a_library_are_told_apart(tmp_path: Path) -> None:
 
 @needs_linux
 def test_a_name_of_several_functions_is_refused(tmp_path: Path) -> None:
-    """Static functions of two sources may have one name; then nobody knows which is meant."""
+    """Static functions of two sources may have one name; then no one knows which is meant."""
     text = "namespace at {{ __attribute__((noinline)) static int twin(int x) {{ return x + {0}; }} }}\n"
     text += 'extern "C" int use{0}(int x) {{ return at::twin(x); }}\n'
     first = compiled(tmp_path, "first", text.format(1), "-c")
@@ -125,7 +125,7 @@ def test_the_stub_of_a_variable_is_a_copy() -> None:
 
 @pytest.mark.parametrize("content", [b"", b"\x7fELF", b"no ELF file at all" * 8, b"\x7fELF\x01\x01" + b"\0" * 100])
 def test_other_files_are_refused(tmp_path: Path, content: bytes) -> None:
-    """A file that is no 64-bit ELF file is an error that names it."""
+    """A file that is not a 64-bit ELF file is an error that names it."""
     path = tmp_path / "file.so"
     path.write_bytes(content)
     with pytest.raises(ElfError, match=r"file\.so"):

@@ -40,7 +40,7 @@ LIMIT = 120.0
 AT_LEAST = {"operators": 570, "": 640, "complex": 340, "in-place": 165, "out": 270}
 #: How many of the overridden operators are called by the samples, and how many classes of nodes show.
 CALLED, SHOWN = 970, 565
-#: Operators whose other kernels, for the CPU, stand before those for ``Autograd``, in PyTorch, too.
+#: Operators whose other kernels, for the CPU, come before those for ``Autograd``, in PyTorch, too.
 WITHOUT_EFFECT = frozenset({"_fused_rms_norm", "max_pool2d"})
 
 #: The checks that fail, with PyTorch's own kernels alike, by reason.

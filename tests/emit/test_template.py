@@ -63,7 +63,7 @@ def test_string_literals_are_escaped() -> None:
 
 
 def believed_lines(text: str, file: str) -> list[tuple[str, int, str]]:
-    """Each line that is no directive with the file and the number that a C preprocessor gives it."""
+    """Each line that is not a directive with the file and the number that a C preprocessor gives it."""
     name, number, found = file, 1, []
     for line in text.split("\n"):
         if line.startswith("#line "):

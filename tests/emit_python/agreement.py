@@ -109,7 +109,7 @@ def tangents(subject: Subject, function: Callable[..., Any]) -> list[Any]:
 
 
 def difference(ours: list[Any], theirs: list[Any]) -> str:
-    """What two lists of tensors differ in; an absent tensor is one of zeros; NaN of theirs is no value."""
+    """What two lists of tensors differ in; an absent tensor is one of zeros; NaN of theirs is not a value."""
     import torch
 
     if not theirs:

@@ -19,7 +19,7 @@ class Deviation:
 
     Attributes:
         kind: one of the kinds above.
-        reason: what is behind it.
+        reason: what is after it.
         checks: the checks that find it.
     """
 
@@ -34,7 +34,7 @@ def _deviation(kind: str, reason: str, *checks: str) -> Deviation:
 
 _ALL = ("gradcheck", "forward", "gradgradcheck")
 _NORMAL = _deviation(
-    "convention", "random numbers are declared to be no function of the parameters", "gradcheck", "forward"
+    "convention", "random numbers are declared to not be a function of the parameters", "gradcheck", "forward"
 )
 _RETURNS_ITSELF = _deviation(
     "limit",

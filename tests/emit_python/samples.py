@@ -10,7 +10,7 @@ Call = tuple[tuple[Any, ...], dict[str, Any]]
 
 
 def copied(value: Any) -> Any:
-    """A value with tensors that nobody else has."""
+    """A value with tensors that no one else has."""
     import torch
 
     if isinstance(value, torch.Tensor):
@@ -24,7 +24,7 @@ def copied(value: Any) -> Any:
 
 
 def described(value: Any) -> Any:
-    """What tells one call from another: shapes, and the values of what is no tensor."""
+    """What tells one call from another: shapes, and the values of what is not a tensor."""
     import torch
 
     if isinstance(value, torch.Tensor):

@@ -73,7 +73,7 @@ def test_what_is_left_out_is_named(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_written_is_told(derivatives: Path, tmp_path: Path) -> None:
-    """A file where a folder should be is no traceback."""
+    """A file where a folder should be is not a traceback."""
     (tmp_path / "file").write_text("", encoding="utf-8")
     done = run(derivatives, tmp_path / "file" / "out.py")
     assert done.exit_code == 2

@@ -63,7 +63,7 @@ def test_expressions(cpp: str, python: str, bundled_natives: NativeFunctions) ->
 
 
 def test_what_cannot_be_said_is_told_with_its_place(bundled_natives: NativeFunctions) -> None:
-    """A call of something unknown is refused, and the refusal names it and where it stands."""
+    """A call of something unknown is refused, and the refusal names it and where it is."""
     found = translated("grad * unheard_of(self)", bundled_natives)
     assert found == Untranslatable('there is no Python for "unheard_of"', 7, 23)
 

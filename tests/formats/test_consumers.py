@@ -24,7 +24,7 @@ ODD_TEXT = st.text(st.sampled_from("a%25:,\n\r\"'<&>]\t\x00\x1b\ufffe\ud800Ã©ðŸ˜
 
 
 def keys(value: dict[str, Any], required: set[str], optional: Set[str] = frozenset()) -> None:
-    """Refuse an object that lacks a key or has one that nobody reads."""
+    """Refuse an object that lacks a key or has one that no one reads."""
     assert required <= value.keys()
     assert value.keys() <= required | optional
 
@@ -151,7 +151,7 @@ class Sarif:
         assert self.rules[value["ruleIndex"]]["id"] == value["ruleId"]
         self.level(value["level"])
         self.message(value["message"])
-        # upload-sarif computes this one itself and warns where another stands there
+        # upload-sarif computes this one itself and warns where another is there
         assert "primaryLocationLineHash" not in value["partialFingerprints"]
         for fingerprint in value["partialFingerprints"].values():
             self.text(fingerprint)
@@ -367,7 +367,7 @@ def parse_lintrunner(line: str) -> dict[str, Any]:
     assert message["code"] == "DERIVATIVES"
     assert message["severity"] in ("error", "warning", "advice", "disabled")
     assert re.fullmatch(r"[A-Za-z0-9_-]+", message["name"])
-    # tools behind lintrunner fail where there is none
+    # tools after lintrunner fail where there is none
     assert isinstance(message["description"], str)
     return message
 

@@ -48,14 +48,14 @@ SLIPS = [
     ("at⟦::⟧(x)", "missing-operand", 'missing name after "::"', None),
     ("f(⟦std::tuple<A, B>⟧)", "missing-operand", '"std::tuple<A, B>" is a type, not a value', 'add "()"'),
     # commas
-    ("f(a,⟦,⟧ b)", "stray-comma", 'nothing stands between "," and ","', "remove it"),
-    ("f(a⟦,⟧ )", "stray-comma", 'nothing stands between "," and ")"', "remove it"),
-    ("f(⟦,⟧ a)", "stray-comma", 'nothing stands between "(" and ","', "remove it"),
+    ("f(a,⟦,⟧ b)", "stray-comma", 'nothing is between "," and ","', "remove it"),
+    ("f(a⟦,⟧ )", "stray-comma", 'nothing is between "," and ")"', "remove it"),
+    ("f(⟦,⟧ a)", "stray-comma", 'nothing is between "(" and ","', "remove it"),
     ("a⟦,⟧ b", "stray-comma", '"," outside of a call: a formula is a single expression', None),
     ("std::tuple<A, ⟦,⟧ B>()", "stray-comma", 'unexpected ","', None),
     # conditionals
-    ("a ⟦?⟧ b", "missing-colon", '"?" without a ":" behind it', None),
-    ("f(a ⟦?⟧ b, c)", "missing-colon", '"?" without a ":" behind it', None),
+    ("a ⟦?⟧ b", "missing-colon", '"?" without a ":" after it', None),
+    ("f(a ⟦?⟧ b, c)", "missing-colon", '"?" without a ":" after it', None),
     ("a ⟦:⟧ b", "missing-question", '":" without a "?" before it', None),
     ("a ? b : c ⟦:⟧ d", "missing-question", '":" without a "?" before it', None),
     ("a ? b ⟦:⟧ ", "missing-operand", 'missing operand after ":"', None),
@@ -99,7 +99,7 @@ SLIPS = [
         "⟦return⟧ f(x);",
         "statement",
         '"return" begins a statement, a formula is a single expression',
-        'keep only the expression behind "return"',
+        'keep only the expression after "return"',
     ),
     (
         "⟦if⟧ (a) { b; }",
@@ -163,7 +163,7 @@ def test_a_line_comment_that_ends_with_the_formula_hides_what_is_generated_behin
     (problem,) = formula.problems
     assert problem == SyntaxProblem(
         SyntaxProblemKind.LINE_COMMENT,
-        'a "//" comment also hides the code that is generated behind the formula',
+        'a "//" comment also hides the code that is generated after the formula',
         2,
         14,
         "write /* ... */, or a YAML comment",
@@ -185,7 +185,7 @@ def test_the_comma_operator_has_a_tree_and_a_problem_of_its_own() -> None:
     assert formula.problems == (
         SyntaxProblem(
             SyntaxProblemKind.COMMA_OPERATOR,
-            '"," throws away the value before it: these parentheses are not a call',
+            '"," discards the value before it: these parentheses are not a call',
             4,
             5,
         ),

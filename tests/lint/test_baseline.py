@@ -83,15 +83,15 @@ def test_long_texts_are_cut_and_still_told_apart() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[", "it is no JSON: Expecting value: line 1 column 2 (char 1)"),
+        ("[", "it is not JSON: Expecting value: line 1 column 2 (char 1)"),
         ("[]", 'it has no "version"'),
         ('{"version": 2}', "it has version 2, this derivlint knows version 1"),
         ('{"version": 1}', 'it has no list "findings"'),
-        ('{"version": 1, "findings": [1]}', "finding 1 is no object"),
+        ('{"version": 1, "findings": [1]}', "finding 1 is not an object"),
         ('{"version": 1, "findings": [{"rule": "a"}]}', 'finding 1 has no "path" or no "rule"'),
-        ('{"version": 1, "findings": [{"path": "a", "rule": 1}]}', '"rule" of finding 1 is no text'),
+        ('{"version": 1, "findings": [{"path": "a", "rule": 1}]}', '"rule" of finding 1 is not a text'),
         ('{"version": 1, "findings": [{"line": 1}]}', 'finding 1 has an unknown key "line"'),
-        ('{"version": 1, "findings": [{"count": 0}]}', '"count" of finding 1 is no positive number'),
+        ('{"version": 1, "findings": [{"count": 0}]}', '"count" of finding 1 is not a positive number'),
     ],
 )
 def test_what_is_no_baseline_is_refused(text: str, message: str) -> None:

@@ -60,12 +60,12 @@ def test_flow_mappings_are_noticed(value: str, bundled_natives: NativeFunctions)
 
 def test_a_fix_of_several_changes_has_all_of_them_or_none(bundled_natives: NativeFunctions) -> None:
     line = line_of(NAME + VALUES["plain"], bundled_natives)
-    fix = formula_fix(line, "mend it", [(0, 4, "f(grad)"), (7, 12, "other.conj()")])
+    fix = formula_fix(line, "fix it", [(0, 4, "f(grad)"), (7, 12, "other.conj()")])
     assert fix is not None
     assert [edit.text for edit in fix.edits] == ["f(grad)", "other.conj()"]
     assert not fix.safe
-    assert formula_fix(line, "mend it", [(0, 4, "f(grad)"), (7, 12, "a #b")]) is None
-    assert formula_fix(line, "mend it", []) is None
+    assert formula_fix(line, "fix it", [(0, 4, "f(grad)"), (7, 12, "a #b")]) is None
+    assert formula_fix(line, "fix it", []) is None
 
 
 def test_a_line_is_removed_below_a_dispatch_key_too(bundled_natives: NativeFunctions) -> None:

@@ -17,7 +17,7 @@ Edit = tuple[int, int, str]
 
 
 def diagnostic(*edits: Edit, safe: bool = True, path: str = "d.yaml", message: str = "m") -> Diagnostic:
-    fix = Fix("mend it", tuple(TextEdit(Span(start, end), text) for start, end, text in edits), safe=safe)
+    fix = Fix("fix it", tuple(TextEdit(Span(start, end), text) for start, end, text in edits), safe=safe)
     return Diagnostic(path, Span(0, 1), "rule", message, Severity.ERROR, Confidence.HIGH, fix=fix if edits else None)
 
 
@@ -100,7 +100,7 @@ FIXES = st.lists(st.lists(EDITS, min_size=1, max_size=3).map(tuple), max_size=6)
 
 @given(fixes=FIXES, order=st.randoms(use_true_random=False))
 def test_the_outcome_is_that_of_disjoint_edits_whatever_the_order(fixes: list[tuple[Edit, ...]], order: Random) -> None:
-    """The edits are those of the applied fixes, and disjoint; other characters are kept; the order is no input."""
+    """The edits are those of the applied fixes, and disjoint; other characters are kept; the order is not an input."""
     text = "\ufeffab\r\ncd é😀\nf"
     source = SourceFile("d.yaml", text)
     found = numbered(*fixes)

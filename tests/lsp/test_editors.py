@@ -172,7 +172,7 @@ def checkout(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
-    """An environment where ``derivlint`` is a program, and nobody's own configuration counts."""
+    """An environment where ``derivlint`` is a program, and no one's own configuration counts."""
     programs = tmp_path / "bin"
     programs.mkdir()
     script = programs / "derivlint"

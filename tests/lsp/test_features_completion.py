@@ -102,7 +102,7 @@ def test_functions_and_members_that_fit_are_proposed_with_their_signatures(
 
 
 def test_broken_yaml_and_broken_formulas_are_completed() -> None:
-    # "at::" at the end of a line is no YAML
+    # "at::" at the end of a line is not YAML
     assert "abs" in proposed(f"{ADDCMUL}  self: at::§\n  result: auto_linear\n")
     assert "conj" in proposed(f"{ADDCMUL}  self: self.§\n")
     assert proposed(f'{ADDCMUL}  self: "grad * (f(x, val§')[0] == "value"

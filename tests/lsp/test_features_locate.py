@@ -1,4 +1,4 @@
-"""What stands at a place: in plain, quoted, escaped, folded and block scalars, and around them."""
+"""What is at a place: in plain, quoted, escaped, folded and block scalars, and around them."""
 
 from __future__ import annotations
 

@@ -201,9 +201,9 @@ def test_a_parameter_of_a_lambda_can_be_renamed() -> None:
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("2x", '"2x" is no name in C++'),
-        ("return", '"return" is no name in C++'),
-        ("é", '"é" is no name in C++'),
+        ("2x", '"2x" is not a name in C++'),
+        ("return", '"return" is not a name in C++'),
+        ("é", '"é" is not a name in C++'),
         ("dims", '"dims" is used in the formula already'),
     ],
 )

@@ -91,7 +91,7 @@ def test_while_the_yaml_is_broken_one_diagnostic_says_so_and_the_others_stay(tmp
 def test_positions_are_in_the_negotiated_unit(
     tmp_path: Path, offered: list[str] | None, chosen: str, wide: int
 ) -> None:
-    """Behind a wide character, in a file with CRLF and U+2028, which ends no line of the protocol."""
+    """After a wide character, in a file with CRLF and U+2028, which ends no line of the protocol."""
     text = "# a\u2028b\r\n- name: abs(Tensor self) -> Tensor\r\n  self: 'grad * f(\"😀\") * othr'\r\n"
 
     async def test() -> None:

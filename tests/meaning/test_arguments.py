@@ -241,7 +241,7 @@ NAMES = ("input_gates", "hidden_gates", "hx", "input_bias", "hidden_bias")
 
 @given(st.permutations(NAMES))
 def test_only_the_order_of_schema_and_call_passes(names: list[str]) -> None:
-    """Where both agree, every other order is found; it is one slip where exchanging two names mends it."""
+    """Where both agree, every other order is found; it is one slip where exchanging two names fixes it."""
     line = model_of(LSTM.format(", ".join(names))).entries[0].lines[0]
     found = reordered_key(line)
     wrong_places = sum(mine != right for mine, right in zip(names, NAMES, strict=True))

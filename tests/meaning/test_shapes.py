@@ -58,7 +58,7 @@ BINARY = "- name: atan2(Tensor self, Tensor other) -> Tensor\n  self: "
 @pytest.mark.parametrize(
     "text",
     [
-        # nothing is known of the function
+        # nothing is known about the function
         UNARY + "mine::something(grad, self)\n",
         # larger than the input, which was broadcast: the engine sums it up
         BINARY + "grad * other / (self * self + other * other)\n",
@@ -66,7 +66,7 @@ BINARY = "- name: atan2(Tensor self, Tensor other) -> Tensor\n  self: "
         UNARY + "(grad * (1 - result * result)).unsqueeze(0)\n",
         # sizes that depend on values
         "- name: masked_select(Tensor self, Tensor mask) -> Tensor\n  self: grad.unsqueeze(0)\n",
-        # an operator of somebody else
+        # an operator of someone else
         "- name: mine(Tensor self) -> Tensor\n  self: grad.sum()\n",
     ],
 )

@@ -49,7 +49,7 @@ def test_operators_compute_what_pytorch_computes(bundled_natives: NativeFunction
         differentiable = [each.name for each in function.schema.arguments.flat_non_out if each.type.is_tensor_like]
         differentiable = [name for name in differentiable if name not in ("index", "indices", "mask", "target")]
         if any(each.name == "output" for each in function.schema.arguments.flat_non_out):
-            # PyTorch computes with a saved output, which ours is no output of
+            # PyTorch computes with a saved output, which ours is not an output of
             continue
         implementation = implementation_named(function.name.base)
         assert implementation is not None

@@ -87,7 +87,7 @@ def test_a_foreach_variant_has_types_of_its_own(complete: NativeFunctions) -> No
         "- name: abs(Tensor self) -> Tensor\n  self, self: grad * self.sgn()\n",
         # a name that is not declared has no type
         "- name: abs(Tensor self) -> Tensor\n  self: grad * slef\n",
-        # what is no C++ has no type
+        # what is not C++ has no type
         "- name: abs(Tensor self) -> Tensor\n  self: grad * (self\n",
         # "auto linear" is a keyword that is misspelt
         "- name: neg(Tensor self) -> Tensor\n  self: grad.neg()\n  result: auto-linear\n",

@@ -38,7 +38,7 @@ MEASURING = """\
 source_pkgs = {packages}
 relative_files = true
 """
-#: In the process of a mutant: the loader of one module hands out the tree that stands on standard input.
+#: In the process of a mutant: the loader of one module hands out the tree that is on standard input.
 CHILD = """
 import importlib.machinery, resource, sys
 import pytest

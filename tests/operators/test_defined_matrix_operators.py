@@ -148,7 +148,7 @@ def margins_backward(reduction: int, p: int, weighted: bool) -> tuple[Any, ...]:
     return grad, *margins(reduction, p, weighted)
 
 
-#: Arguments of the operators; what stands after a comma tells cases of one operator apart.
+#: Arguments of the operators; what comes after a comma tells cases of one operator apart.
 ARGUMENTS: dict[str, Callable[[], tuple[Any, ...]]] = {
     "_cdist_backward": distances,
     "_linalg_slogdet": lambda: (tensor(2, 3, 3),),

@@ -339,7 +339,7 @@ def test_every_part_is_used() -> None:
         ("helper f(x)\n    = x\n    = x\n", '"helper f(x)" needs one value, in its last line'),
         ("helper f(x)\n", '"helper f(x)" needs one value, in its last line'),
         ("helper f(x)\n    x * 2\n", '"x * 2" is not a part of the definition "helper f(x)"'),
-        ("helper f(x = 1, y)\n    = x\n", '"helper f(x = 1, y)": "y" has no default and stands after one that has'),
+        ("helper f(x = 1, y)\n    = x\n", '"helper f(x = 1, y)": "y" has no default and comes after one that has'),
     ],
 )
 def test_text_that_is_no_definition_is_refused(text: str, message: str) -> None:

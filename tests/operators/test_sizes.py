@@ -114,7 +114,7 @@ def recorded() -> list[Recorded]:
 
 
 def computed(sizes: SizeFunction, call: Recorded) -> Value:
-    """The sizes of a call, UNKNOWN where nothing is known of them."""
+    """The sizes of a call, UNKNOWN where nothing is known about them."""
     given = {name: each for name, each in call.arguments.items() if name in sizes.parameters}
     if sizes.parameters and call.first not in given and sizes.parameters[0] not in given:
         given[sizes.parameters[0]] = call.arguments[call.first]

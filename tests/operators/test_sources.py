@@ -185,7 +185,7 @@ def test_a_file_of_a_wheel_that_is_too_large_is_refused(here: Path, run: Run) ->
 def test_a_damaged_file_of_a_wheel_is_refused(here: Path, run: Run) -> None:
     path = wheel_with(here / "torch.whl")
     data = path.read_bytes()
-    # the compressed bytes stand behind the name of the first file
+    # the compressed bytes come after the name of the first file
     start = data.index(b"native_functions.yaml") + len(b"native_functions.yaml")
     path.write_bytes(data[:start] + b"\xff" * 8 + data[start + 8 :])
     outcome = run("index", "build", "--torch", "torch.whl", "--version", "2.1", "--out", "index.json")

@@ -1,4 +1,4 @@
-"""Mending a file: passes, fixes that do harm, and what becomes of PyTorch's own file when it is damaged."""
+"""Fixing a file: passes, fixes that do harm, and what becomes of PyTorch's own file when it is damaged."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def rule(name: str, severity: Severity, *replacements: tuple[str, str], safe: bo
         for old, new in replacements:
             for found in re.finditer(rf"\b{old}\b", line.text or ""):
                 where = line.range(*found.span())
-                yield Finding(where, f'"{old}" is used', fix=Fix("mend it", (TextEdit(where, new),), safe=safe))
+                yield Finding(where, f'"{old}" is used', fix=Fix("fix it", (TextEdit(where, new),), safe=safe))
 
     return Rule(name, "finds words", "finds words\n", RuleMeta(severity=severity, group="style"), "line", check, (), ())
 
@@ -201,7 +201,7 @@ def mended(derivatives_path: Path, installed_natives: NativeFunctions) -> FixedF
 
 @pytest.fixture(scope="module")
 def real_entries(mended: FixedFile) -> list[str]:
-    """The entries of PyTorch's file, with the comments and blank lines behind them; none has anything to fix."""
+    """The entries of PyTorch's file, with the comments and blank lines after them; none has anything to fix."""
     return ENTRY.findall(mended.text)
 
 

@@ -1,4 +1,4 @@
-"""Where keys and values stand in TOML: the scanner agrees with the parser on everything that there is."""
+"""Where keys and values are in TOML: the scanner agrees with the parser on everything that there is."""
 
 from __future__ import annotations
 

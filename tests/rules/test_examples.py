@@ -17,7 +17,7 @@ RULES = load_rules()
 LEFT_OUT = "..."
 #: How pages say that a fix is unsafe.
 UNSAFE = ("unsafe", "unasked", "a guess", "safe only")
-#: Rules about what the YAML of a page cannot show: bytes that are no text, and headers.
+#: Rules about what the YAML of a page cannot show: bytes that are not text, and headers.
 NOT_SHOWN = {"invalid-encoding", "unreadable-header"}
 #: Pages that leave something out. Run what you can: a new rule belongs here only where a real schema fits no line.
 ABBREVIATED = {

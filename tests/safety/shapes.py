@@ -138,7 +138,7 @@ ENTRIES: dict[str, Shape] = {
     ),
     "entries without a name": lines(lambda i: "- self: grad\n"),
     "empty entries": lines(lambda i: "- {}\n"),
-    "entries that are no mappings": lines(lambda i: "- grad\n"),
+    "entries that are not mappings": lines(lambda i: "- grad\n"),
     "entries with a broken schema": lines(lambda i: f"- name: zz{i}(Tensor self -> Tensor\n  self: grad\n"),
     "unknown keys": lines(lambda i: f"  k{i}: grad\n", SIN + "grad\n"),
     "equal unknown keys": lines(lambda i: "  other: grad\n", SIN + "grad\n"),
@@ -216,7 +216,7 @@ YAML: dict[str, Shape] = {
     "blank lines in a block": lambda n: f"{SIN}>\n    grad +\n" + "\n" * n + "    grad\n",
     "blank lines": lambda n: f"{SIN}grad\n" + "\n" * n + f"{SIN}grad\n",
     "comments": lambda n: "# a comment\n" * n + f"{SIN}grad\n",
-    "comments behind values": lines(
+    "comments after values": lines(
         lambda i: f"- name: zz{i}(Tensor self) -> Tensor # a comment\n  self: grad # another\n"
     ),
     "carriage returns": lambda n: f"{SIN}grad * self.cos().conj()\n".replace("\n", "\r\n") * n,

@@ -28,7 +28,7 @@ SIZE = 64 * 1024
 SECONDS = 2.0 * float(os.environ.get("DERIVLINT_TEST_SLOWNESS", "3"))
 MEGABYTES = 300
 
-#: What is nobody's formula, each without a size: it is repeated up to the limit.
+#: What is no one's formula, each without a size: it is repeated up to the limit.
 HOSTILE: dict[str, tuple[str, str]] = {
     **{f"characters {char!r}": ("", char) for char in "a0 \n\t#&*!|>'\"%@`{}[](),:?-\\<=~^$;./_é€😀\0\x85\u2028\ufeff"},
     **{f"formula of {char!r}": (f"{SIN}'grad ", char) for char in 'a0#&*!|>"%@`{}[](),:?-\\<=~^$;./+_é€😀'},
@@ -158,7 +158,7 @@ TELLING = (
     "hostile: merges",
     "shape: entries without a name",
     "shape: a long flow mapping",
-    "shape: entries that are no mappings",
+    "shape: entries that are not mappings",
     "shape: unknown keys",
     "shape: tags",
     "hostile: merged lists",

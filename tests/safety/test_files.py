@@ -128,7 +128,7 @@ def test_a_manifest_cannot_name_files_of_others(here: Path) -> None:
 
 
 def test_stale_files_are_removed_only_as_they_were_written(here: Path) -> None:
-    """What somebody has changed is left, and that is said."""
+    """What someone has changed is left, and that is said."""
     assert run(*EMIT, "--shards", "2")[0] == 0
     (here / "ext" / "nodes_1.cpp").write_text("mine\n")
     status, told = run(*EMIT, "--shards", "1")

@@ -285,7 +285,7 @@ def test_an_extension_for_another_release_is_neither_built_nor_loaded(
 def test_the_sources_refuse_the_headers_of_another_release(
     tmp_path: Path, bundled_natives: NativeFunctions, release: str
 ) -> None:
-    """Also where nobody asked derivlint before they are compiled."""
+    """Also where no one asked derivlint before they are compiled."""
     folder = extension(tmp_path / "ext", bundled_natives, "2.6.0")
     header = (folder / "nodes.h").read_text()
     # what comes before any other header of PyTorch
@@ -391,7 +391,7 @@ def test_a_build_folder_of_others_is_refused(tmp_path: Path, bundled_natives: Na
         build(folder)
 
 
-#: Formulas that nothing is known of, and numbers that Python does not have, with what is said of them.
+#: Formulas that nothing is known about, and numbers that Python does not have, with what is said of them.
 UNREADABLE = {
     "brackets": (f"grad * {'(' * 300}self{')' * 300}", "nested more than 200 levels deep"),
     "tokens": ("grad" + " + grad" * 4000, "8,001 tokens, more than 5,000"),

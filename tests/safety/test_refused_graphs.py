@@ -275,7 +275,7 @@ def test_random_functions_are_right_or_refused(seed: int, entries: Entries, tmp_
     body = "\n".join([*lines, f"return {known[-1]} * {rng.choice(known)}"])
     text, function = graph_text(body, tmp_path)
     reason = judge(text, function, entries)
-    # TorchScript leaves out what nobody uses
+    # TorchScript leaves out what no one uses
     bad = any(mark in text for mark in MARKS)
     assert (reason is not None) == bad, (body, reason)
 

@@ -251,7 +251,7 @@ def test_what_the_recorder_says_is_part_of_the_message(place: Place, monkeypatch
 def test_without_a_cache_the_run_has_a_folder_of_its_own(
     place: Place, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """A temporary one that nobody can foresee, and that is gone afterwards."""
+    """A temporary one that no one can foresee, and that is gone afterwards."""
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     monkeypatch.setattr(keeping, "cache_folder", lambda: None)

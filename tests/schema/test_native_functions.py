@@ -120,7 +120,7 @@ def test_what_cannot_be_read_is_a_problem_and_the_rest_goes_on() -> None:
         ("0.yaml", 'argument "other" needs a type and a name', "other", 'such as "Tensor other"'),
         (
             "0.yaml",
-            'an alias annotation stands before any "?" or "[]" of the type',
+            'an alias annotation comes before any "?" or "[]" of the type',
             "(",
             'write "Tensor(a!)?" or "Tensor(a!)[]"',
         ),
@@ -205,7 +205,7 @@ def generated(text: str) -> list[str]:
             "bool? pin_memory=None, int y=1) -> Tensor\n  dispatch: {CPU: f}\n  autogen: f.x_out\n",
             ["f.x_out(Tensor self, *, int y=1, Tensor(a!) out) -> Tensor(a!)"],
         ),
-        (  # several returns; what is no tensor stays a return, and then the tensors are not returned
+        (  # several returns; what is not a tensor stays a return, and then the tensors are not returned
             "- func: f(Tensor self) -> (Tensor a, int, Tensor[])\n  dispatch: {CPU: f}\n  autogen: f.out\n",
             ["f.out(Tensor self, *, Tensor(a!) out0, Tensor(c!)[] out2) -> int"],
         ),
@@ -232,7 +232,7 @@ def generated(text: str) -> list[str]:
         ),
         ("- func: f(Tensor(a) self) -> Tensor(a)\n  dispatch: {CPU: f}\n  autogen: f.out\n", []),  # a view
         ("- func: f(Tensor self) -> bool\n  dispatch: {CPU: f}\n  autogen: f.out\n", []),  # no tensor to write to
-        ("- func: f(Tensor self) -> Tensor\n  dispatch: {CPU: f}\n", []),  # nobody asks
+        ("- func: f(Tensor self) -> Tensor\n  dispatch: {CPU: f}\n", []),  # no one asks
         ("- func: f.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)\n  dispatch: {CPU: f}\n", []),  # alone
         ("- func: f_(Tensor(a!) x) -> Tensor(a!)\n  dispatch: {CPU: f}\n  autogen: f, f.out\n", []),  # no self
     ],

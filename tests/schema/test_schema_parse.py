@@ -211,15 +211,15 @@ WRONG = [
     ("abs(int a=[1,«)» -> Tensor", 'expected a number, a string, a word or "[", found ")"', None),
     ('abs(str a=«"»b) -> Tensor', "the string is never closed", None),
     ("abs(int[«x»] a) -> Tensor", 'expected a number or "]", found "x"', None),
-    ("abs(int[«2.5»] a) -> Tensor", '"2.5" is no list size, which is a whole number', None),
-    ("abs(int[«-1»] a) -> Tensor", '"-1" is no list size, which is a whole number', None),
+    ("abs(int[«2.5»] a) -> Tensor", '"2.5" is not a list size, which is a whole number', None),
+    ("abs(int[«-1»] a) -> Tensor", '"-1" is not a list size, which is a whole number', None),
     ("abs(Tensor(«)» a) -> Tensor", 'expected an alias set, one lower-case letter, found ")"', None),
     ("abs(Tensor(a|«)» a) -> Tensor", 'expected an alias set, one lower-case letter, found ")"', None),
-    ("abs(Tensor(«ab») a) -> Tensor", '"ab" is no alias set, which is one lower-case letter', None),
+    ("abs(Tensor(«ab») a) -> Tensor", '"ab" is not an alias set, which is one lower-case letter', None),
     ("abs(Tensor(a«+») a) -> Tensor", 'expected "!", "|", "->" or ")" in the alias annotation, found "+"', None),
     (
         "abs(Tensor?«(»a!) a) -> Tensor",
-        'an alias annotation stands before any "?" or "[]" of the type',
+        'an alias annotation comes before any "?" or "[]" of the type',
         'write "Tensor(a!)?" or "Tensor(a!)[]"',
     ),
     ("abs(Tensor a, «*») -> Tensor", 'no argument follows "*"', None),
@@ -347,7 +347,7 @@ def test_schemas_print_back_and_both_readers_agree(text: str) -> None:
 @settings(max_examples=300)
 @given(schemas(), st.data())
 def test_what_is_canonical_at_a_look_is_a_schema_that_prints_as_it_is_written(text: str, data: st.DataObject) -> None:
-    # what divides arguments may stand in a string
+    # what divides arguments may be in a string
     assert is_canonical(text) or "'" in text or '"' in text
     place = data.draw(st.integers(0, len(text)))
     changed = text[:place] + data.draw(SCHEMA_CHARACTERS) + text[place + data.draw(st.integers(0, 9)) :]

@@ -49,7 +49,7 @@ class FixedTwice:
 
     @property
     def lost(self) -> list[Diagnostic]:
-        """The findings that safe fixes mend and all fixes together do not."""
+        """The findings that safe fixes fix and all fixes together do not."""
         made = {(item.rule, item.entry, item.key, item.message) for item in self.unsafe.fixed}
         return [item for item in self.safe.fixed if (item.rule, item.entry, item.key, item.message) not in made]
 

@@ -381,7 +381,7 @@ FORMULA_SLIPS: dict[str, FormulaSlip] = {
     "sign": sign,
     "number": number,
     "number type": number_type,
-    "truth value": truth_value,
+    "boolean": truth_value,
     "negated flag": negated_flag,
     "string": string,
     "swapped arguments": swapped_arguments,

@@ -1,4 +1,4 @@
-"""What a check says of slips: of the edited entry, and of those that nobody touched.
+"""What a check says of slips: of the edited entry, and of those that no one touched.
 
 Several slips in entries that have nothing to do with each other are made in one file and checked together. Where what
 is found is more than one diagnostic for each, or stands elsewhere, each slip of it is checked again on its own.
@@ -49,7 +49,7 @@ class Verdict:
 
     @property
     def innocents(self) -> tuple[Diagnostic, ...]:
-        """Errors and warnings at entries that nobody touched."""
+        """Errors and warnings at entries that no one touched."""
         return tuple(item for item in self.elsewhere if item.severity is not Severity.INFO)
 
     @property
@@ -194,7 +194,7 @@ class Judge:
 
 
 def _part_of(item: Diagnostic, bounds: Sequence[tuple[int, int]]) -> int:
-    """The entry that a diagnostic stands at: the last one that begins before it."""
+    """The entry that a diagnostic is at: the last one that begins before it."""
     low, high = 0, len(bounds)
     while low < high:
         middle = (low + high) // 2

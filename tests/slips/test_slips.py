@@ -44,7 +44,7 @@ def test_there_are_slips_of_many_kinds(verdicts: list[Verdict]) -> None:
 
 
 def test_only_the_slip_is_blamed(judge: Judge, verdicts: list[Verdict]) -> None:
-    """No error and no warning at an entry that nobody touched, and next to always one diagnostic."""
+    """No error and no warning at an entry that no one touched, and next to always one diagnostic."""
     assert [verdict.slip.shown(judge.source.text) for verdict in verdicts if verdict.innocents] == []
     found = [verdict for verdict in verdicts if verdict.found]
     assert len(found) >= 0.75 * len(verdicts)
@@ -53,7 +53,7 @@ def test_only_the_slip_is_blamed(judge: Judge, verdicts: list[Verdict]) -> None:
 
 
 def test_the_exit_status_does_not_depend_on_what_changed(verdicts: list[Verdict]) -> None:
-    """What makes a whole check fail stands in the entry that changed."""
+    """What makes a whole check fail is in the entry that changed."""
     for verdict in verdicts:
         whole = any(item.severity is Severity.ERROR for item in verdict.found)
         assert whole == any(item.severity is Severity.ERROR for item in verdict.here)

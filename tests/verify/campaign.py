@@ -167,7 +167,7 @@ def campaign(
 ) -> Campaign:
     """Compile and check changed formulas, each among the other formulas of its entry.
 
-    A change tells nothing if something is found in the formula as it stands, or if nothing can be compared with its
+    A change tells nothing if something is found in the formula as written, or if nothing can be compared with its
     derivative: it is left out.
     """
     of_operator: dict[str, list[FormulaFunction]] = {}

@@ -37,7 +37,7 @@ SECTIONS = re.findall(
 
 
 def test_a_file_is_read_line_by_line(tmp_path: Path) -> None:
-    """Every field of a table is taken as it stands."""
+    """Every field of a table is taken as written."""
     path = tmp_path / "known.toml"
     path.write_text(TABLE)
     assert read_deviations(path) == (ONE,)
@@ -46,8 +46,8 @@ def test_a_file_is_read_line_by_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[[deviation]", "is no TOML"),
-        ("deviation = 1", "is no array of tables"),
+        ("[[deviation]", "is not TOML"),
+        ("deviation = 1", "is not an array of tables"),
         ('title = "x"', '"title" is not known; there is only [[deviation]]'),
         ('[[deviation]]\noperator = "exp"', "line 1: missing in a deviation: key, rule, kind, formula, reason"),
         ("[[deviation]]\noperator = 1", "line 1: a deviation is a table of strings"),
@@ -121,7 +121,7 @@ def test_every_defect_is_shown() -> None:
 @pytest.mark.full
 @pytest.mark.parametrize(("title", "code", "printed"), SECTIONS, ids=[title for title, _, _ in SECTIONS])
 def test_pytorch_still_has_the_defect(title: str, code: str, printed: str) -> None:
-    """Each block of the page prints what stands below it."""
+    """Each block of the page prints what is below it."""
     assert metadata.version("torch").partition("+")[0] == "2.13.0", "the page is about the release that is pinned"
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=False, timeout=600

@@ -19,7 +19,7 @@ BUGS = Path(__file__).parents[1] / "conformance" / "historical_bugs.jsonl"
 MISSED = [
     # no CPU can evaluate it
     ("pytorch/pytorch#27039", "_cudnn_ctc_loss"),
-    # the same rule finds the mended formula: it was wrong where the real part is negative, and mended again
+    # the same rule finds the fixed formula: it was wrong where the real part is negative, and fixed again
     ("pytorch/pytorch#44444, pytorch/pytorch#46275", "acosh"),
 ]
 
@@ -32,13 +32,13 @@ def functions_of(model: Model, entry: str) -> list[FormulaFunction]:
 
 
 def changed(before: list[FormulaFunction], after: list[FormulaFunction]) -> list[FormulaFunction]:
-    """The functions of formulas that were mended; what forward mode makes of a mended one is another, too."""
+    """The functions of formulas that were fixed; what forward mode makes of a fixed one is another, too."""
     known = {(each.described.kind, each.described.key, each.evaluation.text) for each in after}
     return [each for each in before if (each.described.kind, each.described.key, each.evaluation.text) not in known]
 
 
 def test_most_bugs_that_compile_are_found(model: Model) -> None:
-    """Ratchet. A finding counts at a formula that was mended, and if the mended entry does not have it."""
+    """Ratchet. A finding counts at a formula that was fixed, and if the fixed entry does not have it."""
     bugs = [json.loads(line) for line in BUGS.read_text().splitlines()]
     pairs = [(bug["ref"], functions_of(model, bug["before"]), functions_of(model, bug["after"])) for bug in bugs]
     tried = [(ref, before, after) for ref, before, after in pairs if changed(before, after)]

@@ -57,7 +57,7 @@ def broken_off(place: Path) -> None:
 
 
 def test_only_what_is_left_is_checked(tmp_path: Path) -> None:
-    """What was found before is found again without being checked again; half an operator is checked anew."""
+    """What was found before is found again without being checked again; half an operator is checked again."""
     broken_off(tmp_path)
     server = Answering(9)
     outcome = run(server, tmp_path, resume=True)
@@ -76,13 +76,13 @@ def test_all_is_checked_on_request_and_for_another_task(tmp_path: Path, resume: 
 
 
 def test_a_run_that_ended_leaves_nothing(tmp_path: Path) -> None:
-    """The next one begins anew."""
+    """The next one begins again."""
     run(Answering(9), tmp_path, resume=True)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_journal_that_was_cut_off_is_read_up_to_there(tmp_path: Path) -> None:
-    """A line that was not written to its end, and bytes that are no text, do no harm."""
+    """A line that was not written to its end, and bytes that are not text, do no harm."""
     path = tmp_path / "journal.jsonl"
     done = {"checked": "sin", "why": ""}
     path.write_bytes(sealed(json.dumps(done).encode()) + b"\n" + sealed(b'{"failure": 1, "rule": "crash"}')[:-9])

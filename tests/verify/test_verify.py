@@ -74,7 +74,7 @@ def test_messages_tell_what_was_found_and_what_was_expected(findings: list[dict[
 
 
 def test_findings_underline_the_formula(findings: list[dict[str, Any]]) -> None:
-    """Also what the compiler refuses stands at the formula in the YAML, with its own words."""
+    """Also what the compiler refuses is at the formula in the YAML, with its own words."""
     for item in findings:
         text = ENTRIES[item["start"]["offset"] : item["end"]["offset"]].strip('"')
         assert f"  {item['key']}: " in ENTRIES[: item["start"]["offset"]]

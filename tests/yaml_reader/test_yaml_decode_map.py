@@ -22,7 +22,7 @@ def emitted(text: str, style: str | None, width: int, unicode: bool, end: str) -
 
 
 def check_map(source: str, scalar: Scalar) -> None:
-    """The property of decode maps: every character stands where its source is."""
+    """The property of decode maps: every character is where its source is."""
     assert scalar.exact
     place = scalar.start
     for index, char in enumerate(scalar.value):

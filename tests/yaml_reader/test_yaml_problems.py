@@ -66,13 +66,13 @@ def entry(line: str) -> str:
         (
             'self: "a\\q"',
             "\\q",
-            '"\\q" is no escape that YAML knows',
+            '"\\q" is not an escape that YAML knows',
             "write the backslash twice, or put the value in single quotes",
         ),
         (
             'self: "a\\u12"',
             "\\u12",
-            '"\\u12" is no escape that YAML knows',
+            '"\\u12" is not an escape that YAML knows',
             "write the backslash twice, or put the value in single quotes",
         ),
         ("self: 'a", "'", "the single quote that opens here is never closed", "close it with '"),
@@ -81,7 +81,7 @@ def entry(line: str) -> str:
             "other",
             "other",
             '"other" has no ":" to be a key, and too little indentation to continue',
-            'add ": " behind the key, or indent the line further than the key above',
+            'add ": " after the key, or indent the line further than the key above',
         ),
         (
             "   other: grad",
@@ -100,7 +100,7 @@ def test_syntax_problem_marks_the_mistake(line: str, marked: str, message: str, 
     assert document.problems[0].help == help_
     assert len(document.problems[0].message) <= 100
     assert read(text, pure=True).problems == document.problems
-    # The mark stands in the line in question, not somewhere before or behind it.
+    # The mark is in the line in question, not somewhere before or after it.
     assert document.problems[0].span.start >= text.index(line.strip(" "))
 
 
@@ -118,14 +118,14 @@ def test_places_are_exact_when_the_mark_occurs_more_than_once() -> None:
         ("- a: b\nc: d\n", "c:", "this key, indented by 0, belongs to no list or mapping above it"),
         ("a: b\n- c\n", "-", "this list item, indented by 0, belongs to no list or mapping above it"),
         ("a: 'b'\n  - c\n", "-", "this list item, indented by 2, belongs to no list or mapping above it"),
-        ("a\n...\nb\n", "b", "text behind the end of the document"),
-        ("%YAML 2.0\n---\na\n", "%YAML 2.0", '"%YAML 2.0" is no directive that YAML 1.1 knows'),
+        ("a\n...\nb\n", "b", "text after the end of the document"),
+        ("%YAML 2.0\n---\na\n", "%YAML 2.0", '"%YAML 2.0" is not a directive that YAML 1.1 knows'),
         ("a: [b\nc: d\n", "[", 'the "[" that opens here is never closed'),
         ("a: [b,\n", "[", 'the "[" that opens here is never closed'),
         ("a: {b: [c, d}\n", "[", 'a value that starts with "[" is a list in brackets'),
         ("x" * 1100 + ": a\n", "x" * 1100, "a key has more than 1024 characters"),
         (">\na\n", "a", "the text of a block must be indented"),
-        ('a: "\\ud800"\n', "\\ud800", '"\\ud800" is no escape that YAML knows'),
+        ('a: "\\ud800"\n', "\\ud800", '"\\ud800" is not an escape that YAML knows'),
     ],
 )
 def test_layout_problems(text: str, marked: str, message: str) -> None:
@@ -160,8 +160,8 @@ def test_alias_without_anchor_names_the_anchors_there_are() -> None:
 def test_recursive_alias_is_refused() -> None:
     text = "- &a [b, *a]\n- &c {d: *c}\n- e\n"
     assert shown(text) == [
-        ("syntax", "*a", 'alias "*a" stands inside the node that it names'),
-        ("syntax", "*c", 'alias "*c" stands inside the node that it names'),
+        ("syntax", "*a", 'alias "*a" is inside the node that it names'),
+        ("syntax", "*c", 'alias "*c" is inside the node that it names'),
     ]
     assert [scalar.value for scalar in scalars(read(text).root)] == ["e"]
 

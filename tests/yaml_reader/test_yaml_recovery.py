@@ -1,4 +1,4 @@
-"""All errors in one run: a list item that is no YAML does not hide the others."""
+"""All errors in one run: a list item that is not YAML does not hide the others."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_anchors_reach_over_broken_items() -> None:
 
 def test_an_item_without_blank_behind_its_dash() -> None:
     text = "-name: a\n  self: b\n- name: c\n"
-    assert shown(text) == [("syntax", "-", 'a list item needs a blank behind its "-"')]
+    assert shown(text) == [("syntax", "-", 'a list item needs a blank after its "-"')]
     assert [scalar.value for scalar in scalars(read(text).root)] == ["name", "c"]
 
 
@@ -84,7 +84,7 @@ def test_recovery_ends_at_a_second_document() -> None:
 
 def test_text_behind_the_document_end_is_reported() -> None:
     text = "- a\n...\nb\n"
-    assert shown(text) == [("syntax", "b", "text behind the end of the document")]
+    assert shown(text) == [("syntax", "b", "text after the end of the document")]
 
 
 def test_places_behind_a_byte_order_mark() -> None:

@@ -84,7 +84,7 @@ def test_the_value_after_an_edit_is_the_edited_value(
 @pytest.mark.parametrize("style", sorted(STYLES))
 @pytest.mark.parametrize("line_end", ["\n", "\r\n"])
 def test_a_name_can_be_written_in_every_style(style: str, line_end: str) -> None:
-    """Replacing ``grad`` by ``grads[0]``, and adding a method behind it, is possible in every block style."""
+    """Replacing ``grad`` by ``grads[0]``, and adding a method after it, is possible in every block style."""
     written = STYLES[style].replace("\n", line_end)
     scalar = value_of(read(written))
     start = scalar.value.index("grad")
@@ -93,7 +93,7 @@ def test_a_name_can_be_written_in_every_style(style: str, line_end: str) -> None
 
 
 def test_text_behind_a_folded_line_goes_before_its_trailing_blanks() -> None:
-    """What is inserted at the end of a line stands at its text, not behind blanks that folding drops."""
+    """What is inserted at the end of a line is at its text, not after blanks that folding drops."""
     written = "- k: f(grad)  \n    * y\n"
     assert edited(written, rewrite(value_of(read(written)), 7, 7, ".neg()")) == "- k: f(grad).neg()  \n    * y\n"
 

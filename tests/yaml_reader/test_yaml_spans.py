@@ -89,7 +89,7 @@ def test_duplicate_keys_are_kept_and_get_finds_the_last() -> None:
     assert root.get("1") is root.pairs[4].value
     assert root.find("other") == root.pairs[1]
     assert root.get("missing") is None
-    # A merge key is no string.
+    # A merge key is not a string.
     assert root.get("<<") is None
 
 

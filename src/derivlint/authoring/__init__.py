@@ -1,6 +1,5 @@
-"""What a new operator needs: its entry, its declarations, skeletons of its functions, and a test.
+"""What a new operator needs: entry, declarations, function skeletons, and a test.
 
-:mod:`derivlint.authoring.skeleton` makes them of a schema, :mod:`derivlint.authoring.derivation` of an expression that
-the operator computes, with formulas that :mod:`derivlint.graph` derives; :mod:`derivlint.authoring.files` puts them
-together.
+Begin with :mod:`derivlint.authoring.files`, which is ``derivlint new``. :mod:`derivlint.authoring.skeleton` starts from
+a schema, :mod:`derivlint.authoring.derivation` from an expression, with formulas derived by :mod:`derivlint.graph`.
 """

@@ -39,7 +39,7 @@ class Wanted(Struct, frozen=True):
         operator: a name or a schema.
         schema: the schema; empty where the operator or the expression says it.
         forward: what the operator computes; empty where that is not said.
-        inline: whether derived gradients stand in the entry.
+        inline: whether derived gradients are in the entry.
         is_complex: whether gradients are derived for complex numbers.
         has_one_shape: whether all tensors that meet in the expression have one shape.
         non_differentiable: arguments and outputs without gradient.
@@ -242,7 +242,7 @@ def _kernels(derived: Sequence[Derived]) -> str:
 
 
 def _configuration(natives: NativeFunctions, *, headers: bool, operators: bool) -> str:
-    """A configuration with which the entry can be checked where it stands."""
+    """A configuration with which the entry can be checked where it is."""
     lines = [f'torch = "{natives.version}"'] if natives.version is not None else []
     if operators:
         lines.append(f'native-functions = ["{NATIVE_FUNCTIONS}"]')

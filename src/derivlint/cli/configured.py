@@ -22,7 +22,7 @@ from derivlint.source import SourceError, SourceFile
 
 
 class StandIn(Enum):
-    """When a file that nobody named may stand in for the one that is not found."""
+    """When a file that no one named may stand in for the one that is not found."""
 
     WHEREVER_NONE_IS_FOUND = 1
     #: Where the exit status says something of a file: a project with a configuration, or a build server, has lost it.
@@ -53,24 +53,24 @@ def configured(
 ) -> Configured:
     """The files that a command names, without those that are excluded, and their settings.
 
-    Every configuration is read, so that a mistake in one is told before anything is checked. Where no file is named or
+    Every configuration is read, so that mistakes are reported before anything is checked. Where no file is named or
     found, that of the installed PyTorch stands in, or an example.
 
     Args:
         lookup: what knows the settings.
         paths: the arguments of the command.
         stdin_filename: what standard input is called.
-        stand_in: when a file that nobody named may stand in.
+        stand_in: when a file that no one named may stand in.
 
     Raises:
-        InputError: there is nothing to check, or configurations have mistakes, all of which it tells.
+        InputError: there is nothing to check, or configurations have mistakes; it lists all of them.
     """
     here = Path.cwd()
     mistake: ConfigurationError | None = None
     try:
         settings_here = lookup.of_folder(here)
     except ConfigurationError as error:
-        # the files may have other configurations, whose mistakes are told as well
+        # the files may have other configurations, whose mistakes are reported as well
         mistake = error
         settings_here = Settings()
     try:
@@ -96,7 +96,7 @@ def configured(
 
 
 def _may_stand_in(settings: Settings, stand_in: StandIn) -> bool:
-    """Whether a file that nobody named may be taken; operators that are named are those of another file."""
+    """Whether a file that no one named may be taken; operators that are named are those of another file."""
     if stand_in is StandIn.NEVER or settings.untrusted or asked_for() or settings.native_functions:
         return False
     return stand_in is StandIn.WHEREVER_NONE_IS_FOUND or (settings.origin is None and not automated())

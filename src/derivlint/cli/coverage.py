@@ -141,7 +141,7 @@ def _of_operators(model: Model, found: CoverageOfModel, ops: tuple[str, ...]) ->
 
 
 def _named(model: Model, name: str) -> list[NativeFunction]:
-    """The operators of a name; of a base name the overloads that are no out variants."""
+    """The operators of a name; of a base name the overloads that are not out variants."""
     if "." in name:
         exact = model.natives.operator(name)
         return [exact] if exact is not None else []

@@ -1,6 +1,6 @@
 """The generated blocks of handwritten pages: tables, and the output of commands that are run.
 
-A block stands between ``<!-- generated: WHAT -->`` and ``<!-- end of generated -->``. WHAT is the name of a table, or a
+A block is between ``<!-- generated: WHAT -->`` and ``<!-- end of generated -->``. WHAT is the name of a table, or a
 command line of derivlint, which is run in the repository.
 """
 
@@ -42,7 +42,7 @@ _CHANGING = (
 
 
 def fill(text: str, path: Path, root: Path) -> str:
-    """A page with its blocks made anew.
+    """A page with its blocks made again.
 
     Args:
         text: the page.
@@ -104,8 +104,14 @@ def contents(path: Path, root: Path) -> str:
     return "".join(lines)
 
 
-def output(arguments: list[str], path: Path, root: Path) -> str:
-    """What a command of derivlint prints, in a process of its own that stands in the repository.
+def output(arguments: list[str], path: Path, root: Path, limit: int = MAX_LINE) -> str:
+    """What a command of derivlint prints, in a process of its own that runs in the repository.
+
+    Args:
+        arguments: those of the command.
+        path: the page, for messages.
+        root: the repository.
+        limit: longer lines are cut.
 
     Raises:
         InputError: it does not work.
@@ -122,9 +128,9 @@ def output(arguments: list[str], path: Path, root: Path) -> str:
         said = process.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
         raise InputError(f'"{path}": "derivlint {shlex.join(arguments)}" fails: {said}')
     text = process.stdout.decode("utf-8").replace(str(root.resolve()), SOMEWHERE)
-    return "".join(f"{_cut(line)}\n" for line in text.split("\n")[:-1])
+    return "".join(f"{_cut(line, limit)}\n" for line in text.split("\n")[:-1])
 
 
-def _cut(line: str) -> str:
+def _cut(line: str, limit: int) -> str:
     line = line.rstrip()
-    return line if len(line) <= MAX_LINE else f"{line[: MAX_LINE - 1]}…"
+    return line if len(line) <= limit else f"{line[: limit - 1]}…"

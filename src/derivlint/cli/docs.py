@@ -8,6 +8,7 @@ import click
 
 from derivlint.cli.doc_blocks import fill
 from derivlint.cli.doc_blocks import pages as handwritten
+from derivlint.cli.doc_pictures import PICTURE, picture
 from derivlint.cli.exits import CLEAN, FINDINGS, tell
 from derivlint.cli.index import write_atomically
 from derivlint.cli.terminal import write
@@ -57,6 +58,8 @@ def pages(root: Path) -> dict[Path, str]:
     result = {folder / f"{rule.name}.md": rule_page(rule) for rule in rules}
     result[folder / "README.md"] = f"# Rules\n\n{rule_tables(rules)}"
     result.update(shipped(root))
+    if (root / PICTURE).parent.is_dir():
+        result[root / PICTURE] = picture(root)
     for path in (*handwritten(root), root / "README.md"):
         try:
             text = path.read_text(encoding="utf-8")

@@ -97,7 +97,7 @@ def cpp(
     Errors in the file, or with --ops in the entries of those operators, are printed; then nothing is written, and the
     exit status is 1. It is also 1 where an operator that --ops names is left out.
 
-    Only files that derivlint wrote, and that nobody has changed since, are written over or removed. Where something
+    Only files that derivlint wrote, and that no one has changed since, are written over or removed. Where something
     else is in the way, it is named, nothing is written, and the exit status is 2.
 
     In mode extension the folder is built and loaded by derivlint.runtime.load(DIR), or by CMake. NAMES of operators are
@@ -185,7 +185,7 @@ def _refuse_foreign(model: Model, operators: tuple[str, ...] | None, in_tree: bo
 def _namespace(given: str | None, in_tree: bool) -> str:
     name = given or (IN_TREE_NAMESPACE if in_tree else DEFAULT_NAMESPACE)
     if _NAMESPACE.fullmatch(name) is None or not name.isascii():
-        raise InputError(f'"{name}" is no name of a namespace')
+        raise InputError(f'"{name}" is not a name of a namespace')
     if not in_tree and name.partition("::")[0] in ("torch", "at", "c10", "std"):
         raise InputError(f'an extension cannot be in "{name}", where PyTorch has its own classes')
     return name
@@ -204,7 +204,7 @@ def _helpers(path: Path | None, in_tree: bool) -> Helpers | None:
 def _left_out(model: Model) -> dict[str, str]:
     """The operators whose formulas call functions that cannot be called from outside of PyTorch's library.
 
-    Without an installed PyTorch nobody knows; then the build says what is missing.
+    Without an installed PyTorch no one knows; then the build says what is missing.
     """
     from derivlint.compiler.gxx import torch_includes
     from derivlint.emit.helpers.needed import declared_helpers, helpers_of, hidden_helpers

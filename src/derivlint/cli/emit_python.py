@@ -58,7 +58,7 @@ def python(
     exit status is 1. Entries that cannot be said in Python, or that torch.library does not take, are left out and named
     with the reason; the exit status is 1 where --ops names one of them.
 
-    A file is written over only if derivlint wrote it, and nobody has changed it since; else the exit status is 2.
+    A file is written over only if derivlint wrote it, and no one has changed it since; else the exit status is 2.
 
     The module needs torch and derivlint.functional. NAMES of operators are base names (add), names of functions (add_)
     or names with an overload (add.Tensor).

@@ -1,4 +1,4 @@
-"""Exit statuses, the same for every format, and what is said of errors that nobody expected."""
+"""Exit statuses, the same for every format, and what is said of errors that no one expected."""
 
 from __future__ import annotations
 
@@ -36,5 +36,5 @@ def debugging() -> bool:
 
 
 def internal_error(error: Exception) -> str:
-    """What to say of an exception that nobody expected."""
+    """What to say of an exception that no one expected."""
     return f"internal error: {type(error).__name__}: {error}"

@@ -1,4 +1,4 @@
-"""The options of ``derivlint check`` that mend files."""
+"""The options of ``derivlint check`` that fix files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from derivlint.project.errors import InputError
 
 
 class FixOptions(Struct, frozen=True):
-    """How files are mended.
+    """How files are fixed.
 
     Attributes:
         unsafe: whether to apply fixes that may change what is meant.
@@ -27,7 +27,7 @@ class FixOptions(Struct, frozen=True):
 
 
 def fix_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options, as one argument ``fixes``: None where nothing is to be mended."""
+    """Give a command the options, as one argument ``fixes``: None where nothing is to be fixed."""
 
     @wraps(command)
     def with_fixes(*args: Any, fix: bool, unsafe_fixes: bool, diff: bool, fix_only: bool, **kwargs: Any) -> Any:

@@ -28,12 +28,12 @@ from derivlint.rules import load_rules
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile, remove_leftovers, visible, write_file
 
-#: How many of the fixes that would do harm are told.
+#: How many of the rejected fixes are listed.
 MAX_TOLD = 10
 
 
 class Mending:
-    """The files mended so far.
+    """The files fixed so far.
 
     Attributes:
         only: whether what is left is not reported.
@@ -60,7 +60,7 @@ class Mending:
         rules: tuple[Rule, ...],
         narrowing: Narrowing | None = None,
     ) -> SourceFile:
-        """Mend a file, and write it, or keep it for the output.
+        """Fix a file, and write it, or keep it for the output.
 
         Args:
             path: the file, or ``-``.
@@ -105,7 +105,7 @@ class Mending:
     def _tell(self, fixed: FixedFile) -> None:
         path = fixed.source.path
         if not fixed.readable:
-            tell(f'"{path}" is no valid YAML, so nothing is fixed in it')
+            tell(f'"{path}" is not valid YAML, so nothing is fixed in it')
         for item in fixed.dropped[:MAX_TOLD]:
             line, column = fixed.source.position(item.span.start)
             tell(f"{path}:{line}:{column}: not fixed, since that makes another error: {item.message} [{item.rule}]")
@@ -152,7 +152,7 @@ class Mending:
 
 
 def _write(path: str, fixed: FixedFile) -> None:
-    """Replace a file, through links to it, unless somebody forbids or changes that.
+    """Replace a file, through links to it, unless someone forbids or changes that.
 
     Raises:
         InputError: it cannot be written, or is no longer what was read.

@@ -100,7 +100,7 @@ def known_operators(model: Model, names: tuple[str, ...]) -> tuple[str, ...] | N
 def require_all(
     model: Model, operators: tuple[str, ...] | None, emitted: Collection[str], left_out: Mapping[str, str]
 ) -> None:
-    """Refuse to write nothing, or less than was asked for without a word.
+    """Refuse to write nothing, or silently less than was asked for.
 
     Args:
         model: the model.

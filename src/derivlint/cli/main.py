@@ -70,7 +70,7 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that the arguments name; a misspelt one is told with the one that is probably meant."""
+        """The command that the arguments name; a misspelt one is reported with the one that is probably meant."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             from derivlint.lint.wording import did_you_mean
 
@@ -81,7 +81,7 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> object:
-        """Run the command; what the user can mend is told, with the exit status of wrong usage."""
+        """Run the command; a user error is reported, with the exit status of wrong usage."""
         try:
             return super().invoke(ctx)
         except InputError as error:
@@ -99,7 +99,7 @@ def cli() -> None:
 def run(arguments: list[str]) -> int:
     """Run a command line and return its exit status; what goes wrong is said on standard error.
 
-    The traceback of an error that nobody expected is shown only if ``DERIVLINT_DEBUG`` is set.
+    The traceback of an error that no one expected is shown only if ``DERIVLINT_DEBUG`` is set.
     """
     try:
         status = cli.main(arguments, prog_name="derivlint", standalone_mode=False)
@@ -113,7 +113,7 @@ def run(arguments: list[str]) -> int:
         return _failed(error)
     lost = unwritten()
     if lost is not None and not isinstance(lost, BrokenPipeError):
-        # messages that nobody got
+        # messages that no one got
         return USAGE
     return status if isinstance(status, int) else CLEAN
 
@@ -127,7 +127,7 @@ def _failed(error: Exception) -> int:
         elif lost is not None:
             tell(f"cannot write the output: {lost.strerror or lost}")
         elif isinstance(error, OSError):
-            # of a file or a folder that nobody foresaw to fail
+            # of a file or a folder that no one foresaw to fail
             what = f'cannot use "{error.filename}"' if error.filename is not None else "the system refuses a call"
             tell(f"{what}: {error.strerror or error}")
         else:

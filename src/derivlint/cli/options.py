@@ -117,7 +117,7 @@ def settings_options(function: Command) -> Command:
     options = [
         click.option("--select", **names, help='Run only these rules: names, patterns ("missing-*"), groups, or ALL.'),
         click.option("--ignore", **names, help="Do not run these rules."),
-        click.option("--extend-select", **names, help="Run these rules besides."),
+        click.option("--extend-select", **names, help="Also run these rules, in addition to the selected ones."),
         click.option("--preview", is_flag=True, default=None, help="Run rules in preview as well."),
         click.option(
             "--min-severity",

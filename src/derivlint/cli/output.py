@@ -39,7 +39,7 @@ class Output(Struct, frozen=True):
         file: where the report goes instead of standard output.
         color: ``auto``, ``always`` or ``never``.
         quiet: whether the summary is left out.
-        verbose: whether it is told what is read, and how long it takes.
+        verbose: whether to report what is read, and how long it takes.
         statistics: whether counts for each rule are wanted.
     """
 
@@ -139,7 +139,7 @@ class CheckCommand(GroupedCommand):
     """A command whose errors lintrunner can read, where its format is asked for."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; for lintrunner, what the user can mend is a message and not an exit status."""
+        """Run the command; for lintrunner, what the user can fix is a message and not an exit status."""
         if ctx.params.get("output_format") != LINTRUNNER:
             return super().invoke(ctx)
         try:

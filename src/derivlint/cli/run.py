@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from derivlint.project.narrowing import Narrowing
     from derivlint.project.operators import Operators
 
-#: How many problems of native_functions.yaml are told.
+#: How many problems of native_functions.yaml are listed.
 MAX_PROBLEMS = 20
 #: A pattern of operators' names with one of these is not a name.
 WILDCARDS = "*?["
@@ -82,11 +82,11 @@ class Run:
         self._asked_about: set[str] = set()
 
     def check(self, path: str, folder: Path, settings: Settings) -> None:
-        """Check one file; one that cannot be read is told at once, and the others go on.
+        """Check one file; one that cannot be read is reported at once, and the others go on.
 
         Args:
             path: the file, or ``-``.
-            folder: where it stands.
+            folder: where it is.
             settings: the settings for it.
         """
         begin = perf_counter()
@@ -237,7 +237,7 @@ class Run:
             natives=loaded.natives,
             settings=settings,
             rules=rules,
-            besides=self._compiled_with(settings),
+            extra=self._compiled_with(settings),
             narrowing=narrowing,
             kept=kept,
         )
@@ -257,9 +257,11 @@ class Run:
             from derivlint.compiler.diagnostics import compiler_diagnostics
             from derivlint.compiler.gxx import CompilerError
 
-            told = {(item.entry, item.dispatch, item.key) for item in found if item.severity is Severity.ERROR}
+            reported = {(item.entry, item.dispatch, item.key) for item in found if item.severity is Severity.ERROR}
             try:
-                return compiler_diagnostics(model, toolchain, told, includes=settings.headers, progress=show_progress)
+                return compiler_diagnostics(
+                    model, toolchain, reported, includes=settings.headers, progress=show_progress
+                )
             except CompilerError as error:
                 raise InputError(str(error)) from error
             finally:

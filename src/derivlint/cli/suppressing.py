@@ -27,7 +27,7 @@ class Suppressing:
     """What the options ask for, and what came of it so far."""
 
     def __init__(self, options: SuppressionOptions, *, mends: bool = False) -> None:
-        """Take the options; ``mends`` tells that files are changed by fixes as well.
+        """Take the options; ``fixes`` tells that files are changed by fixes as well.
 
         Raises:
             InputError: options contradict each other.
@@ -61,7 +61,7 @@ class Suppressing:
             baseline=self._baseline(settings.baseline),
             updates_baseline=options.update_baseline,
             changes=self._changes,
-            # the functions of an installed PyTorch are no part of anybody's repository
+            # the functions of an installed PyTorch are not part of anybody's repository
             native_functions=operators.native_functions if settings.torch != INSTALLED else (),
         )
 

@@ -20,7 +20,7 @@ from derivlint.formats.styles import Line, harmless, plain
 from derivlint.project.errors import InputError
 from derivlint.source import visible, visible_json, visible_line, visible_page
 
-#: Begins a line anew on a terminal.
+#: Begins a line again on a terminal.
 _ERASE = "\r\x1b[K"
 #: Clears a terminal, with what has been scrolled away, and goes to its first line.
 _CLEAR = "\x1b[H\x1b[2J\x1b[3J"
@@ -51,7 +51,7 @@ def tell_traceback(error: BaseException) -> None:
 
 
 def _err(text: str) -> None:
-    # where standard error cannot be written there is nobody to say so to
+    # where standard error cannot be written there is no one to say so to
     with suppress(OSError):
         click.echo(text, err=True, nl=False)
 
@@ -88,7 +88,7 @@ def wants_links() -> bool:
 
 
 def automated() -> bool:
-    """Whether nobody watches: pre-commit runs hooks on a terminal of its own, whose text it keeps."""
+    """Whether no one watches: pre-commit runs hooks on a terminal of its own, whose text it keeps."""
     return "CI" in os.environ or "PRE_COMMIT" in os.environ
 
 
@@ -256,7 +256,7 @@ class ClosedStream(io.TextIOBase):
 def watch_streams() -> None:
     """Have standard output and standard error remember why they cannot be written.
 
-    Where standard error is closed, nobody wants messages, and none is missed.
+    Where standard error is closed, no one wants messages, and none is missed.
     """
     # the interpreter has no stream where the number of the file was free
     sys.stdout = _watched(sys.stdout or cast("TextIO", ClosedStream()))

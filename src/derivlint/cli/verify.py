@@ -101,7 +101,7 @@ def verify(
 ) -> None:
     """Check formulas numerically, with an installed PyTorch that is not rebuilt.
 
-    The formulas are compiled as they stand in the file and run on inputs that PyTorch's own samples give its operators.
+    The formulas are compiled as written in the file and run on inputs that PyTorch's own samples give its operators.
     Gradients and tangents are compared with finite differences of the operator, with each other, and with differences
     of themselves for second derivatives. The installed PyTorch has to be one that the file is for.
 

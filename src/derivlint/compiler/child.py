@@ -25,7 +25,7 @@ def end_with_parent(lifeline: int, parent: int) -> None:
     """Have this process ended when its parent ends, however that comes about.
 
     Args:
-        lifeline: the reading end of a pipe whose other end the parent holds and nobody writes to.
+        lifeline: the reading end of a pipe whose other end the parent holds and no one writes to.
         parent: the process that started this one.
     """
     threading.Thread(target=_wait_for_the_end, args=(lifeline,), daemon=True).start()

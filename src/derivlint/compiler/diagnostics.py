@@ -20,7 +20,7 @@ COMPILER_ERROR = "compiler-error"
 def compiler_diagnostics(
     model: Model,
     toolchain: Toolchain,
-    told: Collection[tuple[str | None, str | None, str | None]],
+    reported: Collection[tuple[str | None, str | None, str | None]],
     *,
     includes: Sequence[Path] = (),
     progress: Callable[[str], None] = lambda what: None,
@@ -30,7 +30,7 @@ def compiler_diagnostics(
     Args:
         model: the model.
         toolchain: the compiler and the headers.
-        told: the entries, dispatch keys and keys of formulas that are reported already.
+        reported: the entries, dispatch keys and keys of formulas that are reported already.
         includes: headers of the user.
         progress: called with what is being done.
 
@@ -50,7 +50,7 @@ def compiler_diagnostics(
         if known is None or (known.evaluation.origin is not Origin.YAML and refusal.evaluation.origin is Origin.YAML):
             first[line] = refusal
     diagnostics = [_diagnostic(model, refusal) for line, refusal in first.items() if not is_made_of(line, first)]
-    return sorted(item for item in diagnostics if (item.entry, item.dispatch, item.key) not in told)
+    return sorted(item for item in diagnostics if (item.entry, item.dispatch, item.key) not in reported)
 
 
 def is_made_of(line: KeyedFormula, refused: Collection[KeyedFormula]) -> bool:

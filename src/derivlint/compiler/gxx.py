@@ -43,7 +43,7 @@ _VERSION_PART = {
 
 
 class CompilerError(Exception):
-    """The compiler cannot be run or does not do its work; its verdict on a source is no error of this kind."""
+    """The compiler cannot be run or does not do its work; its verdict on a source is not an error of this kind."""
 
 
 class Compiler(Struct, frozen=True):

@@ -110,7 +110,7 @@ def _compile(
         if not match["text"].startswith(("error", "fatal")):
             continue
         if in_headers:
-            # what a broken header does not declare is no fault of the expressions
+            # what a broken header does not declare is not a fault of the expressions
             raise CompilerError(f"the headers do not compile: {line}")
         is_complete = is_complete and place is not None
         if user is None:

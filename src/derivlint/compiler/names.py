@@ -38,7 +38,7 @@ _HEADERS = """\
 #include <torch/csrc/autograd/VariableTypeUtils.h>
 #include <torch/csrc/autograd/generated/VariableType.h>
 """
-#: Names that C++ reserves for its own library are nobody's to use.
+#: Names that C++ reserves for its own library are not for others to use.
 _WORD = re.compile(r"\b(?!_[A-Z_])[A-Za-z_]\w*\b")
 _STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"')
 _ERROR = re.compile(r"^names:(\d+):\d+: error: ([^\n]*)$", re.MULTILINE)

@@ -22,7 +22,7 @@ ASSIGNING = ("+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>=")
 UNARY = ("-", "+", "!", "~", "*")
 #: Expressions whose conversions are not those of their type.
 LITERALS = ("0", '"x"', "nullptr", "std::nullopt", "{}", "{0}", '{"x"}', "{{}}")
-#: Those that stand in a branch of a conditional.
+#: Those that are in a branch of a conditional.
 BRANCHES = ("0", '"x"', "nullptr", "std::nullopt")
 
 #: So many types are asked for in one program.
@@ -117,7 +117,7 @@ def ask_relations(
     Args:
         toolchain: the compiler and the headers.
         types: canonical names with their spelling; by default all that are tabulated.
-        progress: is told how many of how many programs are done.
+        progress: called with how many of how many programs are done.
 
     Raises:
         CompilerError: the compiler does not do its work.

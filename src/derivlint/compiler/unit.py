@@ -1,7 +1,7 @@
 """C++ that evaluates formulas as the generated code does, for a compiler to judge.
 
-Each expression stands in a function of its own, with the variables that the generated code has there as parameters,
-and what takes its value behind it. The text of the expression is copied unchanged to lines of its own, so that a place
+Each expression is in a function of its own, with the variables that the generated code has there as parameters,
+and what takes its value after it. The text of the expression is copied unchanged to lines of its own, so that a place
 in a message of the compiler is a place in it.
 
 Expressions are data. One that could reach beyond its function, by a directive or a bracket, is left out, and one that
@@ -26,7 +26,7 @@ from derivlint.model.evaluation import Evaluation, Mode
 #: The names of files in messages, before the number of the expression: in it, and in what is around it.
 FORMULA, CONSUMER = "formula_", "consumer_"
 
-#: PyTorch's declarations of the helpers that formulas call; one of the user's own checkout stands in its place.
+#: PyTorch's declarations of the helpers that formulas call; one of the user's own checkout is in its place.
 _MANUAL = "torch/csrc/autograd/FunctionsManual.h"
 _BACKWARD_HEADERS = ("ATen/NestedTensorImpl.h", "ATen/native/nested/NestedTensorUtils.h")
 _FORWARD_HEADERS = (
@@ -93,7 +93,7 @@ _CONTINUED = re.compile(r"\\[ \t\r\f\v]*(?:\n|\Z)")
 
 
 def is_confined(text: str) -> bool:
-    """Whether a text cannot reach beyond the function that it stands in: no directive, no pragma, brackets that pair.
+    """Whether a text cannot reach beyond the function that it is in: no directive, no pragma, brackets that pair.
 
     It need not be an expression; whatever else is wrong with it is for the compiler to say.
     """
@@ -110,7 +110,7 @@ def _is_encodable(text: str) -> bool:
 
 
 def is_backward(evaluation: Evaluation) -> bool:
-    """Whether the expression stands in a node; the others stand in kernels."""
+    """Whether the expression is in a node; the others are in kernels."""
     return evaluation.mode is Mode.BACKWARD
 
 
@@ -132,7 +132,7 @@ def _function(number: int, evaluation: Evaluation, namespace: str) -> str:
 
 
 def _around(evaluation: Evaluation) -> tuple[str, str]:
-    """What stands before and behind the expression."""
+    """What comes before and after the expression."""
     consumer = evaluation.consumer
     gradients = "variable_list grad_inputs(9);"
     copy = f"copy_range(grad_inputs, {_RANGE}, grad_result);"

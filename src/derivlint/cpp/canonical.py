@@ -105,7 +105,7 @@ def is_constant(text: str) -> bool:
 
 
 class _NotATypeError(Exception):
-    """The tokens are no type."""
+    """The tokens are not type."""
 
 
 def _tokens(text: str) -> list[str]:
@@ -234,7 +234,7 @@ def _short(segments: list[str], path: list[str]) -> str:
 
 
 def _arguments(tokens: list[str], position: int) -> tuple[str, int]:
-    """Template arguments from behind their ``<`` to behind their ``>``."""
+    """Template arguments from the end their ``<`` to after their ``>``."""
     found: list[str] = []
     if _at(tokens, position) == ">":
         return "", position + 1

@@ -78,7 +78,7 @@ class Conversions:
         self._known: dict[CppType, bool] = {}
 
     def knows(self, type: CppType) -> bool:
-        """Whether conversions of the type can be told: the table has it, or it is built of types that the table has."""
+        """Whether conversions of the type is known: the table has it, or it is built of types that the table has."""
         known = self._known.get(type)
         if known is None:
             known = self._known[type] = self._knows(type)

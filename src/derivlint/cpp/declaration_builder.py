@@ -283,7 +283,7 @@ class DeclarationBuilder:
 
 
 _NO_PARAMETERS = Parameters((), False)
-#: Types of template parameters that are no concepts.
+#: Types of template parameters that are not concepts.
 _SIZES = frozenset({"size_t", "std::size_t", "int64_t", "uint64_t", "int32_t", "uint32_t", "uint8_t", "int8_t"})
 
 
@@ -301,7 +301,7 @@ def declared(words: Words) -> Named:
 
 
 def parameter_of(words: Words) -> Named:
-    """The type of a parameter and its name, if it has one: the last word is one where a type stands ahead of it."""
+    """The type of a parameter and its name, if it has one: the last word is one where a type comes ahead of it."""
     rest = [word for word in words if word.type not in ("SPECIFIER", "TYPENAME", "ELLIPSIS")]
     name = None
     # a lone pointer ahead of the name is the "(*f)" of a pointer to a function

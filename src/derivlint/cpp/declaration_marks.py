@@ -1,6 +1,6 @@
 """The pass between lexer and parser: one declaration as the tokens that ``grammar/declarations.lark`` knows.
 
-Expressions become one token, attributes and macros are dropped, and ``<`` is told apart: all of it that is left when
+Expressions become one token, attributes and macros are dropped, and ``<`` is distinguished: all of it that is left when
 expressions are gone opens template arguments.
 """
 
@@ -14,11 +14,11 @@ from derivlint.formula.vocabulary import Token, words
 
 #: Words with an argument in parentheses, or without, that say nothing of types.
 _ATTRIBUTES = frozenset({"__attribute__", "__declspec", "alignas", "noexcept", "throw", "_Alignas"})
-#: Words behind the parameters of a function; what else stands there is a macro.
+#: Words after the parameters of a function; what else is there is a macro.
 _TRAILING = frozenset({"override", "final", "noexcept", "requires"})
-#: Template arguments have no more tokens than this; further on nobody looks for their end.
+#: Template arguments have no more tokens than this; further on no one looks for their end.
 MAX_ARGUMENTS = 1000
-#: What can follow a macro that stands ahead of a declaration.
+#: What can follow a macro that comes ahead of a declaration.
 _BEGINNINGS = words("IDENT BUILTIN SPECIFIER SCOPE CV CLASS ENUM TYPENAME TEMPLATE USING TYPEDEF LSQB")
 
 
@@ -29,7 +29,7 @@ class Marked(Struct):
         tokens: what the parser is fed.
         deprecated: the advice of its deprecation, empty if there is none; None if it is not deprecated.
         is_constrained: whether a ``requires`` says which arguments its template takes.
-        has_macros: whether a macro with arguments stands ahead of it, which may itself declare something.
+        has_macros: whether a macro with arguments comes ahead of it, which may itself declare something.
         is_friend: whether it is a friend, which belongs to another scope.
     """
 
@@ -47,7 +47,7 @@ def mark(text: str, source: Tokens, start: int, end: int, *, is_head: bool = Fal
         text: the text of the header.
         source: its tokens.
         start: the first token.
-        end: behind the last token.
+        end: after the last token.
         is_head: whether it is the head of a class or a namespace, or an enumeration with its enumerators.
         class_name: the class in whose body it stands, of which constructors have the name.
     """
@@ -96,7 +96,7 @@ class _Marker:
         return self._items[index].type if index < self._end else ""
 
     def _group(self, index: int) -> int:
-        """Behind the brackets that open at a token; the next token where they are not closed."""
+        """After the brackets that open at a token; the next token where they are not closed."""
         closing = self._closing.get(index, index)
         return min(closing, self._end - 1) + 1
 
@@ -188,7 +188,7 @@ class _Marker:
         return any(token.type == "ARROW" for token in self._out[-8:])
 
     def _is_macro(self, word: str) -> bool:
-        """Whether a word with parentheses ahead of the declaration is a macro: nothing but macros stands before it."""
+        """Whether a word with parentheses ahead of the declaration is a macro: nothing but macros comes before it."""
         if self._has_words or self._open or word == self._class_name:
             return False
         behind = self._group(self._at + 1)
@@ -241,7 +241,7 @@ class _Marker:
             self._heads.append(closing)
 
     def _requires_clause(self) -> None:
-        """Drop ``requires (N > 0) && std::integral<T>`` behind a template's head."""
+        """Drop ``requires (N > 0) && std::integral<T>`` after a template's head."""
         if self._at >= self._end or self._items[self._at].text != "requires":
             return
         self.marked.is_constrained = True
@@ -280,7 +280,7 @@ class _Marker:
         self._emit("DELETE" if is_delete else "DEFAULT", first, last)
 
     def _expression_end(self, index: int) -> int:
-        """The comma or the closing bracket behind an expression."""
+        """The comma or the closing bracket after an expression."""
         limit = self._heads[-1] if self._heads else self._end
         while index < limit:
             kind = self._items[index].type

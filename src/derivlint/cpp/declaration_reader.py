@@ -1,4 +1,4 @@
-"""What single declarations mean in the namespace or class where they stand."""
+"""What single declarations mean in the namespace or class where they are."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ _NAME = re.compile(r"(?<![\w:])[A-Za-z_]\w*(?:::[A-Za-z_]\w*)*(?![\w:])(<?)")
 
 
 class Declared(Struct):
-    """A function with what decides whether its overloads can be told apart."""
+    """A function with what decides whether its overloads can be distinguished."""
 
     function: Function
     is_constrained: bool = False

@@ -1,4 +1,4 @@
-"""Single declarations as they are read, before anything is known of the namespace or class where they stand."""
+"""Single declarations as they are read, before anything is known of the namespace or class where they are."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Syntax(Struct, frozen=True):
     """A declaration as it is read.
 
     Attributes:
-        template: what stands ahead of it; None where it is no template. A full specialization has no names.
+        template: what comes ahead of it; None where it is not a template. A full specialization has no names.
     """
 
     template: Template | None = None
@@ -105,7 +105,7 @@ class Using(Syntax, frozen=True):
 
 
 class Alias(Syntax, frozen=True):
-    """``using OptTensor = std::optional<Tensor>``; the type is empty where it is not one that can be told."""
+    """``using OptTensor = std::optional<Tensor>``; the type is empty where it is not one that is known."""
 
     name: Token | None = None
     type: str = ""

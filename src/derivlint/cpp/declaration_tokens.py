@@ -1,6 +1,6 @@
 """The tokens of a header, without blanks, comments and preprocessor lines, and which brackets belong together.
 
-Both branches of an ``#if`` are read, since nothing is known of macros, with two exceptions: what ``#if 0`` switches
+Both branches of an ``#if`` are read, since nothing is known about macros, with two exceptions: what ``#if 0`` switches
 off, and further branches where the first one opens a bracket that it does not close.
 """
 
@@ -154,6 +154,6 @@ class _Conditions:
             if self._open[-1][0] != (stack[-1] if stack else -1):
                 self._off_at = depth - 1
         elif self._off_at == depth - 1 and self._open[-1][1]:
-            # the branch behind "#if 0"
+            # the branch after "#if 0"
             self._open[-1] = (self._open[-1][0], False)
             self._off_at = None

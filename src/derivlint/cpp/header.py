@@ -49,7 +49,7 @@ def read_declarations(text: str, default_namespace: str = "") -> HeaderReading:
 
     Args:
         text: the text of the header.
-        default_namespace: the namespace of what stands in none.
+        default_namespace: the namespace of what is in none.
     """
     return _HeaderReader(text, default_namespace).read()
 
@@ -62,13 +62,13 @@ MAX_JOINED = 16
 _NO_DECLARATIONS = frozenset({"static_assert", "_Static_assert", "asm", "__asm__"})
 #: What the signs of operators consist of.
 _SIGNS = frozenset({"OPERATOR", "OTHER", "EQUAL", "LESS", "GREATER", "POINTER", "ARROW"})
-#: What can begin a declaration behind one that lacks its semicolon.
+#: What can begin a declaration after one that lacks its semicolon.
 _BEGINNINGS = frozenset(
     {"IDENT", "BUILTIN", "SPECIFIER", "ROOT", "CV", "CLASS", "ENUM", "TEMPLATE", "USING", "NAMESPACE"}
 )
-#: Words that can stand between the parameters of a function and its body.
+#: Words that can be between the parameters of a function and its body.
 _QUALIFIERS = frozenset({"const", "volatile", "noexcept", "override"})
-#: What stands ahead of the body of a class.
+#: What comes ahead of the body of a class.
 _ENDS_OF_HEADS = frozenset({"IDENT", "GREATER", "CLASS", "ELLIPSIS"})
 _ACCESS = frozenset({"public", "protected", "private"})
 
@@ -151,11 +151,11 @@ class _HeaderReader:
         self._has_initializers = False
 
     def _behind(self, at: int) -> int:
-        """Behind a bracket that opens at a token, or behind it alone where it is never closed."""
+        """After a bracket that opens at a token, or after it alone where it is never closed."""
         return self._source.closing.get(at, at) + 1
 
     def _behind_operator(self, at: int) -> int:
-        """Behind ``operator``, ``operator=``, ``operator()``: its sign is no part of the declaration's structure."""
+        """After ``operator``, ``operator=``, ``operator()``: its sign is not part of the declaration's structure."""
         if [item.type for item in self._items[at + 1 : at + 3]] == ["LPAR", "RPAR"]:
             return at + 3
         at += 1
@@ -357,7 +357,7 @@ _UNMATCHED = {
 
 
 def _is_macro_call(marked: Marked, scope: DeclarationScope) -> bool:
-    """Whether all there is is ``WORD(...)``, which is no constructor."""
+    """Whether all there is is ``WORD(...)``, which is not a constructor."""
     tokens = [token for token in marked.tokens if token.type != "SPECIFIER"]
     if len(tokens) < 3 or tokens[0].type != "IDENT" or tokens[1].type != "LPAR" or tokens[-1].type != "RPAR":
         return False

@@ -1,7 +1,7 @@
 """The names that exist in the namespaces of C++ and PyTorch, as a compiler listed them for one release.
 
 ``derivlint index names`` makes the list (:mod:`derivlint.compiler.names`). A name in it may be anything; whatever is
-known of it more closely stands in declarations.
+known of it more closely is in declarations.
 """
 
 from __future__ import annotations

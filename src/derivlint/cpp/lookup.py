@@ -136,7 +136,7 @@ def qualified_meaning(library: Library, scope: Scope, node: Name) -> NameMeaning
 def _template_named(library: Library, scope: Scope, node: Name, type: CppType | None) -> NameMeaning:
     name = node.parts[0].identifier
     if node.leading_colons:
-        # the using-directives of the file stand in the global namespace
+        # the using-directives of the file are in the global namespace
         return _in_namespaces(library, scope.levels[-1], name)
     meaning = look_up(library, scope, name)
     if meaning.kind in (MeaningKind.UNKNOWN, MeaningKind.TYPE) and type is not None:
@@ -175,7 +175,7 @@ def resolve_namespace(library: Library, scope: Scope, path: str, *, leading: boo
 
 
 def _unknown_namespace(library: Library, scope: Scope, node: Name, path: str) -> NameMeaning:
-    """A path that leads nowhere; a class may stand in it, of which static members are not looked at."""
+    """A path that leads nowhere; a class may be in it, of which static members are not looked at."""
     for count in range(min(len(node.parts) - 1, MAX_NESTING), 0, -1):
         prefix = "::".join(part.identifier for part in node.parts[:count])
         if library.is_type_path(prefix):

@@ -20,7 +20,7 @@ NAMESPACES = ("at", "c10", "std", "torch")
 
 
 def named_value(typer: Typer, node: Name) -> Value:
-    """The value of a name that is no variable: a constant, or something that cannot stand alone."""
+    """The value of a name that is not a variable: a constant, or something that cannot be alone."""
     meaning = meaning_of(typer, node)
     if meaning.kind is MeaningKind.VARIABLE:
         return Value(meaning.type or UNKNOWN, LVALUE)
@@ -83,7 +83,7 @@ def _is_slip(typer: Typer, node: Name, meaning: NameMeaning) -> bool:
 
 
 def is_variable_of_generated_code(name: str) -> bool:
-    """Whether a name is made by PyTorch's generator, and so declared by nobody else."""
+    """Whether a name is made by PyTorch's generator, and so declared by no one else."""
     return name.endswith(("_t_raw", "_t", "_p"))
 
 

@@ -30,7 +30,7 @@ class Resolution(Struct, frozen=True):
 
     Attributes:
         outcome: how it ended.
-        result: the type of the call, unknown where it could not be told.
+        result: the type of the call, unknown where it is not known.
         function: the chosen function.
         considered: the functions that take that many arguments.
         blamed: the argument that no function takes, where there is one such.
@@ -112,7 +112,7 @@ def _best(viable: list[tuple[Function, list[int]]]) -> Function | None:
 
 def _is_better(ranks: list[int], theirs: list[int]) -> bool:
     better = False
-    # what stands where one has "..." is compared with nothing
+    # what is where one has "..." is compared with nothing
     for mine, other in zip(ranks, theirs, strict=False):
         if mine > other:
             return False

@@ -70,7 +70,7 @@ class TypeProblemKind(Enum):
     DEPRECATED = "deprecated"
 
 
-#: What compiles, and is told as a warning.
+#: What compiles, and is reported as a warning.
 ACCEPTED = frozenset({TypeProblemKind.INTEGER_DIVISION, TypeProblemKind.INTEGER_BASE, TypeProblemKind.DEPRECATED})
 
 
@@ -80,7 +80,7 @@ class TypeProblem(Struct, frozen=True):
     Attributes:
         kind: what is wrong.
         start: the offset in the expression's text where it begins.
-        end: the offset behind its end.
+        end: the offset after its end.
         name: the function, member, operator or name concerned.
         owner: the namespace that was asked for it.
         object: the type that was asked for it.

@@ -1,4 +1,4 @@
-"""What the modules that type one kind of expression each share: where it stands, and what was found wrong."""
+"""What the modules that type one kind of expression each share: where it is, and what was found wrong."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ def argument_type(
         write: whether the function writes to the argument.
         symint: see :func:`value_type`.
         structured: see :func:`value_type`.
-        const_write: whether the function takes what it writes to as ``const`` all the same
+        const_write: whether the function takes what it writes to as ``const`` nevertheless
             (``use_const_ref_for_mutable_tensors``).
     """
     plain = value_type(schema_type, symint=symint, structured=structured)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from derivlint.cpp.cpp_type import CppType, cpp_type
 
-#: The type of which nothing is known; whatever it touches is unknown, and nothing is said of it.
+#: The unknown type: whatever it touches is unknown as well, and is never reported.
 UNKNOWN = cpp_type("?")
 #: The type of a braced list, which takes on a type only where one is wanted.
 BRACES = cpp_type("{}")
@@ -48,7 +48,7 @@ class Value(NamedTuple):
 
     @property
     def is_unknown(self) -> bool:
-        """Whether nothing is known of it."""
+        """Whether nothing is known about it."""
         return self.type is UNKNOWN
 
 

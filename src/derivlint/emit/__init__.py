@@ -1,1 +1,17 @@
-"""The C++ that a model becomes. Consumes the facts of the model and adds none."""
+"""The C++ and Python generated from a model. Consumes the facts of the model and adds none.
+
+Begin with :mod:`derivlint.emit.emission`, which writes one of two sets of files with a manifest.
+
+    extension        a library that overrides kernels of an installed PyTorch, with CMakeLists.txt
+    in_tree          the files in torch/csrc/autograd/generated of a PyTorch build
+    nodes            a node class for each DifferentiabilityInfo: members, apply, release
+    kernels          an autograd kernel for each function and dispatch key
+    inplace_or_view  the kernels under ADInplaceOrView
+    view_funcs       objects that recreate a view of another base
+    python_bindings  the Python attributes of nodes, such as grad_fn._saved_self
+    python           a torch.autograd.Function for each entry
+    helpers          functions of FunctionsManual.cpp that PyTorch's libraries do not export
+    template         C++ templates with ${placeholders} and #line directives
+    release          what differs between the C++ APIs of PyTorch releases
+    single           the code of one operator, for ``derivlint show``
+"""

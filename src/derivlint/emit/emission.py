@@ -32,7 +32,7 @@ class Mode(Enum):
 
 
 class Helpers(Struct, frozen=True):
-    """The user's own FunctionsManual: its source, and its header where one stands beside it."""
+    """The user's own FunctionsManual: its source, and its header where one is beside it."""
 
     source: str
     header: str | None

@@ -88,7 +88,7 @@ def build_files(
 
 
 def _guarded(template: str, version: str | None, **more: str) -> str:
-    """What refuses another release than that of a version; empty where nobody knows which that is."""
+    """What refuses another release than that of a version; empty where no one knows which that is."""
     number = known_number(version)
     if number is None:
         return ""

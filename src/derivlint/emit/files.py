@@ -1,7 +1,7 @@
 """Putting emitted files on disk.
 
 A file is rewritten only when its text changes, so that what was compiled from it stays valid, and it is never there by
-half. Nothing is written over and nothing is removed but what derivlint wrote and nobody has changed since: all that is
+half. Nothing is written over and nothing is removed but what derivlint wrote and no one has changed since: all that is
 in the way is found before the first byte is written.
 """
 
@@ -149,7 +149,7 @@ class _Folder:
         return removed, left
 
     def _require_ours(self, name: str, current: bytes) -> None:
-        """Refuse to touch a file that derivlint did not write, or that somebody has changed since."""
+        """Refuse to touch a file that derivlint did not write, or that someone has changed since."""
         path = self._folder / name
         digests = self._before.digests.get(name)
         if digests is None:
@@ -210,7 +210,7 @@ class _Folder:
         return digest_of(self._present[name]) in self._before.digests[name]
 
     def _replace(self, name: str, data: bytes) -> None:
-        """Write a file, unless somebody has changed it since it was looked at."""
+        """Write a file, unless someone has changed it since it was looked at."""
         replace_file(self._folder / name, data, expected=self._present.get(name))
         self._present[name] = data
 

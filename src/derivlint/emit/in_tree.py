@@ -1,6 +1,6 @@
 """The files of a build of PyTorch: those that its torch/csrc/autograd/generated has of derivatives.
 
-PyTorch's CMake files name each of them, so that their number is given. What else stands in that folder (tracing,
+PyTorch's CMake files name each of them, so that their number is given. What else is in that folder (tracing,
 variable factories, Python functions) is made of native_functions.yaml alone.
 """
 

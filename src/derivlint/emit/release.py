@@ -39,12 +39,12 @@ class Release(Struct, frozen=True):
         node_pointer: what owns a node (torch/csrc/autograd/function.h, node.h).
         sets_history_of_const: whether the history of a ``const Tensor&`` can be set
             (torch/csrc/autograd/functions/utils.h, VariableTypeUtils.h).
-        collects_outputs: whether compiled autograd is told which saved variables are outputs of their node
+        collects_outputs: whether compiled autograd is passed which saved variables are outputs of their node
             (torch/csrc/dynamo/compiled_autograd.h, ``CompiledNodeArgs::collect``).
         traces_gradients: whether compiled autograd calls the gradients of a node as a function of what was saved
             (``bind_function``); before, it ran ``apply`` with what was saved replaced.
         fires_creation_hooks: whether kernels tell the hooks of ``torch.autograd.graph`` about a node when it is
-            complete, and ``rebase_history`` returns the node that they are told about (node.h).
+            complete, and ``rebase_history`` returns the node that they are called with (node.h).
     """
 
     since: tuple[int, int]
@@ -119,7 +119,7 @@ _2_14 = replace(_2_13, since=(2, 14), fires_creation_hooks=True)
 RELEASES = (_2_1, _2_2, _2_3, _2_5, _2_6, _2_7, _2_12, _2_13, _2_14)
 OLDEST = RELEASES[0]
 NEWEST = RELEASES[-1]
-#: What is taken where nothing is known of the release: the one whose operators are bundled.
+#: What is taken where nothing is known about the release: the one whose operators are bundled.
 DEFAULT = _2_13
 
 
@@ -128,7 +128,8 @@ def number_of(version: str | None) -> tuple[int, int]:
     """The major and minor number of a version of PyTorch, ``2.13.0+cpu``.
 
     Args:
-        version: as PyTorch prints it; None where it is not known. What is no version is taken for the newest release.
+        version: as PyTorch prints it; None where it is not known. What is not a version is taken for the newest
+            release.
     """
     if version is None:
         return DEFAULT.since

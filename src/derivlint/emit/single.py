@@ -22,7 +22,7 @@ def stamped(text: str) -> bytes:
 
 
 def is_ours(data: bytes) -> bool:
-    """Whether the contents of a file are what derivlint wrote, and nobody has changed them."""
+    """Whether the contents of a file are what derivlint wrote, and no one has changed them."""
     match = _LAST.search(data)
     return match is not None and digest_of(data[: match.start()]) == match[1].decode()
 

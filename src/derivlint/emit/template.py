@@ -1,7 +1,7 @@
 """Templates in the shape of the C++ that they become, and the line directives of what is filled in.
 
 A placeholder is ``${name}``. A value of several lines is indented like the line of its placeholder, so that templates
-and what is put into them are both written from the left margin; a placeholder that stands alone on its line disappears
+and what is put into them are both written from the left margin; a placeholder that is alone on its line disappears
 with the line where its value is empty.
 
 Formulas are enclosed in ``#line`` directives, so that a compiler's message about one names its place in the YAML. The
@@ -34,7 +34,7 @@ def load(name: str) -> str:
     return (_FOLDER / name).read_text(encoding="utf-8").removesuffix("\n")
 
 
-# A compiled line: its literal pieces and placeholders in turn, the indentation, and whether a placeholder stands alone.
+# A compiled line: its literal pieces and placeholders in turn, the indentation, and whether a placeholder is alone.
 _Line = tuple[tuple[str, ...], str, bool]
 
 
@@ -107,7 +107,7 @@ def yaml_name(path: str) -> str:
 def in_yaml(expression: str, file: str, line: int) -> str:
     """An expression on lines of its own, which the compiler takes for lines of the YAML file.
 
-    Text must stand before the expression, and text must follow it.
+    Text must come before the expression, and text must follow it.
     """
     return f"\n#line {line} {quoted(file)}\n{expression}\n{_BACK}\n"
 

@@ -1,4 +1,9 @@
-"""Diagnostics and the model in the forms that people and programs read."""
+"""Output formats of findings, coverage and the model.
+
+Begin with :mod:`derivlint.formats.registry`, which lists the formats of ``check``; each is a function of a
+:class:`~derivlint.formats.report.Report`. ``text`` renders excerpts, ``places`` converts columns to each consumer's
+unit.
+"""
 
 from derivlint.formats.report import NotChecked, Report
 

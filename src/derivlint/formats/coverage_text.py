@@ -42,7 +42,7 @@ def coverage_lines(report: CoverageReport) -> Iterator[Line]:
         line = [Piece(name.ljust(first))]
         for (text, style), width in zip(answer_texts(row), widths, strict=True):
             line += [Piece(text, style), Piece(" " * (width - len(text)))]
-        # nothing but blanks behind the last answer
+        # nothing but blanks after the last answer
         yield line[:-1]
     yield []
     yield from ([Piece(text)] for text in summary(report))
@@ -60,7 +60,7 @@ def summary(report: CoverageReport) -> Iterator[str]:
 
 
 def coverage_markdown(report: CoverageReport) -> str:
-    """The same as Markdown, with the reasons behind each row."""
+    """The same as Markdown, with the reasons for each row."""
     lines = [f"# Coverage of {cell(report.source.path)}", ""]
     lines += [f"- {text.strip()}" for text in summary(report)]
     lines += ["", f"| {' | '.join(HEADER)} | why |", "|" + " --- |" * (len(HEADER) + 1)]
@@ -82,5 +82,5 @@ def why(row: Coverage) -> str:
 
 
 def cell(text: str) -> str:
-    """A text as it can stand in a table of Markdown."""
+    """A text as it can be in a table of Markdown."""
     return printable(text).replace("|", "\\|").replace("_", "\\_")

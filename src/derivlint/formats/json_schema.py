@@ -21,7 +21,7 @@ def _number(description: str, minimum: int = 0) -> Schema:
 
 
 def _or_null(value: Schema) -> Schema:
-    """The value, or null; what it says stands where readers look for it."""
+    """The value, or null; what it says is where readers look for it."""
     inner = {name: item for name, item in value.items() if name != "description"}
     return {"anyOf": [inner, _NULL], "description": value["description"]}
 
@@ -127,7 +127,7 @@ def _finding() -> dict[str, Schema]:
         "start": _place("Where it begins."),
         "end": _place("Where it ends, exclusively."),
         "related": _list("related", "Other places that have to do with it."),
-        "fix": _or_null({**_ref("fix"), "description": "What mends it."}),
+        "fix": _or_null({**_ref("fix"), "description": "What fixes it."}),
     }
 
 

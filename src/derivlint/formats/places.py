@@ -29,7 +29,7 @@ def shown_span(source: SourceFile, span: Span) -> Span:
     """A range for consumers that mark lines.
 
     A range that takes a line end with it ends on that line, not before the first column of the next one, and the
-    empty line behind the last line end is no line of its own.
+    empty line after the last line end is not a line of its own.
     """
     start, end = span
     text = source.text
@@ -79,7 +79,7 @@ def uri(path: str, root: Path) -> str:
     from urllib.parse import quote
 
     known = relative_path(path, root)
-    # bytes that are no UTF-8 keep their value
+    # bytes that are not UTF-8 keep their value
     data = os.fsencode(known) if is_file_name(known) else known.encode("utf-8", "surrogatepass")
     quoted = quote(data, safe="/~")
     if not Path(known).is_absolute():

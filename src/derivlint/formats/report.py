@@ -42,7 +42,7 @@ class Report(Struct, frozen=True):
         unchanged: how many diagnostics are in entries that did not change, where only changes are wanted.
         fixed: how many findings were fixed.
         others: more files that diagnostics may point into, such as native_functions.yaml and headers.
-        problems: what kept files from being checked, as it was told.
+        problems: what kept files from being checked, as reported.
         root: the folder that paths are relative to where a consumer wants them so.
         fail_levels: for each file, the severity from which on findings count; ``warning`` where it is not named.
         statistics: whether counts for each rule are wanted.

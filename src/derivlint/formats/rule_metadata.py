@@ -58,8 +58,8 @@ def rule_metadata(name: str) -> RuleMetadata:
             confidence=meta.confidence,
             fixable=rule.fixable,
         )
-    told = BESIDES.get(name, name.replace("-", " "))
-    summary = f"{told[0].upper()}{told[1:]}."
+    reported = BESIDES.get(name, name.replace("-", " "))
+    summary = f"{reported[0].upper()}{reported[1:]}."
     page = f"# {name}\n\n{summary}\n\nNo rule finds it: see <{rule_url(name)}>.\n"
     return RuleMetadata(name, summary, summary, page, rule_url(name), None, Confidence.HIGH, False)
 

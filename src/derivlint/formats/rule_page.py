@@ -92,7 +92,7 @@ def _row(rule: Rule) -> tuple[str, ...]:
 
 
 def _shown(text: str) -> str:
-    """A case's text for a page; bytes that are no UTF-8, which stand in it as surrogates, are escaped."""
+    """A case's text for a page; bytes that are not UTF-8, which are in it as surrogates, are escaped."""
     return text.rstrip("\n").encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 

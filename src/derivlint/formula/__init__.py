@@ -1,6 +1,9 @@
-"""The syntax of C++ formulas. Knows nothing of YAML or PyTorch.
+"""The syntax of C++ formulas. Knows nothing about YAML or PyTorch.
 
-:func:`parse_formula` makes a :class:`Formula` of a text: a syntax tree with exact offsets, or what is wrong with it.
+:func:`parse_formula` turns a text into a :class:`Formula`: a syntax tree with exact offsets, or a syntax problem. The
+nodes are in ``nodes``; ``parser`` follows the table made from ``grammar/formula.lark``; ``diagnose`` explains syntax
+errors; ``words`` classifies each identifier. :class:`derivlint.formula.analysis.Analysis` is the base of all bottom-up
+walks over trees.
 """
 
 from derivlint.formula.edits import Edit, apply_edits, render

@@ -1,4 +1,4 @@
-"""What does not fit side by side: an operand behind an operand, an operator behind an operator.
+"""What does not fit side by side: an operand after an operand, an operator after an operator.
 
 Expressions alternate between a place where an operand must begin and a place where one has just ended. Reading along
 with that one bit and the open brackets says what a person would say: "missing operator between a and b".
@@ -141,7 +141,7 @@ class _Reader:
         return self._missing_operand(token)
 
     def _missing_operand(self, token: Token | None) -> SyntaxProblem:
-        """Nothing stands where an operand must, before ``token`` or at the end."""
+        """Nothing is where an operand must, before ``token`` or at the end."""
         previous = self.previous
         if previous is not None and (previous.type == "COMMA" or (token is not None and token.text == ",")):
             return self._stray_comma(previous, token)
@@ -157,7 +157,7 @@ class _Reader:
             return SyntaxProblem(SyntaxProblemKind.MISSING_OPERAND, message, token.start, token.end)
         if token.text == ",":
             return SyntaxProblem(
-                SyntaxProblemKind.STRAY_COMMA, 'nothing stands before ","', token.start, token.end, "remove it"
+                SyntaxProblemKind.STRAY_COMMA, 'nothing comes before ","', token.start, token.end, "remove it"
             )
         return SyntaxProblem(
             SyntaxProblemKind.MISSING_OPERAND, f'missing operand before "{token.text}"', token.start, token.end
@@ -169,14 +169,14 @@ class _Reader:
             return SyntaxProblem(SyntaxProblemKind.MISSING_OPERAND, message, previous.start, previous.end)
         if previous.type != "COMMA":
             assert token is not None
-            message = f'nothing stands between "{previous.text}" and ","'
+            message = f'nothing is between "{previous.text}" and ","'
             return SyntaxProblem(SyntaxProblemKind.STRAY_COMMA, message, token.start, token.end, "remove it")
         where = "at the end" if token is None else f'between "," and "{token.text}"'
         if token is not None and token.type not in _CLOSING and token.type != "COMMA":
             message = f'missing operand before "{token.text}"'
             return SyntaxProblem(SyntaxProblemKind.MISSING_OPERAND, message, token.start, token.end)
         offending = token if token is not None and token.type == "COMMA" else previous
-        message = 'nothing stands behind ","' if token is None else f"nothing stands {where}"
+        message = 'nothing comes after ","' if token is None else f"nothing is {where}"
         return SyntaxProblem(SyntaxProblemKind.STRAY_COMMA, message, offending.start, offending.end, "remove it")
 
     # ---- where an operand has just ended; the answer is whether one must begin now
@@ -253,7 +253,7 @@ class _Reader:
             return None
         question = self.open[-1].token
         return SyntaxProblem(
-            SyntaxProblemKind.MISSING_COLON, '"?" without a ":" behind it', question.start, question.end
+            SyntaxProblemKind.MISSING_COLON, '"?" without a ":" after it', question.start, question.end
         )
 
     def _missing_operator(self, token: Token) -> SyntaxProblem:

@@ -1,13 +1,13 @@
 """Which ``<`` of a formula opens template arguments, and which ``(`` a cast in the notation of C.
 
 C++ decides both by looking up the name: ``f(a < b, c > (d))`` has one argument if ``a`` is a template and two if not.
-Without declarations this is the rule: ``<`` behind a name opens template arguments if only what types are made of
-stands before its ``>``, what follows is no operand, and
+Without declarations this is the rule: ``<`` after a name opens template arguments if only what types are made of
+comes before its ``>``, what follows is not an operand, and
 
 * the name is a known template (``static_cast<double>(x)``), or the arguments name a well-known type
   (``x.item<float>()``);
 * or the name is qualified and ``(`` follows (``at::foo<a>(x)``);
-* or ``{`` or ``::`` follows, which no comparison has behind it.
+* or ``{`` or ``::`` follows, which no comparison has after it.
 
 Everything else is a comparison: ``x < -1``, ``a < b && c > d``, ``(p < n) > (m)``.
 """

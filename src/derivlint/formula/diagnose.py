@@ -12,7 +12,7 @@ from derivlint.formula.brackets import bracket_problem
 from derivlint.formula.problem import SyntaxProblem, SyntaxProblemKind
 from derivlint.formula.vocabulary import KEYWORD, Token
 
-_STATEMENT_HELP = {"return": 'keep only the expression behind "return"', "if": 'write "condition ? a : b"'}
+_STATEMENT_HELP = {"return": 'keep only the expression after "return"', "if": 'write "condition ? a : b"'}
 
 
 def diagnose(text: str, tokens: list[Token], fed: list[Token], culprit: Token) -> SyntaxProblem:

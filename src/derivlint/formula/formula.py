@@ -12,7 +12,7 @@ from derivlint.formula.words import Word, find_words
 
 
 class Formula:
-    """A C++ expression as it stands in a derivatives file; nothing changes it after it was parsed.
+    """A C++ expression as written in a derivatives file; nothing changes it after it was parsed.
 
     The tree is made when it is first asked for: of formulas that are derived from others, only the words matter.
 

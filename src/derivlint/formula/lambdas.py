@@ -1,6 +1,6 @@
 """Where lambdas begin and end in a formula, before it is parsed.
 
-``[](int64_t i) { return -i; }`` is handed to the parser as what stands before the returned expression, the expression,
+``[](int64_t i) { return -i; }`` is handed to the parser as what comes before the returned expression, the expression,
 and the closing ``; }``. A body of any other statements is one token: its words are known, its structure is not.
 """
 
@@ -22,7 +22,7 @@ class LambdaInfo(Struct, eq=False):
     Attributes:
         start: where it begins.
         end: where it ends.
-        capture_end: behind the bracket that closes the captures.
+        capture_end: after the bracket that closes the captures.
         params: the parameters.
         local_names: the parameters and, in a body of statements, what the statements declare.
         type_starts: where words stand that belong to types of declarations.
@@ -104,7 +104,7 @@ def _lambda_at(tokens: list[Token], index: int, partner: dict[int, int]) -> tupl
             return None
         params = (position + 1, close)
         position = close + 1
-    # what may stand before the body: "mutable", "noexcept", "-> Tensor"
+    # what may come before the body: "mutable", "noexcept", "-> Tensor"
     while position < len(tokens) and tokens[position].type != "LBRACE":
         allowed = ("IDENT", "SCOPE", "ACCESS", "TEMPLATE_OPEN", "TEMPLATE_CLOSE", "COMMA", "BOTH", "BINARY")
         if tokens[position].type not in allowed:
@@ -202,7 +202,7 @@ def _is_declared(body: list[Token], index: int) -> bool:
 
 
 def _begins_statement(body: list[Token], index: int) -> bool:
-    """Whether only a type stands between the begin of a statement and an index: ``const at::Tensor`` before ``&``."""
+    """Whether only a type is between the begin of a statement and an index: ``const at::Tensor`` before ``&``."""
     while index >= 0 and body[index].type in ("IDENT", "SCOPE", "TEMPLATE_OPEN", "TEMPLATE_CLOSE", "COMMA"):
         index -= 1
     return index < 0 or body[index].text in (";", "{", "}", "(")

@@ -36,7 +36,7 @@ _ASCII_HELP = {
     "@": 'C++ has no "@" operator, call "matmul"',
     "$": None,
     "#": "C++ comments are written /* like this */",
-    "`": "string literals stand in double quotes",
+    "`": "string literals are in double quotes",
     "\\": None,
 }
 
@@ -83,7 +83,7 @@ def _suspect(text: str, token: Token) -> SyntaxProblem | None:
     if token.type == "LINE_COMMENT":
         if end < len(text):
             return None  # a line break ends the comment, as in a block scalar of YAML
-        message = 'a "//" comment also hides the code that is generated behind the formula'
+        message = 'a "//" comment also hides the code that is generated after the formula'
         return SyntaxProblem(SyntaxProblemKind.LINE_COMMENT, message, start, end, "write /* ... */, or a YAML comment")
     if token.type == UNCLOSED_COMMENT:
         return SyntaxProblem(

@@ -50,7 +50,7 @@ class NamePart(Struct, eq=False):
     Attributes:
         identifier: the identifier, ``get``.
         start: where the identifier begins.
-        end: where the segment ends, behind its template arguments.
+        end: where the segment ends, after its template arguments.
         template_args: the template arguments, or None where it has no angle brackets.
     """
 
@@ -281,7 +281,7 @@ class Lambda(Expr, eq=False):
 
     Attributes:
         capture_start: where the opening bracket of the captures is.
-        capture_end: behind their closing bracket.
+        capture_end: after their closing bracket.
         params: the parameters.
         body: the returned expression, where the body is a single ``return``; else None.
         uses: the names of variables outside that the captures and a body of several statements mention.

@@ -1,7 +1,7 @@
 """The LALR table of ``grammar/formula.lark``, and the parser that follows it.
 
 Lark makes the table. Making it takes longer than parsing every formula of PyTorch does, so the table is shipped beside
-the grammar, with a checksum of the grammar that it is of; of any other grammar Lark makes it anew.
+the grammar, with a checksum of the grammar that it is of; of any other grammar Lark makes it again.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class State:
 
     Attributes:
         actions: what a terminal means: the next state, or a complete rule.
-        gotos: the state behind each symbol that a rule is for.
+        gotos: the state after each symbol that a rule is for.
     """
 
     __slots__ = ("actions", "gotos")

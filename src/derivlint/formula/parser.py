@@ -55,10 +55,10 @@ def parse_formula(text: str) -> Formula:
 def _tree_and_problem(
     text: str, expression: list[Token], marked: list[Token], fed: list[Token], problem: SyntaxProblem | None
 ) -> tuple[Expr | None, SyntaxProblem | None]:
-    """The tree and the one problem that is told, given what was found before parsing."""
+    """The tree and the one problem that is reported, given what was found before parsing."""
     tree, culprit = formula_table().parse(fed)
     if culprit is not None:
-        # of two problems the cause is told: a comment that hides the closing bracket, not the missing bracket
+        # of two problems the cause is reported: a comment that hides the closing bracket, not the missing bracket
         if problem is None or problem.kind is SyntaxProblemKind.TRAILING_SEMICOLON:
             problem = diagnose(text, expression, fed, culprit)
         return tree, problem

@@ -9,7 +9,7 @@ from typing import NamedTuple
 class SyntaxProblemKind(Enum):
     """What is wrong with the text of a formula."""
 
-    #: something that cannot stand where it stands
+    #: something that cannot be where it is
     UNEXPECTED = "unexpected"
     #: a statement or a declaration, not an expression
     STATEMENT = "statement"
@@ -38,7 +38,7 @@ class SyntaxProblemKind(Enum):
 
 
 class SyntaxProblem(NamedTuple):
-    """Why a text is no formula.
+    """Why a text is not a formula.
 
     Attributes:
         kind: the kind of slip.

@@ -1,4 +1,4 @@
-"""What parses as an expression, although nobody can mean it or no compiler accepts it.
+"""What parses as an expression, although no one can mean it or no compiler accepts it.
 
 The grammar knows no types and no declarations, so it lets pass that ``2 (x)`` calls a number and that ``std::get<0(x)``
 compares a template. Each of these is a slip in the syntax: an operator, a bracket or a name was forgotten.
@@ -73,13 +73,13 @@ def _in_tree(text: str, tokens: list[Token], tree: Expr) -> SyntaxProblem | None
             if _is_never_called(called, isinstance(node, Index)):
                 return _missing_operator(tokens, called)
         if isinstance(node, Call | Construct) and isinstance(children[0], Name):
-            del children[0]  # a type that is called is no value by itself
+            del children[0]  # a type that is called is not a value by itself
         elif isinstance(node, Name) and node.parts[-1].template_args is not None:
             if node.parts[-1].identifier in _CLASS_TEMPLATES:
                 message = f'"{text[node.start : node.end]}" is a type, not a value'
                 return SyntaxProblem(SyntaxProblemKind.MISSING_OPERAND, message, node.start, node.end, 'add "()"')
         elif isinstance(node, Binary) and node.op == ",":
-            message = '"," throws away the value before it: these parentheses are not a call'
+            message = '"," discards the value before it: these parentheses are not a call'
             first = _first_comma(node)
             return SyntaxProblem(SyntaxProblemKind.COMMA_OPERATOR, message, first, first + 1)
         stack.extend(child for child in reversed(children) if not isinstance(child, TypeName))

@@ -1,4 +1,4 @@
-"""What tokens are: their kinds, and the words of C++ that are no names."""
+"""What tokens are: their kinds, and the words of C++ that are not names."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Token:
         type: the name of the terminal.
         text: the source text.
         start: the offset of its first character.
-        end: the offset behind its last character.
+        end: the offset after its last character.
         info: what the pass between lexer and parser knows about a lambda.
     """
 

@@ -1,7 +1,7 @@
 r"""The words of a formula: what text matching sees of it, each with what it really is.
 
 torchgen finds names with the pattern ``(^|\W)name($|\W)``, so that it sees every run of word
-characters: the member ``grad`` in ``x.grad``, and the word ``floor`` in a string literal. The role tells them apart.
+characters: the member ``grad`` in ``x.grad``, and the word ``floor`` in a string literal. The role distinguishes them.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ class Word(NamedTuple):
     Attributes:
         text: the word.
         start: the offset of its first character.
-        end: the offset behind its last character.
+        end: the offset after its last character.
         role: ``variable`` (a simple name used as a value), ``callee`` (a simple name that is called or constructed),
-            ``qualified`` (a segment of a qualified name), ``member`` (behind ``.`` or ``->``), ``type`` (in template
+            ``qualified`` (a segment of a qualified name), ``member`` (after ``.`` or ``->``), ``type`` (in template
             arguments, a cast or a declaration), ``lambda`` (a lambda's parameter or its use), ``keyword``
             (``return``, ``and``), ``string`` or ``comment`` (inside of one).
     """
@@ -93,7 +93,7 @@ def _mark_lambdas(found: list[Word], lambdas: list[LambdaInfo]) -> None:
 
     Args:
         found: the words, in source order.
-        lambdas: the lambdas, by where they begin; one lies in the body of another or behind it.
+        lambdas: the lambdas, by where they begin; one lies in the body of another or after it.
     """
     type_starts = set().union(*(info.type_starts for info in lambdas))
     pending = lambdas[::-1]

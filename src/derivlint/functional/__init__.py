@@ -1,8 +1,8 @@
-"""The helper functions that derivative formulas call, over torch, for generated Python.
+"""Helper functions of derivative formulas on tensors, for generated Python.
 
-PyTorch has them in C++, in FunctionsManual.cpp; names and the order of parameters are the same. An undefined tensor is
-``None``. What is an expression is a reference definition of :mod:`derivlint.operators`, which is run here; what is more
-is written in the modules of this package.
+They are FunctionsManual.cpp in Python, with the same names and parameter order; an undefined tensor is ``None``.
+Helpers that are single expressions are reference definitions of :mod:`derivlint.operators`, run by ``definitions``; the
+others are written in the modules of this package.
 """
 
 import math

@@ -16,7 +16,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def define(name: str, schema: str) -> None:
-    """Define an operator, unless somebody has done it before.
+    """Define an operator, unless someone has done it before.
 
     Args:
         name: its name with the namespace.

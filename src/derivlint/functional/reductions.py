@@ -28,7 +28,7 @@ def _decay(later: Tensor, earlier: Tensor) -> Tensor:
 def logcumsumexp_backward(grad: Tensor, self: Tensor, result: Tensor, dim: int) -> Tensor:
     """The gradient of ``r_j = log(sum_{i <= j} exp(x_i))``: ``sum_{j >= i} g_j exp(x_i - r_j)``.
 
-    Gathered from behind as ``G_i = g_i + G_{i+1} exp(r_i - r_{i+1})``, so that no exponential overflows.
+    Gathered from the end as ``G_i = g_i + G_{i+1} exp(r_i - r_{i+1})``, so that no exponential overflows.
     """
     if not grad.dim() or not grad.numel():
         return grad
@@ -69,7 +69,7 @@ def cumprod_jvp(self_t: Tensor, self_p: Tensor, result: Tensor, dim: int) -> Ten
 
 
 def products_of_others(input: Tensor, dim: int) -> Tensor:
-    """The products of all elements but each: of those before, times those behind."""
+    """The products of all elements but each: of those before, times those after."""
     if not input.dim() or not input.numel():
         return torch.ones_like(input)
     ones = torch.ones_like(input.narrow(dim, 0, 1))

@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 def reverse_list(items: Sequence[T]) -> list[T]:
-    """A list from behind."""
+    """A list from the end."""
     return list(reversed(items))
 
 

@@ -1,4 +1,4 @@
-"""What generated Functions need besides operators: metadata of tensors, tangents, and running below autograd."""
+"""What generated Functions need in addition to operators: metadata of tensors, tangents, and running below autograd."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ class Builder:
         if isinstance(item, Value):
             return item
         if isinstance(item, Options):
-            raise GraphError("tensor options are no value")
+            raise GraphError("tensor options are not value")
         if isinstance(item, list):
             values = [self.value(part) for part in item]
             kinds = {value.type.name for value in values}

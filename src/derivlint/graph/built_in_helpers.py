@@ -202,7 +202,7 @@ def refuse(builder: Builder, *_items: Item) -> Item:
 
 
 def is_number(builder: Builder, item: Item) -> Item:
-    """Whether it is no tensor."""
+    """Whether it is not a tensor."""
     return not (isinstance(item, Value) and item.type.is_tensor)
 
 

@@ -18,7 +18,7 @@ class Box(Struct):
     """A box of a drawing.
 
     Attributes:
-        label: what stands in it.
+        label: what is in it.
         note: where it comes from; empty for what was given.
         kind: ``input``, ``node`` or ``output``.
         row: how many boxes are above it at least.

@@ -8,7 +8,7 @@ class GraphError(Exception):
 
 
 class GraphSyntaxError(GraphError):
-    """A text that is no graph.
+    """A text that is not a graph.
 
     Attributes:
         line: where it stops being one, from 1.

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from lark import Token, Tree
 
 WORDS: dict[str, Item] = {"True": True, "False": False, "None": None}
-#: Nodes that are no operators, by the names that they have in expressions.
+#: Nodes that are not operators, by the names that they have in expressions.
 SPECIAL = {
     "AutogradAdd": ADD,
     "AutogradZero": ZERO,
@@ -59,10 +59,10 @@ def read_expression(
         text: the expression, with definitions before it: ``h = mul(a, b); sigmoid(h)``.
         operators: the operators that it may call.
         inputs: the inputs, where their order matters or some are not used.
-        types: the types of inputs that are no plain tensors.
+        types: the types of inputs that are not plain tensors.
 
     Raises:
-        GraphSyntaxError: the text is no expression.
+        GraphSyntaxError: the text is not an expression.
         GraphError: it calls what does not exist, or with the wrong arguments.
     """
     return _Reader(operators, types or {}, inputs or []).program(parse("graph_expression", text, "program"))
@@ -103,7 +103,7 @@ class _Reader:
         names = []
         for target in children(targets):
             if target.data != "name":
-                raise GraphError('only names stand before "="')
+                raise GraphError('only names come before "="')
             name = text_of(target)
             if name in WORDS or name in self._names:
                 raise GraphError(f'"{name}" is defined already')
@@ -147,7 +147,7 @@ class _Reader:
         if kind in ("number", "negative"):
             sign = -1 if kind == "negative" else 1
             if text != "inf" and not text[0].isdigit() and text[0] != ".":
-                raise GraphError(f'"-{text}" is no number')
+                raise GraphError(f'"-{text}" is not a number')
             return sign * (int(text) if text.isdigit() else float(text))
         if kind == "string":
             return unquoted(text)
@@ -170,7 +170,7 @@ class _Reader:
                     raise GraphError(f'"{key}" is given twice')
                 keywords[key] = self._expression(children(argument)[0])
             elif keywords:
-                raise GraphError(f'an argument of "{name}" stands behind keywords')
+                raise GraphError(f'an argument of "{name}" comes after keywords')
             else:
                 operands.append(self._expression(argument))
         if name in SPECIAL and not keywords:
@@ -307,7 +307,7 @@ class _Printer:
 
 
 def _identifier(name: str) -> str:
-    """A name of a graph as it can stand in an expression."""
+    """A name of a graph as it can be in an expression."""
     cleaned = re.sub(r"\W", "_", name)
     return "" if not cleaned or cleaned[0].isdigit() else cleaned
 

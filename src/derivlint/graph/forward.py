@@ -1,4 +1,4 @@
-"""Forward mode: a graph that gives the tangents of its outputs besides the outputs.
+"""Forward mode: a graph that gives the tangents of its outputs as well as the outputs.
 
 An operator without forward formula has no tangent here: there is no automatic one.
 """
@@ -38,14 +38,14 @@ PRIMAL = "_p"
 def jvp(graph: Graph, entries: Entries, wrt: Collection[str] | None = None, *, suffix: str = "t") -> Graph:
     """A graph that computes Jacobian-vector products; the graph itself is left as it is.
 
-    Its inputs are those of the graph and behind them a tangent, ``<name>_t``, for each input that has one. Its outputs
-    are the outputs of the graph and behind them the tangents of those that can have one.
+    Its inputs are those of the graph and after them a tangent, ``<name>_t``, for each input that has one. Its outputs
+    are the outputs of the graph and after them the tangents of those that can have one.
 
     Args:
         graph: the graph.
         entries: where the formulas come from.
         wrt: the names of the inputs that have a tangent; by default those that require a gradient.
-        suffix: what the names of tangents end with, behind an underscore.
+        suffix: what the names of tangents end with, after an underscore.
 
     Raises:
         UndifferentiableError: it has operators without usable formulas; all of them are named.

@@ -17,8 +17,8 @@ class Gradient(Struct):
         df: from vector-Jacobian products of the outputs of ``f``, and captured values, to those of its inputs.
         f_real_outputs: how many outputs the graph had.
         df_input_vjps: the outputs of ``f`` that ``df`` takes a gradient for, in the order of its inputs.
-        df_input_captured_inputs: the inputs of ``f`` that ``df`` takes behind them.
-        df_input_captured_outputs: the outputs of ``f`` that ``df`` takes behind those.
+        df_input_captured_inputs: the inputs of ``f`` that ``df`` takes after them.
+        df_input_captured_outputs: the outputs of ``f`` that ``df`` takes after those.
         df_output_vjps: the inputs of ``f`` that ``df`` gives the gradients of.
     """
 

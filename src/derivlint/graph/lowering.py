@@ -157,7 +157,7 @@ class Lowering:
             }[name]
         if name == "log":
             if held <= 0:
-                raise GraphError(f"the logarithm of {held} is no number")
+                raise GraphError(f"the logarithm of {held} is not a number")
             return math.log(held)
         if name in ("to", "toInt", "toLong", "toFloat", "conj"):
             return held

@@ -9,7 +9,7 @@ from typing import Any
 
 from derivlint.graph.types import BOOL, FLOAT, INT, NUMBER, GraphType
 
-#: Arithmetic whose result is a truth value.
+#: Arithmetic whose result is a boolean.
 _TRUTHS: Mapping[str, Callable[..., Any]] = {
     "eq": operator.eq,
     "ne": operator.ne,

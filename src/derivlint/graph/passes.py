@@ -51,7 +51,7 @@ def _random_names() -> frozenset[str]:
 
 
 def eliminate_dead_code(block: Block) -> None:
-    """Remove the nodes whose values nobody uses, and the outputs of linear blocks that nobody uses."""
+    """Remove the nodes whose values no one uses, and the outputs of linear blocks that no one uses."""
     live = set(block.outputs)
     _sweep(block, live)
 
@@ -76,7 +76,7 @@ def _sweep(block: Block, live: set[Value]) -> None:
 
 
 def is_removable(node: Node) -> bool:
-    """Whether the node may go where nobody uses its values: it has no effect besides."""
+    """Whether the node may go where no one uses its values: it has no side effects."""
     return node.kind != "prim::Print" and not node.kind.endswith("_")
 
 

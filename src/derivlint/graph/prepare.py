@@ -25,7 +25,7 @@ from derivlint.graph.passes import METADATA, inline_linear_blocks, optimize
 from derivlint.graph.refusal import refused
 from derivlint.graph.types import INTEGRAL_NUMBERS, holds_tensors
 
-#: Nodes that are no operators and that gradients pass through.
+#: Nodes that are not operators and that gradients pass through.
 STRUCTURE = frozenset({LIST, LIST_UNPACK, TUPLE, TUPLE_UNPACK, ADD, "aten::_grad_sum_to_size"})
 #: Nodes whose values no gradient flows through; the prim:: operators beside them are not known.
 OPAQUE = METADATA | {CONSTANT, ZERO}
@@ -50,7 +50,7 @@ class Prepared:
         self.arguments: dict[Node, NodeArguments] = {}
         self.problems: dict[str, None] = {}
         self._same: dict[Value, Value] = {}
-        # what changes something may look as if nobody used it, so that it has to be found before anything is left out
+        # what changes something may look as if no one used it, so that it has to be found before anything is left out
         for node, reason in refused(self.graph, entries):
             self.problem(node, reason)
         if self.problems:

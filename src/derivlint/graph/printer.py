@@ -15,13 +15,13 @@ def print_graph(graph: Graph, *, origins: bool = False) -> str:
 
     Args:
         graph: the graph.
-        origins: whether to write the entry and the line that a node comes from behind it, as a comment.
+        origins: whether to write the entry and the line that a node comes from the end it, as a comment.
     """
     return _Printer(unique_names(graph), origins).graph(graph)
 
 
 def constant_text(value: Constant) -> str:
-    """A constant as it stands in an attribute."""
+    """A constant as written in an attribute."""
     if isinstance(value, tuple):
         return f"[{', '.join(map(constant_text, value))}]"
     if isinstance(value, bool):

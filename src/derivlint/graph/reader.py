@@ -26,7 +26,7 @@ def read_graph(text: str) -> Graph:
     """The graph of a text.
 
     Raises:
-        GraphSyntaxError: the text is no graph.
+        GraphSyntaxError: the text is not a graph.
         GraphError: it uses a value that is not defined, or defines one twice.
     """
     return _Reader().graph(parse("graph", text))
@@ -134,7 +134,7 @@ class _Reader:
             raise GraphError(f'"%{name}" is defined twice')
         self._values[name] = value
         if name.isdigit():
-            # numbers are no names of their own: printing numbers anew
+            # numbers are not names of their own: printing numbers again
             value.name = ""
 
     def _uses(self, tree: Tree[Token]) -> list[Value]:
@@ -174,7 +174,7 @@ def unquoted(text: str) -> str:
     try:
         return str(json.loads(text, strict=False))
     except ValueError as error:
-        raise GraphError(f"{text} is no string") from error
+        raise GraphError(f"{text} is not a string") from error
 
 
 def read_type(tree: Tree[Token]) -> GraphType:

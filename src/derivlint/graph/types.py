@@ -21,8 +21,8 @@ class GraphType(Struct, frozen=True):
         scalar: of a tensor its scalar type, ``Double``; None where it is not known.
         shape: of a tensor its sizes, None for one that is not known; None where not even their number is known.
         requires_grad: of a tensor what is said of it, None for nothing.
-        strides: of a tensor its strides, where they are told.
-        device: of a tensor its device, where it is told.
+        strides: the strides of a tensor, if given.
+        device: the device of a tensor, if given.
     """
 
     name: str

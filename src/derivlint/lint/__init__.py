@@ -1,4 +1,15 @@
-"""What a rule is, what it finds, and running rules over a model. Knows nothing of formats."""
+"""Rules and findings, and running rules over a model. Knows nothing about output formats.
+
+Begin with :mod:`derivlint.lint.rule` (what a rule is) and :mod:`derivlint.lint.run` (how rules run).
+
+    kept          checking a text again after an edit, reusing earlier findings
+    precedence    dropping findings that follow from others
+    suppression   ``# derivlint: ignore[...]`` comments
+    baseline      known findings, by fingerprint
+    changes       findings of changed entries only
+    fixing        applying edits
+    *_wording     messages that several rules share
+"""
 
 from derivlint.lint.diagnostic import Diagnostic, Finding, Fix, Related, TextEdit
 from derivlint.lint.option import Option, Options, OptionValue

@@ -26,7 +26,7 @@ NEVER_KNOWN = frozenset({"internal-error"})
 
 
 class BaselineError(Exception):
-    """A text that is no baseline; ``str()`` says why."""
+    """A text that is not a baseline; ``str()`` says why."""
 
 
 class Baseline(Struct):
@@ -121,7 +121,7 @@ def read_baseline(text: str) -> Baseline:
     try:
         content = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise BaselineError(f"it is no JSON: {error}") from error
+        raise BaselineError(f"it is not JSON: {error}") from error
     if not isinstance(content, dict) or "version" not in content:
         raise BaselineError('it has no "version"')
     if content["version"] != VERSION:
@@ -138,15 +138,15 @@ def read_baseline(text: str) -> Baseline:
 def _row(number: int, row: object) -> dict[Identity, int]:
     fields = Identity._fields
     if not isinstance(row, dict):
-        raise BaselineError(f"finding {number} is no object")
+        raise BaselineError(f"finding {number} is not an object")
     for name, value in row.items():
         if name not in (*fields, "count"):
             raise BaselineError(f'finding {number} has an unknown key "{name}"')
         if name == "count":
             if type(value) is not int or value < 1:
-                raise BaselineError(f'"count" of finding {number} is no positive number')
+                raise BaselineError(f'"count" of finding {number} is not a positive number')
         elif not isinstance(value, str):
-            raise BaselineError(f'"{name}" of finding {number} is no text')
+            raise BaselineError(f'"{name}" of finding {number} is not a text')
     if not row.get("path") or not row.get("rule"):
         raise BaselineError(f'finding {number} has no "path" or no "rule"')
     return {Identity(*(row.get(name, "") for name in fields)): row.get("count", 1)}

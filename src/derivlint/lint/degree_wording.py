@@ -71,7 +71,7 @@ def _product(formula: TypedFormula, culprit: Culprit) -> str:
 
 
 def _multiplies(node: Expr) -> bool:
-    """Whether an expression is a product of its operands as it stands."""
+    """Whether an expression is a product of its operands as written."""
     if isinstance(node, Binary):
         return True
     name = callee_name(node) if isinstance(node, Call) else None

@@ -31,7 +31,7 @@ class TextEdit(Struct, frozen=True):
 
 
 class Fix(Struct, frozen=True):
-    """Edits that mend a finding.
+    """Edits that fix a finding.
 
     Attributes:
         title: what the fix does, as an imperative.
@@ -52,7 +52,7 @@ class Finding(Struct, frozen=True):
         message: the fact.
         help: the cure.
         related: other places that belong to it.
-        fix: how to mend it.
+        fix: how to fix it.
         at: the entry, formulas or line that it is about; by default what the rule was asked about.
         confidence: how sure the rule is, where that is not the rule's own confidence.
         about: the range of the formula that it follows from, where that is not its place.

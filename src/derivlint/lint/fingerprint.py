@@ -66,7 +66,7 @@ def fingerprints(
 ) -> tuple[str, ...]:
     """A fingerprint for each finding, in their order: hexadecimal, and no two the same.
 
-    Equal findings are told apart by counting them, so the sequence should be sorted, and whole for each file.
+    Equal findings are distinguished by counting them, so the sequence should be sorted, and whole for each file.
 
     Args:
         diagnostics: the findings.
@@ -92,7 +92,7 @@ def normalized(text: str) -> str:
     It is there to be compared: ``"grad *  self"``, ``grad * self`` and the same in a block are one text.
     """
     if "\n" in text or "\r" in text:
-        # a number sign behind a blank is no comment inside quotes, but leaving out the same text twice does no harm
+        # a number sign after a blank is not a comment inside quotes, but leaving out the same text twice does no harm
         text = re.sub(r"^[|>][-+0-9]*(?=[ \t]*(?:#.*)?[\r\n])|(?:^|(?<=[ \t\r\n]))#[^\r\n]*", "", text)
     return re.sub(r"\\(?=[\r\n])|[\s\"']", "", text)
 

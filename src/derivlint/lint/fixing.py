@@ -97,14 +97,14 @@ class Moves:
         """
         self._edits = edits
         self._starts = [edit.span.start for edit in edits]
-        #: how far the text behind each edit moves
+        #: how far the text after each edit moves
         self._shifts = list(accumulate(len(edit.text) - (edit.span.end - edit.span.start) for edit in edits))
 
     def to(self, offset: int) -> int:
         """Where a place of the old text is in the new one; of a replaced range, its beginning."""
         index = bisect_right(self._starts, offset) - 1
         if index >= 0 and self._edits[index].span == (offset, offset):
-            # what is inserted at a place stands behind it
+            # what is inserted at a place comes after it
             index -= 1
         if index < 0:
             return offset

@@ -47,7 +47,7 @@ class Judged:
         self._models = models
         self._rules = {rule.name: rule for rule in rules}
         self._crashed = crashed
-        # entries of several models are the same where they stand at the same place
+        # entries of several models are the same where they are at the same place
         self._entries: dict[int, list[tuple[Model, Entry]]] = {}
         for model in models:
             for entry in model.entries:

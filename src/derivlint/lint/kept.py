@@ -34,7 +34,7 @@ MANY = 200
 
 
 class Stopped(BaseException):
-    """A check that nobody waits for any more; no rule may take it for an error of its own.
+    """A check that no one waits for any more; no rule may take it for an error of its own.
 
     Attributes:
         kept: what was found until then.
@@ -81,7 +81,7 @@ class Kept(Struct, frozen=True):
     has_problems: bool
 
     def piece(self, index: int) -> str:
-        """The text of an entry with what stands below it."""
+        """The text of an entry with what is below it."""
         return self.text[self.bounds[index] : self.bounds[index + 1]]
 
 
@@ -131,10 +131,10 @@ def check_text(
         model: a model of the text.
         rules: the rules.
         kept: what was found in the earlier text.
-        stop: says whether nobody waits any more, and is asked before each entry; None where somebody surely does.
+        stop: says whether no one waits any more, and is asked before each entry; None where someone surely does.
 
     Raises:
-        Stopped: nobody waits any more.
+        Stopped: no one waits any more.
     """
     checker = Checker(model, rules)
     document = model.document

@@ -41,7 +41,7 @@ class EntryFinder:
         return entry if offset < max(entry.span.end, entry.span.start + 1) else None
 
     def behind(self, offset: int) -> Entry | None:
-        """The first entry that begins behind a character."""
+        """The first entry that begins after a character."""
         index = bisect_right(self._starts, offset)
         return self._entries[index] if index < len(self._entries) else None
 

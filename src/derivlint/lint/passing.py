@@ -42,7 +42,7 @@ def passing_finding(problem: PassedWrongly, message: str, help: str, fix: Fix | 
     formula = problem.formula
     return Finding(
         formula.span_of(problem.arguments[0].node),
-        f"{quoted(problem.call.spelling)} gets {message}",
+        f"{quoted(problem.call.spelling)} is passed {message}",
         help=help,
         fix=fix,
         at=formula.line,

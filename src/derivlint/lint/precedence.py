@@ -1,7 +1,7 @@
 """Which findings follow from others: one slip is one diagnostic.
 
 A rule declares what it yields to, ``META.yields_to``; no rule asks what another one says. A finding is dropped where a
-finding of such a rule stands at a range of the formula that overlaps with its own, in the same formula, or in the same
+finding of such a rule is at a range of the formula that overlaps with its own, in the same formula, or in the same
 entry, as declared. A finding that rests on something else, the other formulas of its entry or another entry, is dropped
 where those are wrong. What explains a finding is as severe and as certain as the finding itself, or becomes so.
 """
@@ -79,7 +79,7 @@ UNREADABLE = (
     "trailing-semicolon",
     "unknown-key",
 )
-#: Rules about names that mean nothing where they stand.
+#: Rules about names that mean nothing where they are.
 UNNAMED = (
     "base-name-in-forward-formula",
     "grad-input-mask-of-single-argument",
@@ -192,7 +192,7 @@ BACKWARD_SIZES = Yields(
     Within.ENTRY,
 )
 UNREAD = Yields(
-    # what stands before a semicolon at the end is read
+    # what comes before a semicolon at the end is read
     tuple(name for name in UNREADABLE if name != "trailing-semicolon"),
     "what cannot be read has neither names nor types",
     Within.FORMULA,

@@ -39,7 +39,7 @@ class Check(Struct, frozen=True):
 
 
 class RuleMeta(Struct, frozen=True):
-    """The facts of a rule that are no prose.
+    """The facts of a rule that are not prose.
 
     Attributes:
         severity: how bad its findings are.

@@ -1,8 +1,8 @@
-"""What comments silence: where they stand decides what they cover.
+"""What comments silence: where they are decides what they cover.
 
 * on the line of a key, or on a line of its own directly above it: what belongs to that key, for ``name`` and for the
   ``- `` of an entry the whole entry, for a dispatch key all its formulas;
-* behind the last line of a value, or behind the ``|`` or ``>`` of a block: the same, since the key's line has no room;
+* after the last line of a value, or after the ``|`` or ``>`` of a block: the same, since the key's line has no room;
 * anything else that is found on the same line;
 * ``ignore-file`` on a line of its own that is not indented: the whole file.
 """
@@ -66,7 +66,7 @@ class Scope(Struct, frozen=True):
     """What a suppression covers.
 
     Attributes:
-        line: the line that it stands on or above, None for the whole file.
+        line: the line that it is on or above, None for the whole file.
         entry: the entry; None where the line belongs to none.
         place: the range of the pair of key and value; None for the whole entry.
         dispatch: the dispatch key of the pair, if it holds formulas.
@@ -118,7 +118,7 @@ class Scope(Struct, frozen=True):
 
 
 class PlacedSuppression(Struct, frozen=True):
-    """A suppression and what it covers, None where it stands at no place for it."""
+    """A suppression and what it covers, None where it is at no place for it."""
 
     suppression: Suppression
     scope: Scope | None
@@ -143,7 +143,7 @@ class Suppressions:
         self._formulas: dict[Entry, dict[int, tuple[str, str | None]]] = {}
         #: the pairs of mappings, by place
         self._pairs: dict[YamlMapping, list[Pair]] = {}
-        #: what the lines of a block of comments stand above, so that each line is passed once
+        #: what the lines of a block of comments are above, so that each line is passed once
         self._below_lines: dict[int, int | None] = {}
         self.placed: tuple[PlacedSuppression, ...] = tuple(
             PlacedSuppression(suppression, self._scope(suppression))
@@ -215,7 +215,7 @@ class Suppressions:
         return end_of_text(self.model.source.text, offset) - 1
 
     def _below(self, offset: int) -> int | None:
-        """The first character of the line that a comment stands above; None where a blank line comes between."""
+        """The first character of the line that a comment is above; None where a blank line comes between."""
         source = self.model.source
         number = source.position(offset).line + 1
         passed: list[int] = []
@@ -268,7 +268,7 @@ class Suppressions:
         return found
 
     def scope_at(self, probe: int) -> Scope | None:
-        """What a comment behind or above a character covers."""
+        """What a comment after or above a character covers."""
         source = self.model.source
         number = source.position(probe).line
         starts = source.line_starts
@@ -276,14 +276,14 @@ class Suppressions:
         entry = self.finder.at(probe)
         if entry is None:
             following = self.finder.behind(probe)
-            # only the "- " of the item, and what may stand behind it, is between
+            # only the "- " of the item, and what may come after it, is between
             if (
                 following is not None
                 and source.text[probe] == "-"
                 and _is_gap(source.text[probe : following.span.start])
             ):
                 return Scope(line, following)
-            # an item that is no YAML has no entry, but what is wrong with it can be silenced on its line
+            # an item that is not YAML has no entry, but what is wrong with it can be silenced on its line
             return Scope(line) if self.model.document.problems else None
         mapping = entry.mapping
         pair = next(iter(self._pairs_at(mapping, probe)), None) if mapping is not None else None

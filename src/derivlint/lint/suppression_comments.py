@@ -28,7 +28,7 @@ _FORM = 'write "# derivlint: ignore[rule, rule] reason"'
 
 @lru_cache(maxsize=1)
 def _head() -> re.Pattern[str]:
-    """What begins a suppression: the number sign, the name, the colon and the word behind it."""
+    """What begins a suppression: the number sign, the name, the colon and the word after it."""
     return re.compile(r"(?<![^\s\ufeff])#[ \t]*(derivlint)\b([ \t]*:)?[ \t]*([^\s\[\],:#]*)", re.IGNORECASE)
 
 
@@ -47,7 +47,7 @@ class Comment(Struct, frozen=True):
 
     Attributes:
         span: from the number sign to the end of the line.
-        own_line: whether nothing else stands on its line.
+        own_line: whether nothing else is on its line.
     """
 
     span: Span
@@ -68,7 +68,7 @@ class Malformed(Struct, frozen=True):
         message: the fact.
         help: the cure.
         span: the place.
-        instead: what the comment should begin with, to stand in the place of ``Suppression.head``; None if not known.
+        instead: what the comment should begin with, to be in the place of ``Suppression.head``; None if not known.
     """
 
     message: str
@@ -87,7 +87,7 @@ class Suppression(Struct, frozen=True):
         kind: ``ignore`` or ``ignore-file``; empty for anything else.
         names: the rules; empty where it is malformed.
         inside: the text between the brackets; an empty range where there are none.
-        reason: what stands behind the brackets.
+        reason: what comes after the brackets.
         malformed: what is wrong with it; then it silences nothing.
     """
 
@@ -102,7 +102,7 @@ class Suppression(Struct, frozen=True):
 
 
 def end_of_text(text: str, end: int, blanks: str | None = None) -> int:
-    """Where what stands before an offset ends, without the blanks between; those given, or all that Python strips."""
+    """Where what comes before an offset ends, without the blanks between; those given, or all that Python strips."""
     while end > 0 and (text[end - 1].isspace() if blanks is None else text[end - 1] in blanks):
         end -= 1
     return end
@@ -200,7 +200,7 @@ def _read(text: str, comment: Comment, match: re.Match[str], end: int) -> Suppre
     if not kind:
         near = IGNORE if word.lower() in _FOREIGN else closest(word, (IGNORE, IGNORE_FILE)) if word else None
         help_text = f"did you mean {quoted(near)}?" if near is not None else _FORM
-        message = f"{quoted(word)} is nothing that a comment can ask for" if word else "the comment asks for nothing"
+        message = f"{quoted(word)} is not a known suppression comment" if word else "the comment asks for nothing"
         problem = Malformed(message, help_text, word_span, f"# derivlint: {near}" if near and has_bracket else None)
         head = Span(start, after)
         return Suppression(comment, Span(start, end), head, "", (), nowhere, "", problem)
@@ -243,17 +243,17 @@ def _slip(
         return Malformed(f"{quoted(kind)} names no rule", f'write "{kind}[rule, rule] reason"', whole)
     for name in names:
         if name.text in ("*", "all"):
-            return Malformed(f"{quoted(name.text)} is no rule", "name each rule", name.span)
+            return Malformed(f"{quoted(name.text)} is not a rule", "name each rule", name.span)
         if not name.text:
             return Malformed("a name is missing beside a comma", "delete the comma", whole, instead)
     if match.group(2) is None:
-        return Malformed('the ":" behind "derivlint" is missing', "add it", whole, instead)
+        return Malformed('the ":" after "derivlint" is missing', "add it", whole, instead)
     if match.group(1) != "derivlint" or match.group(3) != kind:
-        return Malformed(f"suppressions are written small, {quoted('derivlint: ' + kind)}", _FORM, whole, instead)
+        return Malformed(f"suppressions are lower case, {quoted('derivlint: ' + kind)}", _FORM, whole, instead)
     if opening > match.end():
-        return Malformed(f'blanks stand between {quoted(kind)} and "["', "delete them", whole, instead)
+        return Malformed(f'blanks are between {quoted(kind)} and "["', "delete them", whole, instead)
     if closing + 1 < end and text[closing + 1] not in " \t":
-        return Malformed('a blank is missing behind "]"', "add it", whole, f"{instead} ")
+        return Malformed('a blank is missing after "]"', "add it", whole, f"{instead} ")
     return None
 
 

@@ -35,7 +35,7 @@ class _Place(Struct):
     Attributes:
         scope: what it covers; on no line for the whole file.
         offset: where the comment is inserted.
-        above: the indentation of a line of its own, None behind a line.
+        above: the indentation of a line of its own, None after a line.
         names: the rules.
     """
 
@@ -48,13 +48,13 @@ class _Place(Struct):
 def ignore_edits(model: Model, diagnostics: Iterable[Diagnostic], reason: str = "") -> tuple[TextEdit, ...]:
     """The edits that add a suppression for every diagnostic, sorted and disjoint.
 
-    A formula gets its comment behind the line on which there is room, an entry on a line above it, and what belongs to
+    A formula gets its comment after the line on which there is room, an entry on a line above it, and what belongs to
     no entry one for the whole file. A suppression that covers the same gets the name of the rule as well.
 
     Args:
         model: the file; its YAML must be sound.
         diagnostics: what to silence; what no comment can silence, and what one silences already, is left out.
-        reason: the text behind the names, one line.
+        reason: the text after the names, one line.
     """
     suppressions = suppressions_of(model)
     places: dict[int, _Place] = {}
@@ -104,7 +104,7 @@ def _place(suppressions: Suppressions, diagnostic: Diagnostic) -> _Place:
 
 
 def _above(suppressions: Suppressions, entry: Entry) -> _Place:
-    """The place above an entry, or behind the line where something else begins on it."""
+    """The place above an entry, or after the line where something else begins on it."""
     source = suppressions.model.source
     start = entry.span.start
     number = source.position(start).line

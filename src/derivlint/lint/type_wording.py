@@ -16,7 +16,7 @@ from derivlint.lint.severity import Confidence
 from derivlint.lint.wording import closest, counted, quoted, quoted_list
 from derivlint.model.typing import FormulaProblem
 
-#: A help text that is longer is no help.
+#: Longer help texts are omitted.
 LONG = 100
 #: Types that no author would name like that.
 NAMELESS = {
@@ -25,9 +25,9 @@ NAMELESS = {
     FUNCTION: "a function",
     UNKNOWN: "an unknown type",
 }
-#: What takes the place of an operator of truth values between tensors.
+#: What takes the place of an operator of booleans between tensors.
 _OF_ELEMENTS = {"&&": "&", "||": "|"}
-#: More overloads than this are no help.
+#: More overloads than this are not listed.
 MANY = 3
 
 
@@ -95,7 +95,7 @@ def _argument(problem: TypeProblem) -> str:
     mutable = len(problem.wanted) == 1 and problem.wanted[0].referred is problem.given[index]
     if mutable:
         return f"{which} is changed by the call and must be a variable"
-    return f"{which} must be {_all(problem.wanted)}, {_this(problem)} {_is(problem.given[index])}"
+    return f"{which} {_is(problem.given[index])}, expected {_all(problem.wanted)}"
 
 
 def _members_of(problem: TypeProblem) -> str:
@@ -134,13 +134,13 @@ def _tuple_index(problem: TypeProblem) -> str:
 def _result(problem: TypeProblem) -> str:
     given = problem.given[0]
     value = "gives nothing" if given is VOID else f"{_is(given)}"
-    # a forward formula may leave out the tangent, which is no advice
+    # a forward formula may leave out the tangent, which is not advice
     wanted = [type.arguments[0] if type.head == "optional" else type for type in problem.wanted]
-    return f"the formula {value}, but must give {_all(wanted)}"
+    return f"the formula {value}, expected {_all(wanted)}"
 
 
 def _construction(problem: TypeProblem) -> str:
-    return f"{quoted(problem.name)} cannot be made of {_all(problem.given, 'and') or 'nothing'}"
+    return f"{quoted(problem.name)} cannot be constructed from {_all(problem.given, 'and') or 'nothing'}"
 
 
 def _assignable(problem: TypeProblem) -> str:
@@ -156,7 +156,7 @@ _FACTS: dict[TypeProblemKind, Callable[[TypeProblem], str]] = {
     TypeProblemKind.NOT_A_TYPE: lambda p: f"{quoted(p.name)} is not a type",
     TypeProblemKind.NO_SUCH_MEMBER: _members_of,
     TypeProblemKind.MEMBER_OF_OPTIONAL: lambda p: (
-        f"{quoted(p.name)} is asked of {shown(p.object or UNKNOWN)}, which may be empty"
+        f"{quoted(p.name)} is accessed on {shown(p.object or UNKNOWN)}, which may be empty"
     ),
     TypeProblemKind.WRONG_ACCESS: lambda p: f"{quoted(p.name)} cannot be used on {shown(p.object or UNKNOWN)}",
     TypeProblemKind.NOT_CALLED: _not_called,
@@ -164,14 +164,14 @@ _FACTS: dict[TypeProblemKind, Callable[[TypeProblem], str]] = {
     TypeProblemKind.ARGUMENT_COUNT: _count,
     TypeProblemKind.ARGUMENT_TYPE: _argument,
     TypeProblemKind.NO_OVERLOAD: lambda p: f"no overload of {quoted(p.name)} takes ({', '.join(map(str, p.given))})",
-    TypeProblemKind.MISSING_SYMINT: lambda p: f"{quoted(p.name)} takes no symbolic sizes",
+    TypeProblemKind.MISSING_SYMINT: lambda p: f"{quoted(p.name)} does not take symbolic sizes",
     TypeProblemKind.SUPERFLUOUS_SYMINT: lambda p: (
         f"{quoted(p.name)} takes symbolic sizes, and these are plain integers"
         if p.given
         else f"there is no {quoted(p.name)}: {quoted(p.other or '')} has no form for symbolic sizes"
     ),
     TypeProblemKind.AMBIGUOUS_CALL: lambda p: (
-        f"the call of {quoted(p.name)} is ambiguous: {len(p.candidates)} overloads fit equally well"
+        f"the call of {quoted(p.name)} is ambiguous: {len(p.candidates)} overloads match equally well"
     ),
     TypeProblemKind.AMBIGUOUS_NAME: lambda p: f"{quoted(p.name)} is a function of one namespace and a type of another",
     TypeProblemKind.OPERANDS: _operands,
@@ -180,10 +180,10 @@ _FACTS: dict[TypeProblemKind, Callable[[TypeProblem], str]] = {
     TypeProblemKind.NOT_INDEXABLE: lambda p: f"{shown(p.object or UNKNOWN)} takes no index of type {shown(p.given[0])}",
     TypeProblemKind.TUPLE_INDEX: _tuple_index,
     TypeProblemKind.CONSTRUCTION: _construction,
-    TypeProblemKind.MISPLACED_BRACES: lambda p: "a braced list cannot stand here: its type is not known",
+    TypeProblemKind.MISPLACED_BRACES: lambda p: "a braced list cannot be here: its type is not known",
     TypeProblemKind.NOT_ASSIGNABLE: _assignable,
     TypeProblemKind.RESULT: _result,
-    TypeProblemKind.INTEGER_DIVISION: lambda p: "integers are divided, and what is behind the point is lost",
+    TypeProblemKind.INTEGER_DIVISION: lambda p: "integer division discards the fractional part",
     TypeProblemKind.INTEGER_BASE: lambda p: "the power of an integer and an integer tensor is an integer",
     TypeProblemKind.DEPRECATED: lambda p: f"{quoted(p.name)} is deprecated",
 }
@@ -203,13 +203,12 @@ def _function_cure(problem: TypeProblem) -> str | None:
         )
     if other.startswith("."):
         return f'it is a method: write "x{other}()"'
-    return f"write {quoted(other)}: bare names are sought there only for arguments that are tensors"
+    return f"write {quoted(other)}: unqualified names are looked up there only for tensor arguments"
 
 
 def _rewritten_cure(problem: TypeProblem) -> str:
     return (
-        f"torchgen saves {quoted(problem.subject)} as {quoted(problem.name)}, whatever stands in front of it; "
-        "put nothing there"
+        f"torchgen saves {quoted(problem.subject)} as {quoted(problem.name)}, whatever precedes it; remove the prefix"
     )
 
 
@@ -240,7 +239,7 @@ def _access_cure(problem: TypeProblem) -> str:
 def _argument_cure(problem: TypeProblem) -> str | None:
     given = problem.given[problem.argument or 0]
     if given.head == "optional" and given.arguments[0] in problem.wanted:
-        return 'write ".value()" behind it, and make sure that it has one'
+        return 'write ".value()" after it, and make sure that it has one'
     if given is TENSOR and all(each.signature.startswith("double ") for each in problem.candidates):
         return f'this function is for numbers; of tensors it is "at::{problem.name}" or the method "{problem.name}"'
     return signatures(problem.candidates)

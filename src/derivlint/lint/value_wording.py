@@ -13,7 +13,7 @@ Shown = tuple[tuple[str, Any], ...]
 
 
 def number(value: complex | None) -> str:
-    """A number with three digits, ``0.825`` or ``-1.2+0.3i``; a truth value or an absent value by its name in C++."""
+    """A number with three digits, ``0.825`` or ``-1.2+0.3i``; a boolean or an absent value by its name in C++."""
     if value is None:
         return "nullopt"
     if isinstance(value, bool):

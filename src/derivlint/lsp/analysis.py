@@ -16,7 +16,7 @@ from derivlint.source import SourceFile
 class Analysis(Struct, frozen=True):
     """What is known of one text of a file.
 
-    Spans of everything in it are offsets into ``source``, also while the editor shows a later text that is no YAML.
+    Spans of everything in it are offsets into ``source``, also while the editor shows a later text that is not YAML.
 
     Attributes:
         source: the last text that could be read as YAML, or the present one where none ever could.

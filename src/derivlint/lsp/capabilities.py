@@ -22,7 +22,7 @@ class Client:
         capabilities: all of it.
         encoding: the unit of characters in positions.
         pulls: it asks for diagnostics, so they are not sent unasked.
-        refreshes: it can be told to ask again.
+        refreshes: it is known to ask again.
         versions: it wants to know of which version diagnostics are.
         watches: it can be asked to watch files.
         resolves_edits: the edits of code actions may be worked out when one is chosen.

@@ -24,7 +24,7 @@ class Checked(Struct, frozen=True):
     Attributes:
         source: the text.
         project: what it was checked with.
-        analysis: what features work with; of an earlier text while this one is no YAML.
+        analysis: what features work with; of an earlier text while this one is not YAML.
         shown: the diagnostics.
         result_id: what the result is known by.
         kept: what the check of a later text can use.

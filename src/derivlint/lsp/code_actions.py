@@ -31,7 +31,7 @@ class Action(Struct, frozen=True):
         title: what it does.
         kind: one of ``KINDS``.
         edits: the edits of the checked text; None where they are worked out when it is chosen.
-        mends: the finding that it is about.
+        fixes: the finding that it is about.
         is_preferred: whether it is what is nearly always wanted.
     """
 

@@ -87,7 +87,7 @@ def _run(server: DerivlintServer, talk: Coroutine[Any, Any, None]) -> int:
     except SystemExit as leave:
         return leave.code if isinstance(leave.code, int) else 1
     except ConnectionError:
-        # nobody is there to read
+        # no one is there to read
         return 1
     finally:
         if server.is_started:
@@ -108,7 +108,7 @@ async def serve(
 
     Raises:
         SystemExit: one of them is ``exit``; the code is that of the process.
-        ConnectionError: nobody reads the answers.
+        ConnectionError: no one reads the answers.
     """
     while is_heard():
         try:

@@ -17,7 +17,7 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 def path_of(uri: str) -> Path:
-    """The file of a URI; for a text that is no file yet, a file of its name in the working folder."""
+    """The file of a URI; for a text that is not a file yet, a file of its name in the working folder."""
     # half of a surrogate pair, which a client may send, is in no name of a file
     uri = _SURROGATES.sub("\N{REPLACEMENT CHARACTER}", uri)
     path = to_fs_path(uri) if urlsplit(uri).scheme == "file" else None

@@ -48,7 +48,7 @@ def entry_actions(model: Model, offset: int) -> Iterator[EntryAction]:
 
 
 def _missing_keys(source: SourceFile, entry: Entry, body: DispatchBody) -> Iterator[EntryAction]:
-    """Formulas for the arguments that have none: ones that say so when somebody asks for the gradient."""
+    """Formulas for the arguments that have none: ones that say so on demand for the gradient."""
     function = entry.function
     assert function is not None
     if not body.is_resolved or any(line.value.end < line.key.end for line in body.lines):

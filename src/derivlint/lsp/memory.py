@@ -1,4 +1,4 @@
-"""Freeing the models of texts that are gone, when nobody waits.
+"""Freeing the models of texts that are gone, when no one waits.
 
 Models hold cycles, which only the collector of cycles frees. Left to itself it looks through all operators again and
 again, which makes a check take half as long again; so it is switched off, and asked to work when it disturbs least.
@@ -32,7 +32,7 @@ class Memory:
             gc.collect()
 
     def rest(self) -> None:
-        """Nobody has typed for a while: free everything that is unused."""
+        """No one has typed for a while: free everything that is unused."""
         if self._checks > 1:
             self._checks = 1
             gc.unfreeze()

@@ -57,7 +57,7 @@ class Positions:
         self.encoding = encoding
 
     def offset(self, position: types.Position) -> int:
-        """The offset of a position; behind the end of a line it means the line's end, behind the text the text's."""
+        """The offset of a position; after the end of a line it means the line's end, after the text the text's."""
         starts = self.source.line_starts
         if position.line >= len(starts):
             return len(self.source.text)

@@ -30,7 +30,7 @@ class Protocol(LanguageServerProtocol):
     """The protocol of the server.
 
     pygls keeps the text of every open file and divides it at characters that end no line in the protocol; what is
-    checked are our own texts, so those are not kept. It also drops what it cannot make an object of, so that nobody
+    checked are our own texts, so those are not kept. It also drops what it cannot make an object of, so that no one
     answers; here :meth:`receive` looks at the parts first.
     """
 

@@ -31,7 +31,7 @@ GENERATED_CODE = "derivlint.generatedCode"
 
 
 class RefusedError(Exception):
-    """A request that cannot be done, for a reason that the author is told."""
+    """A request that cannot be done, for a reason that is shown to the author."""
 
 
 def _markdown(text: str) -> types.MarkupContent:
@@ -255,7 +255,7 @@ class Request(Struct, frozen=True):
     Attributes:
         method: its name in the protocol.
         answer: answers it.
-        options: what the editor is told of it.
+        options: what is advertised to the editor.
     """
 
     method: str

@@ -1,4 +1,4 @@
-"""The language server: what arrives from the editor, and what it is told."""
+"""The language server: requests from the editor, and the responses."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class DerivlintServer(LanguageServer):
         self._patrol: asyncio.Task[None] | None = None
 
     def report_server_error(self, error: Exception, source: object) -> None:
-        """Write an error to the log; a message box at every keystroke helps nobody."""
+        """Write an error to the log; a message box at every keystroke helps no one."""
         if isinstance(error, JsonRpcException) and not isinstance(error, JsonRpcInternalError):
             # it is the answer
             return

@@ -1,4 +1,4 @@
-"""Open files and their checks: which text is checked when, on a thread of its own, and who is told."""
+"""Open files and their checks: which text is checked when, on a thread of its own, and who is notified."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Session:
         Args:
             projects: knows what files are checked with.
             tell: is called with every new outcome of a file that the editor may want to know.
-            log: is called with what nobody expected.
+            log: is called with what no one expected.
         """
         self.projects = projects
         self.files: dict[str, OpenFile] = {}
@@ -75,7 +75,7 @@ class Session:
         self._log = log
         self._generation = 0
         self._memory = Memory()
-        # one thread: the models and the operators work things out when they are asked, and are no place for two
+        # one thread: the models and the operators work things out when they are asked, and are not place for two
         self._engine = ThreadPoolExecutor(max_workers=1, thread_name_prefix="derivlint")
 
     def open(self, uri: str, version: int, text: str) -> OpenFile:

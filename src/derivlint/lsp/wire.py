@@ -37,7 +37,7 @@ async def read_message(reader: asyncio.StreamReader) -> object:
     Raises:
         EOFError: there is none.
         MalformedError: it is not JSON.
-        WireError: nobody can say where it ends.
+        WireError: no one can say where it ends.
     """
     length: int | None = None
     while True:
@@ -77,7 +77,7 @@ def _length(text: bytes) -> int:
 def standard_input(stream: BinaryIO, loop: asyncio.AbstractEventLoop) -> asyncio.StreamReader:
     """A stream of bytes, such as standard input, for the loop.
 
-    It is read on a thread that nobody waits for, without a buffer whose lock would be held when the process ends.
+    It is read on a thread that no one waits for, without a buffer whose lock would be held when the process ends.
     """
     reader = asyncio.StreamReader(limit=MAX_LINE, loop=loop)
     descriptor = stream.fileno()

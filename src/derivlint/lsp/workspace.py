@@ -99,7 +99,7 @@ class Projects:
     def of(self, path: Path, source: SourceFile) -> Project:
         """The project of a file.
 
-        The release of a lone file is detected when it is opened or saved, not while somebody types.
+        The release of a lone file is detected when it is opened or saved, not while someone types.
 
         Args:
             path: the file.

@@ -49,7 +49,7 @@ def is_copied_view(interpretation: Interpretation) -> bool:
 
 
 def _is_opaque(interpretation: Interpretation) -> bool:
-    """Whether the formula as a whole is a call of which it is not known whether it returns a view."""
+    """Whether the formula as a whole is a call for which it is not known whether it returns a view."""
     tree = interpretation.formula.tree
     call = next((call for call in interpretation.calls if call.node is tree), None)
     function = interpretation.formula.line.entry.function

@@ -27,7 +27,7 @@ from derivlint.operators.special import NOT_IMPLEMENTED
 
 #: What a formula for several arguments may return of each.
 TENSORS = frozenset({TENSOR, template_type("vector", [TENSOR])})
-#: Names of arguments that hold indices, truth values, counts or sizes, or are the state of a random number generator.
+#: Names of arguments that hold indices, booleans, counts or sizes, or are the state of a random number generator.
 DISCRETE = words("""
     index indices mask condition offsets offset2bag bag_size maximum_indices pivots LU_pivots lengths input_lengths
     target_lengths targets compressed_indices plain_indices crow_indices col_indices ccol_indices row_indices
@@ -134,7 +134,7 @@ def missing_derivatives(meaning: Meaning, entry: Entry) -> Iterator[MissingDeriv
 
 
 def is_discrete(argument: str) -> bool:
-    """Whether an argument holds integers or truth values, by its name."""
+    """Whether an argument holds integers or booleans, by its name."""
     return argument in DISCRETE or argument.rpartition("_")[2] in DISCRETE_SUFFIXES
 
 
@@ -191,7 +191,7 @@ def dropped_values(model: Model, formula: TypedFormula) -> int | None:
 
 
 class ConstantMask(Struct, frozen=True):
-    """A call that computes the gradients of a key, and is told by a constant which of them are needed.
+    """A call that computes the gradients of a key, and is passed a constant mask of those that are needed.
 
     Attributes:
         formula: the formula.
@@ -211,7 +211,7 @@ class ConstantMask(Struct, frozen=True):
 
 
 def constant_masks(formula: TypedFormula) -> Iterator[ConstantMask]:
-    """The calls whose value a formula for several arguments returns, and whose mask is no variable."""
+    """The calls whose value a formula for several arguments returns, and whose mask is not a variable."""
     if not formula.is_backward or len(formula.line.names) < 2:
         return
     for call in _results(formula.tree):
@@ -245,7 +245,7 @@ def _mask_size(type: CppType) -> int | None:
 
 
 def _has_variable(node: Node) -> bool:
-    """Whether a variable has a part in an expression; types and truth values are none."""
+    """Whether a variable has a part in an expression; types and booleans are none."""
     if isinstance(node, TypeName):
         return False
     if isinstance(node, Name):

@@ -46,7 +46,7 @@ class WrongAutomatic(Struct, frozen=True):
         line: the forward formula.
         reason: why it cannot.
         interpretation: the backward formula that tells.
-        name: the variable or function that it is told by.
+        name: the variable or function that shows it.
         node: the place in the backward formula; None for the whole.
     """
 
@@ -64,7 +64,7 @@ def wrong_automatic(meaning: Meaning, body: DispatchBody) -> Iterator[WrongAutom
         return
     backward = [meaning.interpretation(formula) for formula in meaning.formulas_of(body) if formula.is_backward]
     if any(meaning.interpretation(formula).culprits for formula in meaning.formulas_of(body) if formula.line is line):
-        # what it stands for is not linear, as is told of it
+        # what it stands for is not linear, which is reported
         return
     find = _not_linear if line.auto == AUTO_LINEAR else _not_element_wise
     found = next(iter(find(meaning, line, backward)), None)

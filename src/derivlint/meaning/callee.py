@@ -108,7 +108,7 @@ def call_facts(node: Call, function: Function | None) -> CallFacts | None:
         name = base_name(spelling)
         owner = callee.parts[0].identifier
         if len(callee.parts) > 1 and owner[0].islower() and owner not in NAMESPACES:
-            # "mine::exp" is no operator of PyTorch
+            # "mine::exp" is not an operator of PyTorch
             name = f"{owner}::{name}"
         return CallFacts(node, name, spelling, False, _bound(node.args, parameters), function)
     return None

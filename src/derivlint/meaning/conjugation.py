@@ -239,7 +239,7 @@ class _Calls(Analysis[Parity]):
         return {name: call.arguments[at].node for name, at in positions.items()}, found.outputs
 
     def called(self, call: CallFacts) -> Parity | None:
-        """How the value of a call depends on what its arguments depend on; None where nothing is known of it."""
+        """How the value of a call depends on what its arguments depend on; None where nothing is known about it."""
         if call.name in TRANSPARENT and not call.is_method:
             return joint(self.of(argument.node) for argument in call.arguments)
         known = self.polynomials(call)

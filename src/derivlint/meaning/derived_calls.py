@@ -59,7 +59,7 @@ def degree_of(derived: Derived, given: Mapping[str, Degree]) -> Degree:
     degrees = {**absent, **given}
     found = {_output_degree(output, degrees) for output in derived.outputs} - {Degree.ZERO}
     if len(found) > 1:
-        # several values side by side are no sum
+        # several values side by side are not sum
         found.discard(Degree.CONSTANT)
     return sum_of(found)
 

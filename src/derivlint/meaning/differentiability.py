@@ -56,11 +56,11 @@ class Reason(Compared, Struct, frozen=True):
 
     Attributes:
         text: the reason, for people.
-        operator: the operator that is to blame, with its overload; None where it is no operator.
+        operator: the operator that is to blame, with its overload; None where it is not an operator.
         formula: the formula that calls it, None where the operator itself lacks something.
         node: the call.
         answer: what it makes of that formula.
-        guarded: whether the call stands where ``GradMode::is_enabled()`` says that it is to be differentiated.
+        guarded: whether the call is where ``GradMode::is_enabled()`` says that it is to be differentiated.
     """
 
     text: str
@@ -112,7 +112,7 @@ class OperatorDerivatives(Struct, frozen=True):
 BACKWARD = "backward"
 #: Helpers that raise when they are called, as the whole of a formula.
 RAISING_PREFIX = "error_for_"
-#: An argument of this name that has no formula passes unchecked: double backward entries are given it besides "input".
+#: An argument of this name without a formula is accepted: double backward entries have it in addition to "input".
 UNCHECKED = "output"
 #: Hand-written kernels that cut a tensor off its history.
 DETACHING = Book.by_hand("detaches")

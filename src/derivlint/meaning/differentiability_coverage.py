@@ -1,4 +1,4 @@
-"""What is there for each operator, and what follows of it: the facts behind ``derivlint coverage``."""
+"""What is there for each operator, and what follows of it: the facts for ``derivlint coverage``."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ class FormulaFlow:
         try:
             run.carries(formula.tree)
         except RecursionError:
-            # hundreds of levels of brackets: nobody wrote that, and nothing is known of it
+            # hundreds of levels of brackets: no one wrote that, and nothing is known about it
             return Verdict(Answer.UNKNOWN, (Reason("the formula is nested too deeply", answer=Answer.UNKNOWN),))
         reasons = tuple(run.reasons)
         answers = {reason.answer for reason in reasons}
@@ -241,7 +241,7 @@ class _Run:
         return any(carried for carried, _ in outcomes)
 
     def _through(self, derivatives: OperatorDerivatives, names: list[str]) -> tuple[bool, Reason | None]:
-        """Whether a gradient flows on behind an operator, and why it cannot be differentiated."""
+        """Whether a gradient flows on through an operator, and why it cannot be differentiated."""
         function = derivatives.function
         if derivatives.way is Way.NON_DIFFERENTIABLE or function.name.base in Book.by_hand("integral"):
             return False, None

@@ -118,7 +118,7 @@ class Interpreter:
         try:
             root = run.of(formula.tree)
         except RecursionError:
-            # hundreds of levels of brackets: nobody wrote that, and nothing is known of it
+            # hundreds of levels of brackets: no one wrote that, and nothing is known about it
             return Interpretation(formula, {}, Fact(), (), (), ())
         return Interpretation(formula, run.found, root, tuple(run.culprits), tuple(run.writes), tuple(run.calls))
 
@@ -247,7 +247,7 @@ class _Run(Analysis[Fact]):
         for item in node.args:
             self.of(item)
         if direction is not None:
-            # of "grads[i]" the list itself is no direction
+            # of "grads[i]" the list itself is not a direction
             self.found[node.object] = CONSTANT
             value = frozenset({direction})
             return Fact(Degree.LINEAR, value, {direction: Dependence.VALUE}, value)
@@ -512,7 +512,7 @@ def _joined(facts: Iterable[Fact]) -> Fact:
 
 
 def _collected(facts: Iterable[Fact]) -> Fact:
-    """Several values side by side: a list or a tuple. A constant beside a direction is no sum."""
+    """Several values side by side: a list or a tuple. A constant beside a direction is not a sum."""
     facts = tuple(facts)
     joined = _joined(facts)
     degrees = {fact.degree for fact in facts} - {Degree.ZERO}

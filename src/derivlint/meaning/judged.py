@@ -119,7 +119,7 @@ def _of_body(meaning: Meaning, body: DispatchBody) -> Iterator[JudgedFormula]:
         if not conjugation.is_judged(interpretation):
             not_asked = frozenset({Question.COMPLEX})
         elif Kind.COMPLEX not in kinds and (name := conjugation.unknown_callee(interpretation)) is not None:
-            missing[Question.COMPLEX] = f'nothing is known of "{name}"' if name else "it is not understood"
+            missing[Question.COMPLEX] = f'nothing is known about "{name}"' if name else "it is not understood"
         yield JudgedFormula(formula.line, missing, not_asked)
 
 
@@ -170,5 +170,5 @@ def _unknown_degree(interpretation: Interpretation) -> str:
         if call.node in unknown and (name := without_symint(call.spelling)) in reasons():
             return f'"{name}" {reasons()[name]}'
         if call.node in unknown and not any(argument.node in unknown for argument in call.arguments):
-            return f'nothing is known of "{call.spelling}"'
+            return f'nothing is known about "{call.spelling}"'
     return "it is not understood"

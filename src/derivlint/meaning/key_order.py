@@ -76,7 +76,7 @@ class Reordered(Struct, frozen=True):
         first: the earlier of two names that stand the wrong way round.
         second: the later of them.
         call: the call that takes them the other way round, None where only the schema speaks of them.
-        is_exchange: whether exchanging these two names mends the key. Otherwise the order as a whole is one that
+        is_exchange: whether exchanging these two names fixes the key. Otherwise the order as a whole is one that
             nothing knows of, which is what helpers with an order of their own look like.
         right: the names in the right order, None where it is not certain.
     """
@@ -128,7 +128,7 @@ class _Evidence(Struct, frozen=True):
 
 
 def reordered_key(line: KeyedFormula) -> Reordered | None:
-    """The names of a key that stand in the wrong order; None where something agrees with the order as it is."""
+    """The names of a key that are in the wrong order; None where something agrees with the order as it is."""
     names = tuple(name.text for name in line.names)
     if len(set(names)) < 2 or line.role not in (Role.BACKWARD, Role.FORWARD) or not line.is_expression:
         return None

@@ -52,7 +52,7 @@ class Operators:
         self._derived: dict[str, Derived | None] = {}
 
     def polynomial(self, name: str) -> Polynomial | None:
-        """An operator as a polynomial, by its base name; None where nothing is known of it."""
+        """An operator as a polynomial, by its base name; None where nothing is known about it."""
         if name not in self._known:
             known = polynomials().get(name)
             if known is None and name not in NONLINEAR and self.derived(name) is None:
@@ -86,7 +86,7 @@ class Operators:
         return False
 
     def is_unexplained(self, name: str) -> bool:
-        """Whether it is an operator of which nothing says whose values it reads: some ask for sizes alone."""
+        """Whether it is an operator that is not known to read values: some only use sizes."""
         if not is_conventional(name) or name in polynomials() or self.derived(name) is not None:
             return False
         return bool(self._model.natives.with_base(name))

@@ -1,4 +1,4 @@
-"""Which outputs of operators hold integers or truth values by nature, whatever floating-point inputs hold.
+"""Which outputs of operators hold integers or booleans by nature, whatever floating-point inputs hold.
 
 Such an output cannot require a gradient: setting it up fails with an internal assertion. The tables are facts of
 PyTorch's operators; a test calls the operators and compares. An in-place operator returns ``self``, whose dtype is the
@@ -29,7 +29,7 @@ def _table(text: str) -> dict[str, frozenset[int]]:
     return found
 
 
-#: Outputs that are truth values, by base name of the operator and position.
+#: Outputs that are booleans, by base name of the operator and position.
 BOOLEAN_OUTPUTS = _table("""
     all:0 any:0 eq:0 ge:0 gt:0 is_pinned:0 isclose:0 isfinite:0 isin:0 isinf:0 isnan:0 isneginf:0 isposinf:0 isreal:0
     le:0 logical_and:0 logical_not:0 logical_or:0 logical_xor:0 lt:0 ne:0 signbit:0
@@ -68,7 +68,7 @@ COPY = "_copy"
 
 
 class DiscreteOutput(Struct, frozen=True):
-    """An output that holds integers or truth values.
+    """An output that holds integers or booleans.
 
     Attributes:
         output: the output.
@@ -98,7 +98,7 @@ def is_piecewise_constant(function: NativeFunction, index: int) -> bool:
 
 
 def differentiable_discrete_outputs(model: Model, body: DispatchBody) -> Iterator[DiscreteOutput]:
-    """The outputs that the generated kernel makes differentiable although they hold integers or truth values."""
+    """The outputs that the generated kernel makes differentiable although they hold integers or booleans."""
     function, info = body.entry.function, body.info
     if function is None or info is None or info.output_differentiability_conditions or not body.is_resolved:
         return

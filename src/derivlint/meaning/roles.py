@@ -1,4 +1,4 @@
-"""What a parameter of a helper is for, told by its name: FunctionsManual.h and native_functions.yaml keep to a few.
+"""What a parameter of a helper is for, from its name: FunctionsManual.h and native_functions.yaml keep to a few.
 
 A backward helper takes output gradients as ``grad``, ``grad_output``, ``gU``, ``ggI``; a forward helper takes primals
 as ``self_p`` and tangents as ``self_t`` or ``dA``.

@@ -137,7 +137,7 @@ def odd_tokens(model: Model, entry: Entry) -> Iterator[OddToken]:
     """The single tokens by which formulas of an entry differ from those of siblings, in file order.
 
     Siblings are called alike but for the number of dimensions (``max_pool2d``, ``max_pool3d``) or the library
-    (``cudnn_batch_norm``, ``miopen_batch_norm``). A number that says how many dimensions there are is no difference.
+    (``cudnn_batch_norm``, ``miopen_batch_norm``). A number that says how many dimensions there are is not a difference.
     """
     family = _family(entry)
     if family is None or len(model.values_in(BY_FAMILY, family)) < 2:

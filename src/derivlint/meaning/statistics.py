@@ -31,7 +31,7 @@ class ReadStatistics(Struct, frozen=True):
     Attributes:
         interpretation: the formula.
         names: the outputs.
-        is_certain: whether its value surely depends on them; a function of which nothing is known may ignore them.
+        is_certain: whether its value surely depends on them; a function that nothing is known about may ignore them.
     """
 
     interpretation: Interpretation

@@ -29,7 +29,7 @@ class TypedFormula(Struct, eq=False, dict=True):
     Attributes:
         evaluation: the expression and its variables.
         tree: its syntax tree.
-        values: the type of every expression in it; nothing is told of what is not understood.
+        values: the type of every expression in it; expressions that are not understood are missing.
         callees: the function that each call calls, where it is known.
     """
 

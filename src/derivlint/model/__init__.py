@@ -1,4 +1,14 @@
-"""The model of a derivatives file, in torchgen's own terms. States facts; knows nothing of diagnostics."""
+"""The model of a derivatives file, in torchgen's own terms. States facts; knows nothing about diagnostics.
+
+Begin with :mod:`derivlint.model.read` (``build_model``) and :mod:`derivlint.model.entry` (entries and formulas).
+
+    entry, resolve       entries, and the function that each is about
+    info, saved, match   torchgen's DifferentiabilityInfo, saved variables, and which functions share an entry
+    scope, words         which names a formula can see; torchgen's textual reading of names
+    evaluation, typing   where generated code evaluates a formula, with variables and types; type problems
+    query, index         facts computed on demand, recording what they read, for incremental checks
+    layout               files of back ends that serve several versions
+"""
 
 from __future__ import annotations
 

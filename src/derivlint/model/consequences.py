@@ -37,7 +37,7 @@ def has_sound_key(line: KeyedFormula) -> bool:
 
 
 def _is_misused_automatic(line: KeyedFormula) -> bool:
-    """Whether an automatic forward formula stands where torchgen's expansion makes no sense."""
+    """Whether an automatic forward formula is where torchgen's expansion makes no sense."""
     info = line.body.info
     if line.auto is None or info is None:
         return False

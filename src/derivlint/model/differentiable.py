@@ -57,7 +57,7 @@ class Differentiability:
         info: the info for it.
         forwards: the forward formulas that apply.
         inputs: the differentiable arguments, under the names that formulas use.
-        undifferentiable_names: names in backward keys that are no differentiable argument.
+        undifferentiable_names: names in backward keys that are not differentiable argument.
         returns: all returns under their kernel names.
         outputs: the differentiable returns; None where ``output_differentiability`` has another length.
     """

@@ -54,7 +54,7 @@ class InFormula(Protocol):
 
     @property
     def end(self) -> int:
-        """The offset behind the last character."""
+        """The offset after the last character."""
         ...
 
 
@@ -117,7 +117,7 @@ class KeyedFormula:
 
     @cached_property
     def text(self) -> str | None:
-        """The formula's text, or None where the value is no string."""
+        """The formula's text, or None where the value is not a string."""
         value = self.value
         return value.value if isinstance(value, Scalar) and value.kind == "str" else None
 
@@ -179,7 +179,7 @@ class KeyedFormula:
 
     @cached_property
     def formula(self) -> Formula:
-        """The syntax tree of the formula; of the empty text where the value is no string."""
+        """The syntax tree of the formula; of the empty text where the value is not a string."""
         return parse_formula(self.text or "")
 
     def span_of(self, part: InFormula) -> Span:
@@ -498,7 +498,7 @@ class DifferentiabilityInfo(Struct):
         used_named_gradients: those they do use.
         args_with_derivatives: the arguments with a backward formula, in schema order.
         non_differentiable_arg_names: the arguments declared ``non_differentiable``.
-        output_differentiability: one truth value for each return, or None.
+        output_differentiability: one boolean for each return, or None.
         output_differentiability_conditions: the C++ condition under which the output is differentiable, or None.
         source: where it comes from.
         made_of: the info of an entry that it is made of.

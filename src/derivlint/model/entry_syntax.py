@@ -1,4 +1,4 @@
-"""What an entry is made of in the YAML, as it stands there: nodes with their places.
+"""What an entry is made of in the YAML, as written there: nodes with their places.
 
 Where the YAML is not what an entry is made of, there is a :class:`FormProblem`, and a rule reports it.
 """
@@ -95,7 +95,7 @@ class OutputDifferentiability(Struct, frozen=True):
     Attributes:
         key: the YAML key.
         node: the YAML value.
-        values: one truth value for each output, as torchgen understands them; None where it means "not given".
+        values: one boolean for each output, as torchgen understands them; None where it means "not given".
         conditions: the C++ condition, for a list of one string.
     """
 
@@ -105,7 +105,7 @@ class OutputDifferentiability(Struct, frozen=True):
     conditions: tuple[str, ...] | None
 
     def value_node(self, index: int) -> Node:
-        """The YAML node of one value; the whole node where it is no list or has no such item."""
+        """The YAML node of one value; the whole node where it is not a list or has no such item."""
         if isinstance(self.node, Sequence) and index < len(self.node.items):
             return self.node.items[index]
         return self.node

@@ -1,4 +1,4 @@
-"""Every C++ expression that the generated code evaluates, with the variables that are declared where it stands.
+"""Every C++ expression that the generated code evaluates, with the variables that are declared where it is.
 
 Backward formulas are evaluated in the ``apply`` of a node, which unpacks what was saved; forward formulas in a kernel,
 which has the arguments, the outputs, and primals and tangents of differentiable arguments; saved properties in the

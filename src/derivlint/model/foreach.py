@@ -234,7 +234,7 @@ def _foreach_forward(
         elif own.name != theirs.name:
             replace(theirs.name, own.name)
         for index, name in enumerate(var_names):
-            # a name that is no output has no type
+            # a name that is not an output has no type
             if name == theirs.name and index < len(var_types):
                 var_names[index] = own.name
                 var_types[index] = own.type

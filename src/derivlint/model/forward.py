@@ -51,7 +51,7 @@ def required_inputs(
 ) -> tuple[str, ...]:
     """The differentiable arguments whose tangent or primal a formula mentions, in schema order.
 
-    Functions over tensor lists unpack what they need themselves; only foreach functions are told.
+    Functions over tensor lists unpack what they need themselves; only foreach functions are listed.
     """
     formula = parse_formula(formula_text)
     is_foreach = function.name.is_foreach

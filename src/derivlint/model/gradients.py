@@ -210,7 +210,7 @@ def _can_have_gradient(uses: GradientUses) -> bool:
 def misread_gradients(body: DispatchBody) -> tuple[str, KeyedFormula, Word] | None:
     """Which of its three rules torchgen takes for broken although the formulas keep them all, and the word it misreads.
 
-    Its patterns find ``grad`` in a string literal or behind a dot, and of ``f(grads,grads[0])`` only one ``grads``.
+    Its patterns find ``grad`` in a string literal or after a dot, and of ``f(grads,grads[0])`` only one ``grads``.
     """
     info = body.info
     if info is None:

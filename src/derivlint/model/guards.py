@@ -25,8 +25,8 @@ class WrapOptIf(Struct, frozen=True):
     Attributes:
         call: the call.
         variable: the wrapped variable, where it is one.
-        is_hidden: whether torchgen finds the variable but not the comma that it expects right behind it.
-        comma: where the comma behind a hidden variable is, if only blanks stand before it.
+        is_hidden: whether torchgen finds the variable but not the comma that it expects right after it.
+        comma: where the comma after a hidden variable is, if only blanks come before it.
     """
 
     call: Call

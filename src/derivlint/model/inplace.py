@@ -71,7 +71,7 @@ def inplace_forwards(
     ), []
 
 
-#: How a formula is copied into the tangent that ``self`` already has, and what stands before it without one.
+#: How a formula is copied into the tangent that ``self`` already has, and what comes before it without one.
 COPIED = f"{SELF_TANGENT}_raw.defined() ? {SELF_TANGENT}_raw.copy_("
 OTHERWISE = ") : "
 

@@ -303,7 +303,7 @@ class Model(Answers):
         return self.ask(_differentiabilities, self, entry)
 
     def evaluations(self, entry: Entry) -> tuple[Evaluation, ...]:
-        """Every expression that comes from an entry, with the variables that are declared where it stands."""
+        """Every expression that comes from an entry, with the variables that are declared where it is."""
         return self.ask(_evaluations, self, entry)
 
     def canonical_differentiability(self, body: DispatchBody) -> Differentiability | None:
@@ -359,7 +359,7 @@ class Model(Answers):
                 return True
         if node.tag is None or not first:
             return False
-        # a tag stands before its node, on the same line
+        # a tag comes before its node, on the same line
         end = problems[first - 1].span.end
         return end <= node.start and not self.source.text[end : node.start].strip(" \t")
 

@@ -186,7 +186,7 @@ _FALSE_WORDS = {"false", "no", "off"}
 
 
 def _truth(scalar: Scalar) -> bool | None:
-    """What a YAML scalar is as a truth value in Python, or None for a string."""
+    """What a YAML scalar is as a boolean in Python, or None for a string."""
     if scalar.kind == "bool":
         return scalar.value.lower() not in _FALSE_WORDS
     if scalar.kind == "null":

@@ -83,7 +83,7 @@ class PropertyUse(Struct, frozen=True):
 
     Attributes:
         spelling: the property's spelling.
-        receiver: the word that stands where the argument does; torchgen matches any word that ends with its name.
+        receiver: the word that is where the argument does; torchgen matches any word that ends with its name.
         start: where the expression begins, seen from the receiver: the receiver itself, or the function's name.
         end: where it ends.
         index: the text of the index of ``sym_size``.

@@ -21,7 +21,7 @@ class SavedAttribute(Compared, Struct, frozen=True):
         type: its C++ type.
         expr: the expression that is evaluated when it is saved.
         accidental: True when the formula does not use the value: its name occurs only in a string, a comment, as a
-            member or as part of a qualified name, and torchgen's text matching saves it all the same.
+            member or as part of a qualified name, and torchgen's text matching saves it anyway.
         word: the first place in the written formula that asks for it.
     """
 

@@ -39,7 +39,7 @@ class NotDeclared(Enum):
     NOT_UNPACKED = "primal or tangent of an argument without backward formula"
     #: ``original_self_p`` outside an in-place entry
     ORIGINAL_SELF = "original self out of place"
-    #: ``grad_<return>`` of an output that output_differentiability switches off, or that is no tensor
+    #: ``grad_<return>`` of an output that output_differentiability switches off, or that is not a tensor
     SWITCHED_OFF = "gradient of an output that is switched off"
     #: ``grad_input_mask`` in a formula for a single argument
     MASK_IN_SINGLE = "grad_input_mask in a formula for one argument"

@@ -2,7 +2,7 @@
 
 Every expression that the generated code evaluates (:mod:`derivlint.model.evaluation`) is typed; a problem is brought
 back to the formula as it is written. A formula is checked where it is written first: what PyTorch makes of it for other
-functions is told only where the formula itself is right.
+functions is reported only if the formula itself is right.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ class TypeChecker:
         try:
             value = typer.of(tree)
         except RecursionError:
-            # hundreds of levels of brackets: nobody wrote that, and nothing is known of it
+            # hundreds of levels of brackets: no one wrote that, and nothing is known about it
             return Typed(tree, Inference(typer.scope, self._library), UNKNOWN_VALUE)
         return Typed(tree, typer, value)
 
@@ -152,7 +152,7 @@ class TypeChecker:
         if not problems:
             check_result(typer, typed.tree, typed.value, consumer)
             problems = tuple(typer.problems)
-            # what takes the value is no fact of the expression
+            # what takes the value is not a fact of the expression
             typer.problems.clear()
         return (*problems, *typer.notes)
 
@@ -202,6 +202,6 @@ def _located(evaluation: Evaluation, problem: TypeProblem) -> FormulaProblem:
         # "at::zeros_like(y)", of which torchgen makes "at::y_info.zeros()"
         return FormulaProblem(line, evaluation, replace(problem, subject=written), line.range(*span), True, *span)
     if problem.subject not in line.formula.text:
-        # a saved property, "self_sym_sizes", is no name that the author knows
+        # a saved property, "self_sym_sizes", is not a name that the author knows
         problem = replace(problem, subject="")
     return FormulaProblem(line, evaluation, problem, line.range(*span), True, *span)

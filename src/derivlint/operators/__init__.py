@@ -1,4 +1,6 @@
-"""The operator book: what is known of operators and helpers by their names, with the releases that it holds for.
+"""The operator book: facts and reference definitions of operators and helpers, by name and release.
+
+Begin with :mod:`derivlint.operators.book` and :mod:`derivlint.operators.definitions`.
 
     topics        what the generators' lists say
     literals      collections that Python modules define, from their text
@@ -10,7 +12,7 @@
     sources       an installed PyTorch, a wheel or a checkout, as the files that facts come from
     detection     which release a file of derivatives belongs to
     definitions   reference definitions: what operators and helpers compute, in the language of formulas
-    primitives    what definitions are made of besides operators
+    primitives    what definitions are built from, apart from operators
     interpretation  definitions as functions of numbers or tensors
     parity        how values depend on complex variables
     terms         operators as sums of products of their arguments

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 GENERATORS = "generators.txt"
 ENTRIES = "entries.txt"
 BY_HAND = "by_hand.txt"
-#: What counts where nothing is known of the release: the one whose operators are bundled as the default.
+#: What counts where nothing is known about the release: the one whose operators are bundled as the default.
 DEFAULT_RELEASE: Release = (2, 13)
 
 _DATA = Path(__file__).parent / "data"
@@ -166,7 +166,7 @@ class Book:
 
     @staticmethod
     def by_hand(topic: str) -> frozenset[str]:
-        """The names that have a fact written by hand; the topics stand at the top of that file."""
+        """The names that have a fact written by hand; the topics are at the top of that file."""
         return records_at(BY_HAND, DEFAULT_RELEASE)[topic]
 
 

@@ -145,7 +145,7 @@ def _read(head: str, lines: list[str]) -> Iterator[Definition]:
         if default:
             defaults[name] = default
         elif defaults:
-            raise DefinitionError(f'"{head}": "{name}" has no default and stands after one that has')
+            raise DefinitionError(f'"{head}": "{name}" has no default and comes after one that has')
     formulas = []
     for line in lines:
         part = _PART.fullmatch(line)

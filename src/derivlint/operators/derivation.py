@@ -1,7 +1,7 @@
 """What definitions say of operators and helpers: what they are linear in, and how they depend on complex arguments.
 
 A definition is run over sums of products of its parameters. What holds for some flags only is marked: a term that is
-not there in every case is not sure, and an argument that is read by a function of which nothing is known is unclear.
+not there in every case is not sure, and an argument that is read by a function that nothing is known about is unclear.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def _curved(*values: _Sum, parity: Parity | None = None) -> _Sum:
 
 
 def _opaque(*values: _Sum) -> _Sum:
-    """A function of values of which nothing is known."""
+    """A function of values that nothing is known about."""
     every = _NONE.union(*(value.all for value in values))
     return _Sum(frozenset({_Term(_NONE, _NONE, every)}), dict.fromkeys(_joined(values), Parity.UNKNOWN))
 

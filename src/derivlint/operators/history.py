@@ -154,7 +154,7 @@ def bundled_versions() -> tuple[str, ...]:
 
 
 def versions_with_schemas(schemas: Collection[str]) -> dict[str, int]:
-    """How many of the schemas the operators of each bundled release have, as they stand in native_functions.yaml."""
+    """How many of the schemas the operators of each bundled release have, as written in native_functions.yaml."""
     wanted = frozenset(schemas)
     counts = dict.fromkeys(bundled_versions(), 0)
     versions = bundled_versions()

@@ -137,7 +137,7 @@ _SIZELESS = frozenset(
 
 @cache
 def unsized() -> Mapping[str, str]:
-    """Why nothing is known of sizes, for those names of which a line says so."""
+    """Why nothing is known about sizes, for those names of which a line says so."""
     matches = _lines(_FILE.read_text(encoding="ascii"))
     return {name: match[4][2:] for match in matches if match[4][0] == "?" for name in match[2].split(", ")}
 
@@ -514,7 +514,7 @@ def derived_sizes(name: str) -> SizeFunction | None:
 
 @cache
 def sizes_named(name: str) -> SizeFunction | None:
-    """How the sizes of an operator or helper follow, by its base name; None where nothing is known of it."""
+    """How the sizes of an operator or helper follow, by its base name; None where nothing is known about it."""
     line = _written(name)
     if line is None:
         return derived_sizes(name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-#: Raises where a derivative is asked for that nobody has written.
+#: Raises where a derivative is asked for that no one has written.
 NOT_IMPLEMENTED = "not_implemented"
 #: What raises, for one tensor and for a list.
 RAISING = frozenset({NOT_IMPLEMENTED, "not_implemented_list"})

@@ -1,8 +1,8 @@
 """Operators and helpers as polynomials in their arguments: what a formula needs to know of them to have a degree.
 
 ``addcdiv`` is ``self + tensor1*value/tensor2``: linear in ``self`` and in ``tensor1``, not in ``tensor2``. Coefficients
-and signs are left out. ``data/terms.txt`` has the operators that have no reference definition and are no functions of a
-single argument; those that have one are derived from it (:mod:`derivlint.operators.derivation`).
+and signs are left out. ``data/terms.txt`` has the operators that have no reference definition and are not functions of
+a single argument; those that have one are derived from it (:mod:`derivlint.operators.derivation`).
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from derivlint.lint.wording import counted, quoted
 from derivlint.project.errors import InputError
 from derivlint.source import SourceError, SourceFile, read_bytes, write_file
 
-#: How many stale findings are told one by one.
+#: How many stale findings are reported one by one.
 MAX_TOLD = 5
 
 
@@ -49,7 +49,7 @@ class BaselineFile:
             may_be_missing: whether a missing file is an empty baseline.
 
         Raises:
-            InputError: it cannot be read, or is no baseline.
+            InputError: it cannot be read, or is not a baseline.
         """
         # a link to nothing is missing, too: writing makes what it points to
         if not os.path.exists(path) and not os.path.isdir(path):
@@ -65,7 +65,7 @@ class BaselineFile:
         try:
             return cls(path, read_baseline(text))
         except BaselineError as error:
-            raise InputError(f'"{path}" is no baseline that can be read: {error}') from error
+            raise InputError(f'"{path}" is not a baseline that can be read: {error}') from error
 
     @classmethod
     def chosen(cls, path: Path | None, *, updates: bool, writes: bool) -> BaselineFile | None:
@@ -73,7 +73,7 @@ class BaselineFile:
 
         Args:
             path: the file, None where none is named.
-            updates: whether it is written anew, so that it may be missing.
+            updates: whether it is written again, so that it may be missing.
             writes: whether it is changed in any way, so that there has to be one.
 
         Raises:
@@ -129,7 +129,7 @@ class BaselineFile:
         Args:
             diagnostics: what was found.
             source: the file.
-            shows: whether a finding is shown at all; what nobody sees does not become known.
+            shows: whether a finding is shown at all; what no one sees does not become known.
 
         Returns:
             those that are not written.

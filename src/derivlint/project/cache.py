@@ -110,7 +110,7 @@ def read_entry(path: Path, limit: int = MAX_BYTES) -> bytes | None:
 
 
 def sealed(body: bytes) -> bytes:
-    """Data behind their digest, by which they are known again; one line if they are."""
+    """Data after their digest, by which they are known again; one line if they are."""
     return sha256(body).hexdigest().encode() + b" " + body
 
 
@@ -131,7 +131,7 @@ def fits(value: object, shape: Shape) -> bool:
     if shape is None:
         return value is None
     if isinstance(shape, type):
-        # a truth value is not a number
+        # a boolean is not a number
         return shape is object or type(value) is shape
     if isinstance(shape, list):
         return type(value) is list and all(fits(item, shape[0]) for item in value)
@@ -165,13 +165,13 @@ def cached(
     shape: Shape = object,
     use_cache: bool = True,
 ) -> Value:
-    """A value that can be written as JSON, from the cache or made anew.
+    """A value that can be written as JSON, from the cache or made again.
 
     Args:
         kind: what it is, a part of the file's name.
         material: what it is made from.
         make: makes it.
-        shape: the form that it has; what is in the cache and has another one is made anew.
+        shape: the form that it has; what is in the cache and has another one is made again.
         use_cache: whether to look into the cache and to write to it.
     """
     folder = cache_folder() if use_cache else None

@@ -62,7 +62,7 @@ def check_source(
     rules: tuple[Rule, ...],
     *,
     others: tuple[Rule, ...] = (),
-    besides: Check | None = None,
+    extra: Check | None = None,
     narrowing: Narrowing | None = None,
     models: tuple[Model, ...] | None = None,
     kept: Kept | None = None,
@@ -75,16 +75,16 @@ def check_source(
         natives: the operators.
         settings: what is shown and what counts.
         rules: the rules to run, see :meth:`Settings.selected`.
-        others: rules that are not asked for and run all the same; a comment about one of them is not called unused.
-        besides: what finds more than the rules do.
+        others: rules that run although they are not selected; a comment about one of them is not called unused.
+        extra: finds more than the rules do, such as the C++ compiler.
         narrowing: what is left of the findings; by default what comments do not silence.
         models: the models to check, where they are built already; by default those of all versions that it serves.
         kept: what was found in an earlier text, with the same operators, rules and settings.
-        stop: says whether nobody waits for the result any more.
+        stop: says whether no one waits for the result any more.
 
     Raises:
         InputError: the file does not serve the wanted version, or only changes are wanted and cannot be found out.
-        Stopped: nobody waits any more.
+        Stopped: no one waits any more.
     """
     ordinary = tuple(rule for rule in (*rules, *others) if rule.target != SUPPRESSIONS)
     # a file for several versions has a model for each set of entries that hold together
@@ -99,8 +99,8 @@ def check_source(
         every.update(text.result.diagnostics)
         crashes += text.result.internal_errors
         crashed |= text.result.crashed
-        if besides is not None:
-            every.update(besides(text.model, text.result.diagnostics))
+        if extra is not None:
+            every.update(extra(text.model, text.result.diagnostics))
     model = models[0]
     # a suppression may be of use for one version only
     known_names = rule_names(names)

@@ -1,4 +1,4 @@
-"""What a user can mend: usage, configuration, files."""
+"""What a user can fix: usage, configuration, files."""
 
 from __future__ import annotations
 

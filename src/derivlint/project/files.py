@@ -63,7 +63,7 @@ def _meant_by(path: str, settings: Settings) -> list[str]:
 def _in_folder(folder: Path) -> list[str]:
     found = []
     for parent, folders, names in os.walk(folder):
-        # hidden folders hold version control and environments, whose copies of PyTorch are nobody's to mend here
+        # hidden folders hold version control and environments, whose copies of PyTorch are not to be fixed here
         folders[:] = [name for name in folders if not name.startswith(".")]
         found += [Path(parent, name) for name in names if Path(name).match(FILE_PATTERN)]
     if not found:

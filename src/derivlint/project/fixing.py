@@ -1,4 +1,4 @@
-"""Mending one derivatives file: fixes are applied and the text is checked anew, until nothing is left to fix."""
+"""Fixing one derivatives file: fixes are applied and the text is checked again, until nothing is left to fix."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ def _reading(source: SourceFile) -> Mapping[str, Any]:
 
 
 def declarations_in(source: SourceFile) -> Mapping[str, Any]:
-    """The declarations of one header, as JSON; they are read anew."""
+    """The declarations of one header, as JSON; they are read again."""
     declarations: Mapping[str, Any] = _reading(source)["declarations"]
     return declarations
 

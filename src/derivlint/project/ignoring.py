@@ -39,15 +39,15 @@ def add_ignores(checked: CheckedFile, check: Checker, reason: str = "") -> Ignor
     Args:
         checked: the check of the file.
         check: checks a text in the same way.
-        reason: the text behind the names, one line.
+        reason: the text after the names, one line.
 
     Raises:
-        InputError: the file is no YAML, or a comment cannot silence what was found.
+        InputError: the file is not YAML, or a comment cannot silence what was found.
     """
     model = checked.model
     path = model.source.path
     if model.document.problems:
-        raise InputError(f'"{path}" is no valid YAML, so no comments are added to it')
+        raise InputError(f'"{path}" is not valid YAML, so no comments are added to it')
     wanted = tuple(item for item in checked.shown if item.rule not in NEVER_SILENCED)
     if not wanted:
         return IgnoredFile(model.source, checked, ())

@@ -51,7 +51,7 @@ def store_kept(file: Path, kept: Kept) -> None:
         if len(data) <= MAX_BYTES:
             replace_file(file, data, mode=0o600, durable=False)
     except (OSError, UnicodeEncodeError):
-        # half a surrogate pair, as the name of a file can have, is no UTF-8
+        # half a surrogate pair, as the name of a file can have, is not UTF-8
         return
 
 

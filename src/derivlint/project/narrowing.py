@@ -91,7 +91,7 @@ class Narrowing(Struct, frozen=True):
         if self.changes is not None:
             assert model is not None
             kept = self.changes.about_changes(model, unknown, Path(source.path), self.native_functions)
-        # what nobody would see in any case is not counted
+        # what no one would see in any case is not counted
         shown = [sum(map(settings.shows, items)) for items in (found, uncommented, unknown, kept)]
         return Narrowed(kept, shown[0] - shown[1], shown[1] - shown[2], shown[2] - shown[3])
 

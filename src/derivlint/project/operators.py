@@ -229,7 +229,7 @@ def fitted(
         other = release is not None and release.is_other
         return [release.version, release.known, release.total] if release is not None and other else None
 
-    # the names of entries stand in these lines, which seldom change
+    # the names of entries are in these lines, which seldom change
     lines = [line for line in source.text.splitlines() if "name" in line]
     if cached("names", _material("\n".join(lines)), fits, shape=bool, use_cache=use_cache):
         return operators
@@ -441,7 +441,7 @@ def _generator_lists(files: Sequence[Path], use_cache: bool) -> Mapping[str, Seq
 
 
 def _with_headers(natives: NativeFunctions, pytorch: list[Header], own: list[Header]) -> NativeFunctions:
-    """The operators with declarations: PyTorch's own header instead of those known so far, the user's besides."""
+    """The operators with declarations: PyTorch's own header instead of those known so far, plus the user's."""
     headers = [*pytorch, *own]
     if not headers:
         return natives

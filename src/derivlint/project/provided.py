@@ -14,7 +14,7 @@ EXAMPLE = Path(__file__).parent.parent / "examples" / "derivatives.yaml"
 
 
 class Provided(Struct, frozen=True):
-    """A file that nobody named.
+    """A file that no one named.
 
     Attributes:
         path: the file.

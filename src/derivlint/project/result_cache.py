@@ -2,7 +2,7 @@
 
 An entry is named by a digest of everything that findings depend on: the text, the operators and headers that it is
 judged against, which rules run with which options, and derivlint itself. What only decides what is shown of findings
-(severities, baselines, comments that count or do not, formats) comes later and is no part of it.
+(severities, baselines, comments that count or do not, formats) comes later and is not part of it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Findings as bytes, in a form that is checked when it is read: any bytes give findings or None.
 
-Files of the cache begin with a digest, so that what was cut off is not taken for findings. What somebody wrote under
+Files of the cache begin with a digest, so that what was cut off is not taken for findings. What someone wrote under
 the right digest has to have the right types as well, and places that lie in the files that they speak of.
 """
 

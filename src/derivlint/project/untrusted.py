@@ -48,7 +48,7 @@ def require_inside(paths: Iterable[Path | None]) -> None:
     """Refuse files that links lead out of the repository to.
 
     Raises:
-        InputError: there are some, all of which it names.
+        InputError: there are some; the message names all of them.
     """
     wrong = [path for path in dict.fromkeys(paths) if path is not None and leads_out(path)]
     if wrong:

@@ -1,7 +1,7 @@
-"""What a reviewer wants to know of two versions of a derivatives file.
+"""A review of a change to a derivatives file: changed entries and their consequences.
 
-Begin with :mod:`derivlint.review.review`: it checks both versions, and has the entries compared
-(:mod:`derivlint.review.entries`), and the C++ that is generated for the changed ones (:mod:`derivlint.review.code`).
+Begin with :mod:`derivlint.review.review`, which checks both versions and compares entries
+(:mod:`derivlint.review.entries`) and the generated C++ of the changed ones (:mod:`derivlint.review.code`).
 :mod:`derivlint.review.page` prints the result.
 """
 

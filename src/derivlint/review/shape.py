@@ -8,7 +8,7 @@ from derivlint.formula import Formula, Lambda, Node, Parenthesized, parse_formul
 from derivlint.formula.nodes import NamePart
 from derivlint.formula.vocabulary import TRIVIA
 
-#: The fields of nodes that say where they stand.
+#: The fields of nodes that say where they are.
 _PLACES = ("start", "end", "question")
 
 

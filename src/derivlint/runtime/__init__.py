@@ -1,4 +1,8 @@
-"""Building emitted extensions and loading them into the installed PyTorch."""
+"""Building emitted extensions and loading them into the installed PyTorch.
+
+Begin with :mod:`derivlint.runtime.load`; ``build`` compiles with a cache, ``releases`` refuses code emitted for another
+release.
+"""
 
 from derivlint.runtime.build import BuildError, Built, build
 from derivlint.runtime.load import Extension, LoadError, load

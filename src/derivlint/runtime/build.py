@@ -42,7 +42,7 @@ LIBRARY = "libtorch_cpu.so"
 #: The libraries that an extension is linked with.
 LINKED = ("torch_cpu", "c10")
 BUILD_FOLDER = "build"
-#: The folder beside the sources whose headers stand before PyTorch's; the user's own helpers lie there.
+#: The folder beside the sources whose headers come before PyTorch's; the user's own helpers lie there.
 FIRST_INCLUDED = "helpers"
 JOBS = 2
 #: As PyTorch itself is built: what a header does not mark as exported belongs to the library that compiles it.
@@ -51,7 +51,7 @@ FLAGS = ("-fPIC", "-fvisibility=hidden", "-fvisibility-inlines-hidden", "-fdiagn
 HASTE = ("--param=ggc-min-heapsize=1048576",)
 #: The user's own FunctionsManual is what formulas call, also where PyTorch's library exports functions of that name.
 _LINK_FLAGS = ("-shared", "-Wl,-Bsymbolic-functions", "-Wl,-z,defs", "-Wl,-z,noexecstack")
-#: With bindings the linker only warns: what Python offers stands in the program that loads the library.
+#: With bindings the linker only warns: what Python offers is in the program that loads the library.
 _WARNS_OF_UNDEFINED = "-Wl,--warn-unresolved-symbols"
 
 #: The name of a file that a build makes: what is called otherwise is never removed.
@@ -167,7 +167,7 @@ def _builder(
 
 
 def _make_private(place: Path) -> None:
-    """Make the folder that is built in; what is built is loaded from there, so that nobody else may write to it.
+    """Make the folder that is built in; what is built is loaded from there, so that no one else may write to it.
 
     Raises:
         BuildError: others can.
@@ -248,7 +248,7 @@ class _Builder:
         if not torch_cpu.is_file():
             raise BuildError(f'no "{LIBRARY}" in "{self._libraries}": torch has no library to link with')
         status = torch_cpu.stat()
-        # a file of hundreds of megabytes is told from another by its size and the time it was installed
+        # a file of hundreds of megabytes is distinguished from another by its size and the time it was installed
         common.append(f"{status.st_size} {status.st_mtime_ns}".encode())
         of_python = [self._python.version, *map(str, self._python.includes)]
         return {
@@ -337,7 +337,7 @@ def syntax_errors(
     """Have the compiler read every source of an emitted folder without making code.
 
     Args:
-        folder: a folder with sources; it need be no extension.
+        folder: a folder with sources; it need not be an extension.
         compiler: the name of the compiler.
         progress: called with what is being done.
 

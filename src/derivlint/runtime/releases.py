@@ -16,8 +16,8 @@ def mismatch(folder: Path, emitted_for: str | None, installed: str | None) -> st
 
     Args:
         folder: the folder.
-        emitted_for: the version that it was emitted for, None where nobody knows.
-        installed: the version that is there, None where nobody knows.
+        emitted_for: the version that it was emitted for, None where no one knows.
+        installed: the version that is there, None where no one knows.
     """
     wanted, there = known_number(emitted_for), known_number(installed)
     if wanted is None or there is None or wanted == there:

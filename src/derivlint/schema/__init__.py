@@ -1,4 +1,9 @@
-"""Operator schemas and native functions. Knows nothing of formulas and of derivatives."""
+"""Operator schemas and native functions. Knows nothing about formulas or derivatives.
+
+Begin with :mod:`derivlint.schema.natives`: ``NativeFunctions`` parses schemas on demand. ``parser`` reads canonical
+schemas with one pattern per argument and everything else with ``grammar/schema.lark``; ``index`` is the operator index
+that is shipped; ``difference`` explains how two schemas differ.
+"""
 
 from derivlint.schema.arguments import Annotation, Argument, Arguments, Return, TensorOptionsArguments
 from derivlint.schema.describe import FunctionFacts, OperatorFacts, describe_operator

@@ -97,7 +97,7 @@ class Argument(Compared, Struct, frozen=True):
         return _span(self.marks, self.offset, 4)
 
     def without_annotation(self, *, strip_default: bool = False) -> Argument:
-        """The argument as it stands in a signature; it has no place in any text."""
+        """The argument as written in a signature; it has no place in any text."""
         return Argument(self.name, self.type, None if strip_default else self.default)
 
     def signature_text(self, *, strip_default: bool = False) -> str:
@@ -184,7 +184,7 @@ class Arguments(Struct, frozen=True, dict=True):
     def group(
         positional: Sequence[Argument], kwarg_only: Sequence[Argument] = (), out: Sequence[Argument] = ()
     ) -> Arguments:
-        """Group arguments: what stands before ``self`` and after it, and the tensor options.
+        """Group arguments: what comes before ``self`` and after it, and the tensor options.
 
         Follows torchgen/model.py, ``Arguments.parse``; a second group of tensor options stays four plain arguments.
         """

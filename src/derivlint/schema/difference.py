@@ -41,11 +41,11 @@ class SchemaDifference(Struct, frozen=True):
 
     Attributes:
         kind: what differs.
-        span: the differing part of the schema's text; where something is missing, what it has to stand before.
+        span: the differing part of the schema's text; where something is missing, what it has to come before.
         written: the part as written, None where it is missing.
         expected: the part as declared, None where there is to be nothing.
         name: the argument's name, or the number of the return from 1, where the part belongs to one.
-        before: what a missing argument stands before, None for the last.
+        before: what a missing argument comes before, None for the last.
         context: the declared argument or return as a whole, where the part belongs to one.
         counts: how many returns are written and declared, where these numbers differ.
     """
@@ -108,7 +108,7 @@ def _formatting(text: str, expected: str) -> SchemaDifference:
     while start > 0 and not text[start - 1].isspace():
         start -= 1
     if start == span.start > 0 and (text[span.start : span.end] + inserted)[0].isspace():
-        # a blank too many or too few: show what stands before it as well
+        # a blank too many or too few: show what comes before it as well
         start = span.start - 1
         while start > 0 and not text[start - 1].isspace():
             start -= 1
@@ -174,7 +174,7 @@ def _arguments(own: FunctionSchema, declared: FunctionSchema) -> Iterator[Schema
             yield from _argument(argument, other)
             is_keyword, should_be = id(argument) not in keyword, id(other) not in expected_keyword
             if is_keyword != should_be and not star_told:
-                # one "*" decides for all arguments behind it
+                # one "*" decides for all arguments after it
                 star_told = True
                 words = ("positional", "keyword-only")
                 yield SchemaDifference(
@@ -306,7 +306,7 @@ def _returns(own: FunctionSchema, declared: FunctionSchema) -> Iterator[SchemaDi
 
 
 def _returns_place(own: FunctionSchema) -> Span:
-    """Everything behind the arrow."""
+    """Everything after the arrow."""
     text = own.text
     end = len(text.rstrip())
     if not own.returns:

@@ -54,7 +54,7 @@ def explain(text: str, position: int, expected: set[str]) -> SchemaError:
         return SchemaError(f'expected "(" after the operator name, found {quoted(found)}', start, end, SHAPE)
     if found == "(" and "QMARK" in expected:
         hint = 'write "Tensor(a!)?" or "Tensor(a!)[]"'
-        return SchemaError('an alias annotation stands before any "?" or "[]" of the type', start, end, hint)
+        return SchemaError('an alias annotation comes before any "?" or "[]" of the type', start, end, hint)
     if "TYPE" not in expected and "NAME" in expected:
         if before.endswith(("(", "|", "->")):
             return SchemaError(f"expected an alias set, one lower-case letter, found {quoted(found)}", start, end)

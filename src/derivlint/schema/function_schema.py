@@ -158,7 +158,7 @@ class FunctionSchema(Struct, frozen=True, eq=False, dict=True):
         keyword = [a.without_annotation(strip_default=strip_default) for a in kwarg_only]
         if self.name.base == "bernoulli" and str(self.name) == "bernoulli.p":
             # bernoulli.p(Tensor self, float p) lacks the default that bernoulli_.float(float p=0.5) has;
-            # PyTorch pairs the two all the same.
+            # PyTorch pairs the two nevertheless.
             for group in (positional, keyword):
                 for i, argument in enumerate(group):
                     if argument.name == "p" and str(argument.type) == "float" and argument.default is None:

@@ -35,7 +35,7 @@ def parse_with_grammar(text: str) -> FunctionSchema:
     """The schema written ``text``.
 
     Raises:
-        SchemaError: the text is no schema.
+        SchemaError: the text is not a schema.
     """
     from lark.exceptions import UnexpectedCharacters, UnexpectedToken
 
@@ -96,7 +96,7 @@ def _argument(tree: Node, text: str) -> Argument:
     if default is None:
         return Argument(str(name), type_, None, annotation, (*marks, -1, -1))
     start, end = default.meta.start_pos, default.meta.end_pos
-    # Blanks inside a list of defaults are no part of the canonical form: PyTorch splits arguments at ", ".
+    # Blanks inside a list of defaults are not part of the canonical form: PyTorch splits arguments at ", ".
     written = "".join(_DEFAULT_PARTS.findall(text, start, end))
     return Argument(str(name), type_, written, annotation, (*marks, start, end))
 
@@ -133,7 +133,7 @@ def _suffix(tree: Node) -> str:
     if size is None:
         return "[]"
     if _SIZE.fullmatch(size) is None:
-        raise SchemaError(f"{quoted(size)} is no list size, which is a whole number", _start(size), _end(size))
+        raise SchemaError(f"{quoted(size)} is not a list size, which is a whole number", _start(size), _end(size))
     return f"[{int(size)}]"
 
 
@@ -146,6 +146,6 @@ def _alias_set(tree: Node) -> tuple[str, ...]:
     tokens = cast("list[Token]", tree.children)
     for token in tokens:
         if token != "*" and not (len(token) == 1 and token.islower()):
-            message = f"{quoted(token)} is no alias set, which is one lower-case letter"
+            message = f"{quoted(token)} is not an alias set, which is one lower-case letter"
             raise SchemaError(message, _start(token), _end(token))
     return tuple(str(token) for token in tokens)

@@ -52,7 +52,7 @@ _DECODE: dict[str, Any] = {
 
 
 class IndexFormatError(Exception):
-    """Text that is no operator index, or one of another format."""
+    """Text that is not an operator index, or one of another format."""
 
 
 def build_index(

@@ -16,7 +16,7 @@ class InstalledTorch(Struct, frozen=True):
     """What an installed PyTorch ships of its sources.
 
     Attributes:
-        version: such as ``2.13.0+cpu``, None when it cannot be told.
+        version: such as ``2.13.0+cpu``, None when it is not known.
         native_functions: the path of native_functions.yaml.
         tags: the path of tags.yaml, None when it is not there.
         derivatives: the path of derivatives.yaml, None when it is not there.

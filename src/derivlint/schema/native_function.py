@@ -37,12 +37,12 @@ class NativeFunction:
     """A native function; compared by identity.
 
     Follows torchgen/model.py, ``NativeFunction.from_yaml``. Whatever PyTorch checks there is taken as written: tags,
-    dispatch keys and fields that are unknown are no errors.
+    dispatch keys and fields that are unknown are not errors.
 
     Attributes:
         func_text: the schema as written, without the namespace.
         name: the operator's name; reading it does not parse the schema.
-        namespace: ``aten``, or what stands before ``::``.
+        namespace: ``aten``, or what comes before ``::``.
         variants: ``function``, ``method`` or both.
         dispatch: the dispatch keys as written, None when there is no dispatch table.
         structured: whether it is the out function that the others of its group delegate to.
@@ -56,7 +56,7 @@ class NativeFunction:
         has_backend_kernel: whether an out-of-tree back end has a kernel of its own for it, so that autograd needs a
             derivative, even of a function that is composite in PyTorch.
         versions: of a back end's file that serves several versions those for which it is declared; None for all.
-        generated: whether PyTorch generates it, so that it stands in no file.
+        generated: whether PyTorch generates it, so that it is in no file.
         source: path and place of the schema, None when it comes from an index or is generated.
     """
 
@@ -119,7 +119,7 @@ class NativeFunction:
         """The parsed schema.
 
         Raises:
-            SchemaError: the text is no schema; never for the functions of a ``NativeFunctions``.
+            SchemaError: the text is not a schema; never for the functions of a ``NativeFunctions``.
         """
         return parse_schema(self.func_text)
 
@@ -190,7 +190,7 @@ class NativeFunction:
         if "inplace_view" in self.tags and str(self.name) not in RESIZES:
             return True
         if self.func_text.count("(") == 1:
-            # Annotations stand in parentheses of their own; most schemas have none.
+            # Annotations are in parentheses of their own; most schemas have none.
             return False
         schema = self.schema
         return any(r.annotation is not None and not r.annotation.is_write for r in schema.returns) or any(

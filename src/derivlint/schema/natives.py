@@ -50,7 +50,7 @@ class NativeFunctions:
     Families of operators are worked out when they are asked for, since a check needs a part of them only.
 
     Attributes:
-        written: the functions as they stand in the files, in order.
+        written: the functions as written in the files, in order.
         problems: what could not be read.
         version: the PyTorch version, None when it is not known.
         declarations: the C++ that formulas may use beside operators, as :mod:`derivlint.cpp` reads it from headers;

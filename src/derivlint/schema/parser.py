@@ -43,7 +43,7 @@ def parse_schema(text: str) -> FunctionSchema:
     """The schema written ``text``, without a namespace.
 
     Raises:
-        SchemaError: the text is no schema; its offsets are offsets into ``text``.
+        SchemaError: the text is not a schema; its offsets are offsets into ``text``.
     """
     if len(text) > MAX_LENGTH:
         raise SchemaError(f"the schema has {len(text)} characters, at most {MAX_LENGTH} are read", 0, len(text))
@@ -57,7 +57,7 @@ def parse_schema(text: str) -> FunctionSchema:
 
 
 #: The parts of a canonical schema, of which equal ones are shared by all schemas: the offset of its opening
-#: parenthesis, its arguments as written (the ``*`` among them), those before the ``*`` and behind it, how many of the
+#: parenthesis, its arguments as written (the ``*`` among them), those before the ``*`` and after it, how many of the
 #: latter are written to (they are the last), and the returns with their offsets.
 _Parts: TypeAlias = tuple[int, list[str], list[Argument], list[Argument], int, list[tuple[Return, int]]]
 
@@ -111,7 +111,7 @@ def _split(text: str) -> _Parts | None:
             return None
     else:
         positional.extend(map(_argument, written))
-    # A part that is no argument is None; an argument is never false.
+    # A part that is not an argument is None; an argument is never false.
     if not all(positional) or not all(keyword):
         return None
     if keyword and "!" in inner:

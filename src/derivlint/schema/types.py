@@ -61,7 +61,7 @@ class Type(Struct, frozen=True):
 
     @property
     def is_list_like(self) -> ListType | None:
-        """The list type, also inside an optional; None when it is no list."""
+        """The list type, also inside an optional; None when it is not a list."""
         return None
 
 
@@ -157,7 +157,7 @@ def parse_type(text: str) -> Type:
     """The type written ``text``, without an alias annotation and without blanks.
 
     Raises:
-        SchemaError: the text is no type.
+        SchemaError: the text is not a type.
     """
     match = _TYPE.fullmatch(text)
     if match is None:

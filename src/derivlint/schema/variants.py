@@ -1,7 +1,7 @@
 """The functional and out variants that PyTorch generates of operators which lack them.
 
 Follows torchgen/native_function_generation.py, ``add_generated_native_functions``. Where that refuses a file, nothing
-is generated here: such a file is somebody else's error.
+is generated here: such a file is someone else's error.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from derivlint.schema.names import OperatorName
 from derivlint.schema.native_function import NativeFunction, from_schema
 from derivlint.schema.types import TENSOR
 
-#: polygamma_ cannot be paired with polygamma, whose ``n`` stands before ``self``.
+#: polygamma_ cannot be paired with polygamma, whose ``n`` comes before ``self``.
 UNPAIRED_INPLACE = frozenset({"polygamma_"})
 
 INHERITED_TAGS = frozenset({"nondeterministic_seeded", "view_copy"})
@@ -63,7 +63,7 @@ def functional_variant(function: NativeFunction) -> NativeFunction:
     name = OperatorName(
         schema.name.base,
         dunder=schema.name.dunder,
-        # The mutable and the functional form take the same arguments: only another base name tells them apart.
+        # The mutable and the functional form take the same arguments: only another base name distinguishes them.
         functional_overload=schema.kind is SchemaKind.mutable,
         overload=schema.name.overload,
     )
@@ -104,7 +104,7 @@ def _variant(schema: FunctionSchema, origin: NativeFunction) -> NativeFunction:
 def _out_arguments(schema: FunctionSchema) -> tuple[tuple[Return, ...], tuple[Argument, ...]] | None:
     """The returns and the out arguments that replace a schema's tensor returns.
 
-    The out arguments are returned too when all returns are plain tensors; else only what is no tensor is.
+    The out arguments are returned too when all returns are plain tensors; else only what is not a tensor is.
     """
     returns = schema.returns
     if any(r.is_write for r in returns) or not any(r.type.is_tensor_like for r in returns):

@@ -1,4 +1,9 @@
-"""Source text, spans in it, and lines and columns derived from offsets. Knows nothing of YAML."""
+"""Source text, spans in it, and lines and columns derived from offsets. Knows nothing about YAML.
+
+``SourceFile`` decodes a file; a ``Span`` is a range of code points. ``writing`` replaces files atomically, ``private``
+makes folders that only this user can write to, ``visible`` escapes control characters, ``lazy`` and ``comparison`` are
+helpers for records.
+"""
 
 from derivlint.source.file import SourceError, SourceFile, read_bytes
 from derivlint.source.private import is_made_by_user, is_own, not_private

@@ -6,7 +6,7 @@ from typing import Any
 
 
 class Compared:
-    """A base that stands before ``Struct``: equality, order and hash are those of :meth:`identity`."""
+    """A base that comes before ``Struct``: equality, order and hash are those of :meth:`identity`."""
 
     __slots__ = ()
 

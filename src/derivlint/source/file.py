@@ -60,8 +60,8 @@ class SourceFile:
 
     Attributes:
         path: the file's name as messages show it.
-        text: the decoded text; bytes that are no UTF-8 are replaced by U+FFFD, see ``undecodable``.
-        undecodable: the place of the first byte that is no UTF-8, or None.
+        text: the decoded text; bytes that are not UTF-8 are replaced by U+FFFD, see ``undecodable``.
+        undecodable: the place of the first byte that is not UTF-8, or None.
     """
 
     __slots__ = ("__dict__", "path", "text", "undecodable")

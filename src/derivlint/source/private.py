@@ -20,7 +20,7 @@ def is_made_by_user(path: Path) -> bool:
 
 
 def is_own(path: Path) -> bool:
-    """Whether a file or folder is this user's, and nobody else can write to it; a link is not."""
+    """Whether a file or folder is this user's, and no one else can write to it; a link is not."""
     try:
         status = os.lstat(path)
     except OSError:

@@ -3,7 +3,7 @@
 A name, a message or a source line may hold anything. What steers a terminal (control codes), reorders or hides text
 (bidirectional marks, zero-width characters) or ends a line where no line ends (CR, NEL, U+2028) is shown as a Python
 escape. So are the marks by which build servers know commands in a log: GitHub and Azure take ``##[...]`` and
-``##vso[...]`` anywhere in a line, TeamCity ``##teamcity[...]``, and GitHub ``::error::`` behind leading blanks
+``##vso[...]`` anywhere in a line, TeamCity ``##teamcity[...]``, and GitHub ``::error::`` after leading blanks
 (``ActionCommand.cs`` of actions/runner, ``Command.cs`` of azure-pipelines-agent).
 """
 

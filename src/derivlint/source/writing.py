@@ -36,7 +36,7 @@ def write_file(path: Path, data: bytes, *, expected: bytes | None = None) -> Non
     """Write a file that a user named: through links to it, and only if it may be written.
 
     Moving a file into the place of a read-only one would work, since it is the folder that is written then. It is
-    refused, since somebody has protected that file.
+    refused, since someone has protected that file.
 
     Args:
         path: the file, which keeps its permissions; it need not exist.
@@ -144,7 +144,7 @@ def _host() -> str:
 
 
 def _is_running(process: int, run: str) -> bool:
-    """Whether a process is still there; a number that was given anew counts, but for this very process."""
+    """Whether a process is still there; a number that was given again counts, but for this very process."""
     if process == os.getpid():
         return run == _RUN
     try:

@@ -32,7 +32,7 @@ def is_exhausted(output: str) -> bool:
 def built_library(
     folder: Path, common: Path, compiler: str | None, in_haste: bool, progress: Callable[[str], None]
 ) -> Built:
-    """Build the library in a folder, as far as it is not built yet; what is damaged is built anew.
+    """Build the library in a folder, as far as it is not built yet; what is damaged is built again.
 
     Args:
         folder: the sources.
@@ -106,7 +106,7 @@ def _alone_in(folder: Path) -> Iterator[None]:
 
 
 def _make(folders: Iterable[Path]) -> None:
-    """Make folders that nobody else can write to, whatever mode others have by default."""
+    """Make folders that no one else can write to, whatever mode others have by default."""
     for each in folders:
         if each.exists() and not is_own(each):
             _remove(each)

@@ -33,7 +33,7 @@ class CheckedPoint:
         names: the arguments that formulas compute gradients of, or use tangents of.
         random: a generator of random numbers.
         tally: where comparisons are counted.
-        before: is told the number of a function before it is called, so that a crash can be traced to it.
+        before: called with the number of a function before it runs, so that a crash can be traced to it.
 
     Attributes:
         variables: the tensors that can be moved.
@@ -63,7 +63,7 @@ class CheckedPoint:
         present = [each for each in subject.variables(names) if subject.tensor(each).numel()]
         doubles = [each for each in present if subject.tensor(each).dtype in types]
         singles = [each for each in present if subject.tensor(each).dtype == torch.float32]
-        # where numbers of both types meet, those of single precision are no inputs of derivatives
+        # where numbers of both types meet, those of single precision are not inputs of derivatives
         self.variables = doubles or singles
         # an output of single precision has no more of it than its type
         outputs = [item for item in called.outputs if is_inexact(item)]
@@ -117,7 +117,7 @@ class CheckedPoint:
     def is_differentiable(self, variables: Sequence[Variable], positions: Sequence[int]) -> bool:
         """Whether the derivatives of outputs along two directions add up to that along their sum.
 
-        At a tie both sides of every line can agree although the operator is no linear map there.
+        At a tie both sides of every line can agree although the operator is not a linear map there.
         """
         if not self.is_plain:
             return True

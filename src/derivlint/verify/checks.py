@@ -34,7 +34,7 @@ class Checker:
 
     Attributes:
         tally: what was done at all points.
-        before: told before each step, so that a crash can be traced to it.
+        before: called before each step, so that a crash can be traced to it.
         invalid: why the last point is none of the operator, empty where it is.
     """
 
@@ -98,7 +98,7 @@ class Checker:
             self.tally.unjudged += 1
         except REFUSALS as error:
             require_memory(error)
-            # what formulas refuse need be no input of theirs
+            # what formulas refuse need not be an input of theirs
             is_meant = at.subject.point.label in _MEANT and not isinstance(error, NotImplementedError)
             if is_meant or is_differentiated(at, of):
                 yield Failure(of.number, CRASH, of.key, said=first_line(error))

@@ -20,7 +20,7 @@ FOLDER = Path(__file__).parent / "data"
 KINDS = ("convention", "gauge", "manifold", "defect")
 
 _REQUIRED = ("operator", "key", "rule", "kind", "formula", "reason")
-#: The line that begins each table, which mistakes in it are told at.
+#: The line that begins each table, where mistakes in it are reported.
 _HEADER = re.compile(r"^[ \t]*\[\[[ \t]*deviation[ \t]*\]\]", re.MULTILINE)
 #: The operator, the key, the rule and the formula without differences in blanks.
 Place = tuple[str, str, str, str]
@@ -78,12 +78,12 @@ def read_deviations(path: Path) -> tuple[Deviation, ...]:
     except OSError as error:
         raise InputError(f'cannot read "{path}": {error.strerror or error}') from error
     except (ValueError, RecursionError) as error:
-        raise InputError(f'"{path}" is no TOML: {error}') from error
+        raise InputError(f'"{path}" is not TOML: {error}') from error
     items = content.pop("deviation", [])
     if content:
         raise InputError(f'"{path}": "{next(iter(content))}" is not known; there is only [[deviation]]')
     if not isinstance(items, list):
-        raise InputError(f'"{path}": "deviation" is no array of tables')
+        raise InputError(f'"{path}": "deviation" is not an array of tables')
     lines = [text.count("\n", 0, match.start()) + 1 for match in _HEADER.finditer(text)]
     # tables that are written inline have no header of their own
     places = [f'"{path}", line {line}' for line in lines] if len(lines) == len(items) else [f'"{path}"'] * len(items)

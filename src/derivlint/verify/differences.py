@@ -21,7 +21,7 @@ class Precision(Struct, frozen=True):
 
     Attributes:
         step: the step of differences.
-        long_step: another one; where the two disagree, the point is no place to judge.
+        long_step: another one; where the two disagree, the point is not a place to judge.
         relative: how far apart equal numbers may be, as a part of the larger one.
         absolute: the same as a part of what is subtracted, which the error of rounding grows with.
         sides: how far apart one-sided differences may be at a place to judge.

@@ -91,7 +91,7 @@ def compiled(
         progress: called with what is being done.
 
     Raises:
-        EngineError: there is no compiler or no PyTorch, or what it refuses is no formula.
+        EngineError: there is no compiler or no PyTorch, or what it refuses is not a formula.
     """
     uncallable = {each.described.number: reason for each in functions if (reason := can_be_called(each))}
     left = [each for each in functions if each.described.number not in uncallable]

@@ -41,7 +41,7 @@ def places_and_diagnostics(model: Model, outcome: Outcome) -> list[tuple[Place, 
     for failure in outcome.failures:
         function = functions[failure["failure"]]
         if function.line.auto is not None and id(function.line.body) in wrong:
-            # an automatic forward formula is made of the backward formula, of which it is told already
+            # an automatic forward formula is derived from the backward formula, which is reported already
             continue
         rule = failure["rule"]
         severity = Severity.INFO if rule == OTHER_CONVENTION else Severity.ERROR

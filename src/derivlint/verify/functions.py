@@ -47,7 +47,7 @@ class Described(Struct, frozen=True):
         targets: the arguments whose gradient, or the returns whose tangent the function computes.
         tangents: for a forward formula, the arguments whose tangent it uses.
         line: the line of the formula in the YAML, from 1.
-        masked: whether the formula is told by ``grad_input_mask`` which gradients are needed.
+        masked: whether the formula reads ``grad_input_mask``.
     """
 
     number: int
@@ -108,7 +108,7 @@ class Collected(Struct):
 
 
 def own_outputs(described: Described) -> tuple[Value, ...]:
-    """The returns that are no arguments; in backward formulas ``result`` is what an in-place operator returns."""
+    """The returns that are not arguments; in backward formulas ``result`` is what an in-place operator returns."""
     names = {value.name for value in described.arguments}
     own = tuple(value for value in described.returns if value.name not in names)
     if not own and described.kind == BACKWARD and described.returns:

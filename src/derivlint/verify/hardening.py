@@ -20,7 +20,7 @@ Change = Callable[[Any], Any]
 
 #: How operators are called that are not meant for users.
 _RAW = ("backward", "native_", "_native")
-#: Tensors that say how far numbers may be off are no numbers to differentiate by.
+#: Tensors that say how far numbers may be off are not numbers to differentiate by.
 _TOLERANCES = ("atol", "rtol", "tol")
 #: A part of so many elements is made zero: more than one in a row hide each other in products.
 _ZEROS = 0.25
@@ -104,7 +104,7 @@ def _replaced(point: Point, position: int, value: Any, label: str) -> Point:
     return Point([value if index == position else each for index, each in enumerate(point.values)], label)
 
 
-# ---- arguments that are no tensors
+# ---- arguments that are not tensors
 
 
 def _of_values(point: Point, described: Described) -> Iterator[Point]:

@@ -19,7 +19,7 @@ PER_OPERATOR = "AT_PER_OPERATOR_HEADERS"
 ATEN = "ATen/ATen.h"
 #: More formulas name so many operators that little is gained.
 FEW = 120
-#: What PyTorch's header includes besides operators; a release may lack one.
+#: What PyTorch's header includes in addition to operators; a release may lack one.
 _BESIDES = (
     "ATen/Context.h",
     "ATen/DimVector.h",

@@ -75,7 +75,7 @@ def check_all_undefined(at: CheckedPoint, of: Described) -> Iterator[Failure]:
 
 
 def check_strides(at: CheckedPoint, of: Described, gradients: Sequence[Any]) -> Iterator[Failure]:
-    """The strides of an incoming gradient are no matter."""
+    """The strides of an incoming gradient do not matter."""
     strided = [None if item is None else _other_strides(item) for item in at.cotangents]
     again = at.gradients(of, strided)
     for variable, one, other in zip(at.subject.targets(of), gradients, again, strict=True):

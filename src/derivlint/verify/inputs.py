@@ -138,7 +138,7 @@ def _outputs(described: Described, point: Point) -> list[Any] | None:
         with torch.no_grad():
             result = call(described.operator, values)
     except Exception as error:
-        # of any kind: what the operator refuses is no point
+        # of any kind: what the operator refuses is not a point
         require_memory(error)
         return None
     items = list(result) if isinstance(result, (list, tuple)) else [result]

@@ -1,8 +1,8 @@
 """What the installed PyTorch makes of derivatives where nothing else tells what is right.
 
 Where differences cannot tell, as at a kink, it is a matter of agreement which of the possible numbers a formula gives:
-another one is no error, but nothing else tells who edits a formula that the agreement is another now. And where a
-formula raises an error, at an input that nobody had in mind, it is one only if the formula before did not.
+another one is not an error, but nothing else tells who edits a formula that the agreement is another now. And where a
+formula raises an error, at an input that no one had in mind, it is one only if the formula before did not.
 """
 
 from __future__ import annotations

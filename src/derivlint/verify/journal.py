@@ -82,7 +82,7 @@ class Journal:
                 file.close()
 
     def finish(self) -> None:
-        """The run is done; the next one begins anew."""
+        """The run is done; the next one begins again."""
         self.close()
         # if it stays, its messages are true for the next run as well
         with suppress(OSError):

@@ -52,7 +52,7 @@ def _kept() -> Path | None:
 
 
 def strangers_in(path: Path, top: Path) -> Path | None:
-    """The first of a file and the folders around it, up to ``top``, that somebody else can write to; None for none."""
+    """The first of a file and the folders around it, up to ``top``, that someone else can write to; None for none."""
     chain = [path, *path.parents]
     if top not in chain:
         return path

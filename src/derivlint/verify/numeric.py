@@ -30,7 +30,7 @@ class Called(Struct):
 
     Attributes:
         values: the arguments after the call, changed where it writes to them.
-        returns: the returns that are no arguments.
+        returns: the returns that are not arguments.
         outputs: the tensors of all differentiable returns.
         originals: the first argument before the call.
     """

@@ -87,7 +87,7 @@ class Outcome(Struct):
         ]
         silent = {each.operator for each in whole}
         found = [
-            Unchecked(name, "", Why.FAILED, "the run ended without a word of it")
+            Unchecked(name, "", Why.FAILED, "the run ended before it was reported")
             for name in self._wanted()
             if name not in self.checked
         ]
@@ -98,7 +98,7 @@ class Outcome(Struct):
         return list(dict.fromkeys(each.described.operator for each in self.functions))
 
     def _formulas(self, silent: set[str]) -> Iterator[Unchecked]:
-        """The formulas that were not checked, but for those of entries of which nothing was."""
+        """The formulas that were not checked, in entries that were checked in part."""
         for line, reason in self.collected.left_out:
             yield Unchecked(line.entry.operator or "", line.key_text, Why.NO_FUNCTION, reason)
         found = {failure["failure"] for failure in self.failures}

@@ -137,7 +137,7 @@ def _verify(model: Model, place: Path, outcome: Outcome, options: Options, progr
 
 
 def _engine(model: Model, place: Path, outcome: Outcome, options: Options, progress: Progress) -> dict[str, Any]:
-    """What the process that checks calls formulas with; the outcome is told which formulas those are."""
+    """What the process that checks calls formulas with; they are recorded in the outcome."""
     functions = outcome.collected.functions
     if not options.compiles:
         from derivlint.verify.translation import interpreted

@@ -104,7 +104,7 @@ def record(dtype_name: str, wanted: Iterable[str], progress: Callable[[int, int]
     Args:
         dtype_name: the type of the samples, ``float64`` or ``complex128``.
         wanted: the names of operators without overload.
-        progress: is told how many OpInfos are done, of how many.
+        progress: called with how many OpInfos are done, of how many.
     """
     import torch
     from torch.utils._python_dispatch import TorchDispatchMode

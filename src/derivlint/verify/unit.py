@@ -1,6 +1,6 @@
 """C++ files with a function for each formula, which Python calls as ``torch.ops.derivlint_verify.formula_0``.
 
-A formula stands in a function of its own, with the parameters that it has in generated code; around it stands one that
+A formula is in a function of its own, with the parameters that it has in generated code; around it stands one that
 takes its values from the dispatcher. PyTorch's autograd differentiates through these functions, so that formulas can be
 differentiated a second time.
 """
@@ -25,13 +25,13 @@ REGISTRATION = _DATA / "registration.cpp"
 
 
 def can_be_called(function: FormulaFunction) -> str:
-    """Why a function cannot be made of a formula; empty where it can."""
+    """Why a function cannot be constructed from a formula; empty where it can."""
     described = function.described
     for value in (*described.arguments, *described.returns):
         if holder(value.type) is None:
             return f'no value of type "{value.type}" can be passed'
     if not is_confined(function.evaluation.text):
-        return "the formula is no expression"
+        return "the formula is not an expression"
     return ""
 
 

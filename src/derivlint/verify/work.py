@@ -18,7 +18,7 @@ from derivlint.verify.unchecked import Why
 
 Say = Callable[[dict[str, Any]], None]
 
-#: Tensors with more elements are told by their shape.
+#: Tensors with more elements are shown by their shape.
 SHOWN = 4
 
 

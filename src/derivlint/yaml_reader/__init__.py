@@ -1,4 +1,9 @@
-"""YAML as mappings, sequences and scalars with places. Knows nothing of derivatives."""
+"""YAML as mappings, sequences and scalars with positions. Knows nothing about derivatives.
+
+Begin with :mod:`derivlint.yaml_reader.reader`. ``lines`` reads items in plain style line by line, ``pure`` and
+``syntax`` everything else; ``decode`` maps each character of a scalar to the file; ``rewrite`` edits scalars;
+``pieces`` cuts a file into items for incremental checks.
+"""
 
 from derivlint.yaml_reader.nodes import Mapping, Node, Pair, Scalar, Sequence
 from derivlint.yaml_reader.problems import YamlProblem

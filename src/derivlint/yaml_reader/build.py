@@ -169,7 +169,7 @@ class NodeBuilder:
             raise ReadError(
                 YamlProblem(
                     YamlProblemKind.SYNTAX,
-                    f"alias {quote('*' + name)} stands inside the node that it names",
+                    f"alias {quote('*' + name)} is inside the node that it names",
                     span,
                     related=((f"the node {quote('&' + name)}", Span(node.start, node.start + 1)),),
                 )

@@ -94,7 +94,7 @@ def _decode_flow(text: str, start: int, end: int, quote: str) -> _Decoded | None
         elif char == "\\":
             after = offset + 1
             if after < end and text[after] in BREAKS:
-                # An escaped line end joins the lines without a space; only blank lines behind it count.
+                # An escaped line end joins the lines without a space; only blank lines after it count.
                 offset = _fold(decoded, text, break_end(text, after), end, escaped=True)
                 continue
             width = _escape_width(text, after, end)
@@ -115,7 +115,7 @@ def _decode_flow(text: str, start: int, end: int, quote: str) -> _Decoded | None
 
 
 def _fold(decoded: _Decoded, text: str, offset: int, end: int, *, escaped: bool) -> int:
-    """Decode the line ends from ``offset`` on with the indentation behind them; return where text goes on."""
+    """Decode the line ends from ``offset`` on with the indentation after them; return where text goes on."""
     breaks = []
     while offset < end and text[offset] in BREAKS + _BLANKS:
         if text[offset] in BREAKS:
@@ -136,7 +136,7 @@ def _fold(decoded: _Decoded, text: str, offset: int, end: int, *, escaped: bool)
 
 
 def _escape_width(text: str, offset: int, end: int) -> int:
-    """How many characters belong to the escape behind a backslash; 0 if it is none."""
+    """How many characters belong to the escape after a backslash; 0 if it is none."""
     if offset >= end:
         return 0
     char = text[offset]
@@ -156,7 +156,7 @@ def _unescape(text: str, offset: int, width: int) -> str:
 
 
 class _Line(NamedTuple):
-    """A line of a block scalar: where it starts, its text behind leading spaces, and its line end."""
+    """A line of a block scalar: where it starts, its text after leading spaces, and its line end."""
 
     start: int
     text: int

@@ -12,7 +12,7 @@ class EventSource(Protocol):
         """The next event.
 
         Raises:
-            ruamel.yaml.error.YAMLError: the text is no YAML.
+            ruamel.yaml.error.YAMLError: the text is not YAML.
         """
 
 

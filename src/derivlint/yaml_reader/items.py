@@ -1,4 +1,4 @@
-"""Finding the items of a top-level list in a file that is no YAML as a whole."""
+"""Finding the items of a top-level list in a file that is not YAML as a whole."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def find_items(text: str, base: int) -> Items | None:
     """The items of the list that the text is recognisably meant to be, else None."""
     item = re.compile(_LINE_START + r"-(?=[ \t\r\n]|\Z)")
     starts = [match.start() for match in item.finditer(text, base)]
-    # A byte order mark stands before the first item; a pattern cannot look behind it.
+    # A byte order mark comes before the first item; a lookbehind cannot skip it.
     if (
         text[base : base + 1] == "-"
         and text[base + 1 : base + 2] in ("", " ", "\t", "\r", "\n")
@@ -65,7 +65,7 @@ def several_documents(text: str, start: int) -> YamlProblem:
 
 
 def _is_prologue(text: str, start: int, end: int, problems: list[YamlProblem]) -> bool:
-    """Whether only comments, directives and ``---`` stand before the first item, or an item without its blank."""
+    """Whether only comments, directives and ``---`` come before the first item, or an item without its blank."""
     offset = start
     for line in re.split(r"(?<=[\n\r])", text[start:end]):
         stripped = line.strip()
@@ -76,7 +76,7 @@ def _is_prologue(text: str, start: int, end: int, problems: list[YamlProblem]) -
             problems.append(
                 YamlProblem(
                     YamlProblemKind.SYNTAX,
-                    'a list item needs a blank behind its "-"',
+                    'a list item needs a blank after its "-"',
                     Span(offset, offset + 1),
                     'write "- " at the start of the item',
                 )

@@ -72,7 +72,7 @@ def resolve_kind(value: str) -> ScalarKind:
         if match is not None:
             return match.lastgroup  # type: ignore[return-value]
         return "str"
-    # A word is found with one newline behind it too, as PyYAML's ``$`` does.
+    # A word is found with one newline after it too, as PyYAML's ``$`` does.
     return _WORDS.get(value.removesuffix("\n") if value != "\n" else value, "str")
 
 
@@ -92,7 +92,7 @@ def construct_problem(value: str, kind: ScalarKind) -> str | None:
             _check_timestamp(value)
         elif kind == "bool":
             if _WORDS.get(value.lower()) != "bool":
-                return "is no boolean"
+                return "is not a boolean"
         elif kind == "binary":
             from base64 import decodebytes
 
@@ -103,10 +103,10 @@ def construct_problem(value: str, kind: ScalarKind) -> str | None:
 
 
 _REASONS: dict[str, str] = {
-    "int": "is no integer that can be loaded",
-    "float": "is no number that can be loaded",
-    "timestamp": "is no date that exists",
-    "binary": "is no base64 text",
+    "int": "is not an integer that can be loaded",
+    "float": "is not a number that can be loaded",
+    "timestamp": "is not a date that exists",
+    "binary": "is not base64 text",
 }
 
 #: ``60 ** 174`` is the first power of 60 that no float can hold, and PyYAML multiplies with it.

@@ -51,7 +51,7 @@ _SKIPPED: Final = re.compile(r"[ ]*(?:#[\t -~]*)?\r?")
 _LISTED_ITEM: Final = re.compile(_LISTED, re.VERBOSE)
 
 #: A key with a value of several lines, none of which is blank: in double quotes, or a block of literal text. What looks
-#: like a comment behind a block belongs to it where it is indented as far.
+#: like a comment after a block belongs to it where it is indented as far.
 _LINES: Final = re.compile(
     rf"""{_KEY}[ ]+(?:("{_DOUBLE_TEXT}(?:\r?\n[ ]+(?![ \r\n]){_DOUBLE_TEXT})+")[ ]*{_COMMENT}
     |(\|[ ]*\r?\n([ ]+)[!-~][ -~]*(?:\r?\n\5[ ]*[!-~][ -~]*)*)(?=(?:\r?\n)+(?:(?!\5)[ ]*[!-~]|\Z))\r?)(?:\n|\Z)""",
@@ -123,7 +123,7 @@ class LineReader:
     def read(self) -> list[Mapping | Span] | None:
         """The items of the list: their nodes, or the range of one item or more that a parser has to read.
 
-        None if the text is no list, or might not mean the same when it is read in parts.
+        None if the text is not a list, or might not mean the same when it is read in parts.
         """
         lines = self._lines
         index = 0
@@ -151,7 +151,7 @@ class LineReader:
         return items
 
     def _next_item(self, index: int, offset: int) -> tuple[int, int]:
-        """The line and the offset of the item behind that at ``index``."""
+        """The line and the offset of the item after that at ``index``."""
         lines = self._lines
         while True:
             offset += len(lines[index]) + 1
@@ -160,7 +160,7 @@ class LineReader:
                 return index, offset
 
     def _item(self, index: int, offset: int) -> tuple[Mapping | None, int, int]:
-        """The mapping of the item at line ``index``, and the line and offset behind it; None if a line is odd."""
+        """The mapping of the item at line ``index``, and the line and offset after it; None if a line is odd."""
         text = self.text
         lines = self._lines
         known = self._known.get
@@ -251,7 +251,7 @@ class LineReader:
         return Scalar(text, start, end, value, _SCALARS[style], None, False)
 
     def _inner_list(self, index: int, offset: int, column: int) -> tuple[Sequence, int, int]:
-        """The list whose first item is line ``index``, and the line and offset behind it."""
+        """The list whose first item is line ``index``, and the line and offset after it."""
         node = Sequence(offset + column, -1, None, False)
         items: list[Scalar] = []
         while index < len(self._lines):
@@ -304,7 +304,7 @@ class LineReader:
         return _Line(style, match[1] == "- ", match.start(2), key, match.end(2), value, start, end, listed)
 
     def _lines_at(self, offset: int) -> tuple[_Line, int, int]:
-        """A key with a value of several lines, the number of the lines, and the offset behind them."""
+        """A key with a value of several lines, the number of the lines, and the offset after them."""
         match = _LINES.match(self.text, offset)
         if match is None:
             return _ODD_LINE, 1, offset

@@ -17,8 +17,8 @@ ScalarStyle: TypeAlias = Literal["plain", "single", "double", "literal", "folded
 class Node:
     """A node and its range in the file.
 
-    An aliased node is one shared object, with the place of its anchor. Properties (``&anchor``, ``!tag``) stand before
-    a node and are no part of its range, so replacing the range keeps them.
+    An aliased node is one shared object, with the place of its anchor. Properties (``&anchor``, ``!tag``) come before
+    a node and are not part of its range, so replacing the range keeps them.
 
     Attributes:
         start: offset of the first character.

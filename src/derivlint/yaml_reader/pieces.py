@@ -26,7 +26,7 @@ _ITEM = re.compile(r"^-(?=[ \t\r\n]|\Z)", re.MULTILINE)
 def pieces_of(document: Document) -> tuple[int, ...] | None:
     """Where the piece of each item of a document begins, and where the last one ends.
 
-    None where lines do not separate the items, or these share nodes. What stands between two items is a part of the
+    None where lines do not separate the items, or these share nodes. What is between two items is a part of the
     first.
     """
     root = document.root
@@ -105,7 +105,7 @@ def split(source: SourceFile) -> tuple[int, ...] | None:
     return (*starts, len(source.text))
 
 
-#: A line above the first item that is no comment.
+#: A line above the first item that is not a comment.
 _SOMETHING = re.compile(r"[ ]*[^ #\r\n]")
 
 

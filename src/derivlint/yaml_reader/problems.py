@@ -41,7 +41,7 @@ class YamlProblem(Struct, frozen=True):
 
 
 class ReadError(Exception):
-    """Reading cannot go on behind ``problem``."""
+    """Reading cannot go on after ``problem``."""
 
     def __init__(self, problem: YamlProblem) -> None:
         super().__init__(problem.message)

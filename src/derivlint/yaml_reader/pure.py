@@ -43,14 +43,14 @@ class PureParser(Reader, Scanner, Parser):
         """The next event.
 
         Raises:
-            YAMLError: the text is no YAML; whatever else the scanner trips over is turned into one too.
+            YAMLError: the text is not YAML; whatever else the scanner trips over is turned into one too.
         """
         try:
             event = Parser.get_event(self)
         except YAMLError:
             raise
         except Exception as error:
-            # ``"\U00110000"`` is beyond Unicode; the scanner stands behind the ``\U``.
+            # ``"\U00110000"`` is beyond Unicode; the scanner comes after the ``\U``.
             if isinstance(error, (ValueError, OverflowError)) and self.buffer.endswith("\\U", 0, self.pointer):
                 raise self._bad_escape(self.index - 2) from error
             raise ScannerError(None, None, f"unexpected {type(error).__name__}", self.get_mark()) from error
@@ -121,7 +121,7 @@ class PureParser(Reader, Scanner, Parser):
         return breaks[1:] or [" "]
 
     def parse_block_mapping_value(self) -> Any:
-        """A value; a missing one stands directly behind its colon."""
+        """A value; a missing one is directly after its colon."""
         token = self.peek_token()
         event = Parser.parse_block_mapping_value(self)
         if (

@@ -22,7 +22,7 @@ from derivlint.yaml_reader.problems import ReadError, YamlProblem, YamlProblemKi
 #: Texts up to this many characters in all are read again in Python where libyaml refuses them: the libyaml that
 #: ruamel.yaml ships is older than PyYAML's and refuses ``[at::kFloat]``. Reading in Python is 20 times slower.
 PURE_BUDGET: Final = 100_000
-#: Behind this many broken list items the rest of the file is not read: it is no list of entries.
+#: After this many broken list items the rest of the file is not read: it is not a list of entries.
 MAX_BROKEN_ITEMS: Final = 100
 #: Items are read in batches of 1 item up to this many characters; a batch that fails is halved.
 MAX_BATCH: Final = 1 << 20
@@ -63,7 +63,7 @@ def read_yaml(source: SourceFile, *, pure: bool = False) -> Document:
     """
     if source.undecodable is not None:
         problem = YamlProblem(
-            YamlProblemKind.ENCODING, "this is no UTF-8 text", source.undecodable, "save the file as UTF-8"
+            YamlProblemKind.ENCODING, "this is not UTF-8 text", source.undecodable, "save the file as UTF-8"
         )
         return Document(source, None, (problem,))
     return _Reading(source, pure).read()
@@ -136,7 +136,7 @@ class _Reading:
     def _read_lines(self, base: int) -> tuple[Sequence, list[YamlProblem]] | None:
         """The list that the text is, with the parser for odd items only; None if it has to be read as a whole.
 
-        That is so wherever an odd item is no YAML, or has an anchor: then nothing of what was read counts.
+        That is so wherever an odd item is not YAML, or has an anchor: then nothing of what was read counts.
         """
         lines = LineReader(self.text, base)
         parts = lines.read()
@@ -232,7 +232,7 @@ class _Reading:
                     problems.append(
                         YamlProblem(
                             YamlProblemKind.LIMIT,
-                            f"{broken} list items are no YAML; the rest of the file is not read",
+                            f"{broken} list items are not YAML; the rest of the file is not read",
                             Span(bounds[last], bounds[last] + 1),
                         )
                     )

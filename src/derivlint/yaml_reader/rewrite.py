@@ -1,6 +1,6 @@
 """Edits of YAML that change one thing: a part of a scalar's value, or a pair of a mapping.
 
-Nothing is written anew: an edit replaces the characters that a decode map names, and new text is escaped as the style
+Nothing is written again: an edit replaces the characters that a decode map names, and new text is escaped as the style
 of the scalar wants it. The outcome is decoded once more; where it is not exactly what was wanted there is no edit.
 """
 
@@ -27,7 +27,7 @@ def rewrite(scalar: Scalar, start: int, end: int, text: str, *, in_flow: bool = 
         start: the first decoded character to replace.
         end: the one after the last.
         text: the decoded text that is wanted there.
-        in_flow: whether the scalar stands inside ``[]`` or ``{}``, where a plain scalar may hold less.
+        in_flow: whether the scalar is inside ``[]`` or ``{}``, where a plain scalar may hold less.
 
     Returns:
         the range of the file and its new characters; None where the scalar has no exact places, where its style
@@ -39,10 +39,10 @@ def rewrite(scalar: Scalar, start: int, end: int, text: str, *, in_flow: bool = 
     wanted = scalar.value[:start] + text + scalar.value[end:]
     spans = [scalar.span_of(start, end)]
     if spans[0].end > scalar.end:
-        # the blank lines behind a block that keeps them are its value, but stand outside of it
+        # the blank lines after a block that keeps them are its value, but are outside of it
         return None
     if start == end and start > 0:
-        # what goes in before a folded line end may not stand behind the blanks that end the line
+        # what goes in before a folded line end may not come after the blanks that end the line
         behind = scalar.span_of(start - 1, start).end
         spans.append(Span(behind, behind))
     for span in spans:

@@ -94,14 +94,14 @@ def _problem(
 
 @lru_cache(maxsize=1)
 def _key_pattern() -> re.Pattern[str]:
-    # A key as entries have them, behind the "- " of list items: ``- name:``, ``  self, other:``, ``"on":``.
+    # A key as entries have them, after the "- " of list items: ``- name:``, ``  self, other:``, ``"on":``.
     return re.compile(
         rf"[ \t]*(?:-[ \t]+)*(?:\"[^\"{BREAKS}]*\"|'[^'{BREAKS}]*'|[^\s\"'\[\]{{}}&*!|>%@`#][^:{BREAKS}]*):[ \t]+"
     )
 
 
 def _value_start(text: str, start: int, offset: int) -> int:
-    """Where the value on the line of ``offset`` begins: behind its key, or behind the dashes and blanks."""
+    """Where the value on the line of ``offset`` begins: after its key, or after the dashes and blanks."""
     begin = max(line_start(text, offset), start)
     match = _key_pattern().match(text, begin, line_end(text, begin))
     if match is not None and match.end() <= offset:
@@ -114,7 +114,7 @@ def _value_start(text: str, start: int, offset: int) -> int:
 def _in_quotes(text: str, opened: int, mark: int, end: int, problem: str) -> YamlProblem:
     char = text[opened]
     if "escape" in problem or "hexdecimal" in problem:
-        # The parsers point at the backslash, behind it or behind its letter.
+        # The parsers point at the backslash, after it or after its letter.
         backslash = text.rfind("\\", opened, mark + 1)
         if 0 <= backslash < end - 1:
             letter = text[backslash + 1 : backslash + 2]
@@ -124,7 +124,7 @@ def _in_quotes(text: str, opened: int, mark: int, end: int, problem: str) -> Yam
                 assert digits is not None
                 stop = min(digits.end(), stop + {"x": 2, "u": 4, "U": 8}[letter], end)
             return _problem(
-                f"{quote(text[backslash:stop])} is no escape that YAML knows",
+                f"{quote(text[backslash:stop])} is not an escape that YAML knows",
                 backslash,
                 stop,
                 "write the backslash twice, or put the value in single quotes",
@@ -197,7 +197,7 @@ def _directive(text: str, mark: int, context: int | None, problem: str) -> YamlP
     if text[begin : begin + 1] != "%" or "cannot start any token" in problem:
         return None
     stop = line_end(text, begin)
-    return _problem(f"{quote(text[begin:stop])} is no directive that YAML 1.1 knows", begin, stop, "delete the line")
+    return _problem(f"{quote(text[begin:stop])} is not a directive that YAML 1.1 knows", begin, stop, "delete the line")
 
 
 def _open_bracket(text: str, start: int, mark: int) -> int | None:
@@ -230,7 +230,7 @@ def _leading_problem(text: str, value: int, mark: int) -> YamlProblem:
 
 
 def _behind_quote(text: str, start: int, mark: int) -> YamlProblem | None:
-    """Text on the same line behind a quoted value: ``self: "a" + b``."""
+    """Text on the same line after a quoted value: ``self: "a" + b``."""
     value = _value_start(text, start, mark)
     first = text[value : value + 1]
     if first in ("'", '"') and value < mark and first in text[value + 1 : mark]:
@@ -261,12 +261,12 @@ def _by_message(text: str, start: int, mark: int, context: int | None, problem: 
             f'{quote(shown)} has no ":" to be a key, and too little indentation to continue',
             context,
             context + len(shown),
-            'add ": " behind the key, or indent the line further than the key above',
+            'add ": " after the key, or indent the line further than the key above',
         )
     if "sequence entries are not allowed" in problem:
         return _problem('a value that starts with "- " is a list item', mark, mark + 1, _QUOTE_FORMULA)
     if "document start" in problem:
-        return _problem("text behind the end of the document", mark, token_end(text, mark))
+        return _problem("text after the end of the document", mark, token_end(text, mark))
     return None
 
 

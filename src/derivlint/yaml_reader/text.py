@@ -22,7 +22,7 @@ def _escaped(char: str) -> str:
 
 
 def skip_properties(text: str, start: int, end: int) -> int:
-    """Where the node behind the anchor and the tag at ``start`` begins; ``end`` if nothing follows."""
+    """Where the node after the anchor and the tag at ``start`` begins; ``end`` if nothing follows."""
     offset = start
     while True:
         match = _property().match(text, offset, end)
@@ -35,7 +35,7 @@ def skip_properties(text: str, start: int, end: int) -> int:
 @lru_cache(maxsize=1)
 def _property() -> re.Pattern[str]:
     blank = f" \\t{BREAKS}"
-    # The characters of anchors and tags are those of libyaml; a comment only counts behind a blank.
+    # The characters of anchors and tags are those of libyaml; a comment only counts after a blank.
     tag = r"!<[^>]*>|![0-9A-Za-z\-_;/?:@&=+$,.!~*'()\[\]%]*"
     return re.compile(rf"&[0-9A-Za-z_\-]+|{tag}|[{blank}]+(?:#[^{BREAKS}]*)?")
 

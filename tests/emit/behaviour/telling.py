@@ -29,7 +29,7 @@ def number(value: Any) -> Any:
 
 
 def graph(node: Any, depth: int = 6) -> Any:
-    """The nodes behind one, with the output of each that the edge leads to."""
+    """The nodes after one, with the output of each that the edge leads to."""
     if node is None:
         return None
     SHOWN.append(node)

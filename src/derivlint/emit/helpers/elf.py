@@ -27,7 +27,7 @@ _SYMBOL_SIZE = _SYMBOL.size
 
 
 class ElfError(Exception):
-    """A file is no ELF file that can be read, or does not hold what is looked for."""
+    """A file is not an ELF file that can be read, or does not hold what is looked for."""
 
 
 class Section(Struct, frozen=True):
@@ -96,9 +96,9 @@ class ElfFile:
     def _read_header(self) -> None:
         data = self._data
         if len(data) < _HEADER.size or data[:4] != b"\x7fELF":
-            raise ElfError(f'"{self.path}" is no ELF file')
+            raise ElfError(f'"{self.path}" is not an ELF file')
         if data[4] != 2 or data[5] != 1:
-            raise ElfError(f'"{self.path}" is no 64-bit little-endian ELF file')
+            raise ElfError(f'"{self.path}" is not a 64-bit little-endian ELF file')
         fields = _HEADER.unpack_from(data)
         self.machine: int = fields[2]
         table, size, count = fields[6], fields[11], fields[12]
@@ -166,7 +166,7 @@ class ElfFile:
     def symbols(self, wanted: Collection[str]) -> dict[str, LibrarySymbol]:
         """The functions and small variables of these mangled names, hidden ones included, by name.
 
-        A name that several different ones have, as static ones may, is left out: nobody knows which is meant.
+        A name that several different ones have, as static ones may, is left out: no one knows which is meant.
         """
         found: dict[str, LibrarySymbol] = {}
         ambiguous: set[str] = set()
@@ -183,7 +183,7 @@ class ElfFile:
         return {name: symbol for name, symbol in found.items() if name not in ambiguous}
 
     def _places(self, names: Section, wanted: Collection[str]) -> dict[int, str]:
-        """The offsets of names in a table of strings; a name may stand there as the end of a longer one.
+        """The offsets of names in a table of strings; a name may be there as the end of a longer one.
 
         The table has tens of megabytes, and the wanted names have long beginnings in common: it is searched once for
         each beginning.

@@ -16,7 +16,7 @@ from derivlint.operators.special import WRAP_OPT_IF
 NAMESPACE = "torch::autograd::generated::details"
 #: What the mangled names of its functions begin with; the length and the name of the function follow.
 MANGLED = "_ZN5torch8autograd9generated7details"
-#: The helpers whose definition stands in the header itself: every object has its own.
+#: The helpers whose definition is in the header itself: every object has its own.
 IN_HEADER = frozenset({WRAP_OPT_IF})
 
 
@@ -71,5 +71,5 @@ def base_name(mangled: str) -> str | None:
     if not digits or len(digits) > 3:
         return None
     name = rest[len(digits) : len(digits) + int(digits)]
-    # behind it the end of the qualified name, or the arguments of a template
+    # after it the end of the qualified name, or the arguments of a template
     return name if rest[len(digits) + int(digits) :].startswith(("E", "I")) else None

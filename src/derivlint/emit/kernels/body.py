@@ -43,7 +43,7 @@ def body(subject: Subject) -> str:
     elif differentiable and not subject.differentiates_decomposition:
         statements += propagate(subject) if subject.forwards else [forbid(subject)]
     if differentiable and not subject.is_out:
-        # saved behind the tangents, so that what is saved has them
+        # saved after the tangents, so that what is saved has them
         statements.append(_save_outputs(subject))
         statements.append(_fire_creation_hooks(subject))
     if subject.resets_grad_accumulator:
@@ -149,7 +149,7 @@ def _call(subject: Subject) -> str:
     )
 
 
-# ---- behind the call
+# ---- after the call
 
 
 def _history(subject: Subject) -> str:
@@ -179,7 +179,7 @@ def _is_rebased(subject: Subject) -> bool:
 
 
 def _fire_creation_hooks(subject: Subject) -> str:
-    """The call of the hooks for new nodes; an in-place change of a view is told with the node of its base."""
+    """The call of the hooks for new nodes; an in-place change of a view is reported with the node of its base."""
     if not subject.release.fires_creation_hooks:
         return ""
     node = "_rebased_fn" if _is_rebased(subject) else "grad_fn"

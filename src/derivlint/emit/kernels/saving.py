@@ -50,7 +50,7 @@ def save_inputs(subject: Subject) -> str:
 
 
 def save_outputs(subject: Subject) -> str:
-    """The statements that save outputs behind the call."""
+    """The statements that save outputs after the call."""
     if not subject.info.has_derivatives:
         return ""
     return "\n".join(_output_statement(subject, saved) for saved in _in_order(subject.info.all_saved_outputs))

@@ -102,7 +102,7 @@ class Subject:
 
     @cached_property
     def formals(self) -> dict[str, str]:
-        """The parameters of the kernel behind the dispatch keys."""
+        """The parameters of the kernel after the dispatch keys."""
         return {name: self.release.spelled(kind) for name, kind in formals(self.function).items()}
 
     @cached_property
@@ -204,7 +204,7 @@ class Subject:
         return argument is not None and is_tensor_list(argument.type)
 
     def element(self, name: str) -> str:
-        """The element ``i`` of the kernel's argument for a name of formulas, or the argument where it is no list."""
+        """The element ``i`` of the kernel's argument for a name of formulas, or the argument where it is not a list."""
         argument = self._own_arguments.get(name)
         if argument is None:
             return name

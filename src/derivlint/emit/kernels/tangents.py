@@ -1,4 +1,4 @@
-"""Forward-mode AD in kernels; follows gen_variable_type.py, ``emit_fw_derivatives`` and what stands around it."""
+"""Forward-mode AD in kernels; follows gen_variable_type.py, ``emit_fw_derivatives`` and what is around it."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def forbid(subject: Subject) -> str:
 
 
 def propagate(subject: Subject) -> list[str]:
-    """The evaluation of all forward formulas, and behind them the setting of all tangents.
+    """The evaluation of all forward formulas, and after them the setting of all tangents.
 
     A tangent that is set early would be seen by the next formula.
     """
@@ -191,7 +191,7 @@ def _unpack(subject: Subject, forward: ForwardDerivative) -> list[str]:
         statements.extend(_unpack_tangent(ORIGINAL_SELF, source, writable=writable))
         statements.append(f"auto {ORIGINAL_SELF}_p = toNonOptPrimal({source});")
     elif subject.is_inplace and forward.is_reusing_outplace_formula:
-        # nobody cloned self; its tangent must survive in the graph that records this call
+        # no one cloned self; its tangent must survive in the graph that records this call
         statements.append("self_t = GradMode::is_enabled() ? self_t.clone() : self_t;")
     return statements
 

@@ -21,7 +21,7 @@ TRACEABLE = "TraceableFunction"
 UNTRACEABLE = "Node"
 #: What the names of the classes of foreach functions begin with.
 FOREACH = "Foreach"
-#: Longer arguments of a call stand on lines of their own.
+#: Longer arguments of a call are on lines of their own.
 LONGEST_ARGUMENTS = 60
 
 
@@ -192,7 +192,7 @@ def _source(
 
 
 def _parameter(member: Member) -> str:
-    # numbers that go with other members are no members that formulas could change
+    # numbers that go with other members are not members that formulas could change
     reference = "&" if member.saved is not None else ""
     return f"{member.variable_type}{reference} {member.variable}"
 

@@ -15,7 +15,7 @@ from derivlint.schema import Argument, NativeFunction, NativeFunctions, TensorOp
 def called_operator(
     node: Call, name: str, receiver: Expr | None, callee: Function | None, natives: NativeFunctions
 ) -> NativeFunction | None:
-    """The operator that a call calls, None where it calls none or it cannot be told which.
+    """The operator that a call calls, None where it calls none or it is not known which.
 
     Args:
         node: the call.

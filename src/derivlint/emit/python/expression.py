@@ -134,7 +134,7 @@ def translate(
         helpers: the helper functions that there are in Python, each with the name of its module there,
             :func:`derivlint.emit.python.helpers.helper_modules`.
         typing: the types of the tree's nodes and the functions that its calls call; without them overloads that share
-            a number of arguments cannot be told apart.
+            a number of arguments cannot be distinguished.
     """
     translator = _Translator(natives, helpers, typing if typing is not None else Typing())
     try:
@@ -280,7 +280,7 @@ class _Translator(Analysis[_Text]):
             return self.method(node, callee)
         if isinstance(callee, Name):
             return self.function(node, callee)
-        raise _CannotTranslateError("what is called is no name", node)
+        raise _CannotTranslateError("what is called is not a name", node)
 
     def method(self, node: Call, callee: Member) -> _Text:
         name = without_symint(callee.name)

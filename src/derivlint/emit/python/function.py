@@ -30,7 +30,7 @@ class FunctionWriter:
         self.register = register
         self.flat = [item for item in self.arguments if item.name in plan.flattened]
         self.plain = [item for item in self.arguments if item.name not in plan.flattened]
-        #: lists of which the number of tensors has to be told
+        #: lists whose number of tensors has to be recorded
         self.counted = self.flat[:-1]
         self.position = {item.name: index + len(self.counted) for index, item in enumerate(self.plain)}
         self.first_of_lists = len(self.counted) + len(self.plain)

@@ -25,7 +25,7 @@ def listed(head: str, items: Sequence[str], tail: str, *, depth: int) -> list[st
     if len(line) + 4 * depth <= WIDTH or not items:
         return [line]
     inner = ", ".join(items)
-    # the magic comma is not put behind what cannot be followed by one
+    # the magic comma is not put after what cannot be followed by one
     if len(inner) + 4 * (depth + 1) <= WIDTH:
         return [head, f"    {inner}", tail]
     return [head, *(f"    {item}," for item in items), tail]

@@ -37,7 +37,7 @@ def assignment(target: str, value: str, indent: int) -> list[str]:
     """The statements that assign a value; a choice between two becomes an ``if`` where it is too long for a line.
 
     Args:
-        target: what stands before the equals sign.
+        target: what comes before the equals sign.
         value: the expression.
         indent: how many columns the statements are moved to the right; the lines come without them.
     """
@@ -71,9 +71,9 @@ def wrapped(head: str, text: str, tail: str, indent: int) -> list[str]:
     """A statement with an expression in it, in parentheses where it has to be broken outside of brackets.
 
     Args:
-        head: what stands before the expression.
+        head: what comes before the expression.
         text: the expression.
-        tail: what stands behind it.
+        tail: what comes after it.
         indent: how many columns the statement is moved to the right; the lines come without them.
     """
     return _wrapped(head, text, tail, indent, in_brackets=False)
@@ -154,7 +154,7 @@ def _inside(text: str, indent: int, kind: str) -> list[str]:
 
 
 def _item(item: str, indent: int, *, alone: bool) -> list[str]:
-    """An argument, with a comma behind it where one may follow."""
+    """An argument, with a comma after it where one may follow."""
     comma = "" if alone and item.startswith("*") else ","
     name, equals, value = item.partition("=")
     if equals and name.isidentifier() and not value.startswith("="):

@@ -64,7 +64,7 @@ class ViewFunc(Struct, frozen=True):
     Attributes:
         function: the operator.
         name: the name of the class, ``SelectIntViewFunc``.
-        members: its data members, one for each argument behind ``self``, and the index of the output where there are
+        members: its data members, one for each argument after ``self``, and the index of the output where there are
             several.
         header: the C++ of the class.
         source: the C++ of its functions.

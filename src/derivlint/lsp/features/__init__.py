@@ -1,5 +1,5 @@
-"""What the language server can tell of a derivatives file: functions of an analysis and a place, without protocol.
+"""Hover, completion, definition, rename and so on: functions of an analysis and a place, without protocol.
 
-Places are offsets of code points, kinds are the names of the protocol's own enumerations. What only tells of text that
-was understood works on the last text that was; completion and signature help work on the present text, broken or not.
+Places are offsets in code points, kinds are the names of the protocol's enumerations. Most features use the last text
+that could be parsed; completion and signature help use the current text, broken or not.
 """

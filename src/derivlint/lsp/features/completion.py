@@ -142,7 +142,7 @@ def _keys(analysis: Analysis, writing: Writing) -> Iterable[Completion]:
 
 
 def _missing(analysis: Analysis, writing: Writing) -> Iterable[tuple[str, str, str]]:
-    """The keys that could stand at the place and do not stand there yet: key, kind, detail."""
+    """The keys that could be at the place and are not there yet: key, kind, detail."""
     path = writing.path
     line = writing.text.count("\n", 0, writing.offset)
     there = {
@@ -183,7 +183,7 @@ def _formula_keys(function: EntryFunction, there: set[str]) -> Iterable[tuple[st
 
 
 def _flags(analysis: Analysis, writing: Writing) -> Iterable[Completion]:
-    """Lists of truth values for the outputs: only the first one differentiable, all, each alone."""
+    """Lists of booleans for the outputs: only the first one differentiable, all, each alone."""
     function = function_being_written(analysis, writing)
     pair = writing.pair
     if function is None or pair is None or not function.outputs:

@@ -30,7 +30,7 @@ class WrittenPair(Struct, frozen=True):
         path: the keys around it: ``dispatch`` and a dispatch key.
         key: the key, without quotes.
         start: where the key begins.
-        value: the range behind the colon, up to the next key.
+        value: the range after the colon, up to the next key.
     """
 
     path: tuple[str, ...]
@@ -119,7 +119,7 @@ def writing_at(analysis: Analysis, text: str, offset: int) -> Writing | None:
         return Writing(text, offset, pairs, None, last.path)
     column = len(own) - len(own.lstrip(" "))
     if text.count("\n", last.value.start, offset) and (not own.strip() or column <= _column(text, last.start)):
-        # a line of its own that is no deeper than a key begins another key
+        # a line of its own that is not deeper than a key begins another key
         path = _path_at(text, current, column)
         if path is not None:
             return Writing(text, offset, pairs, None, path)
@@ -132,7 +132,7 @@ def decoded(raw: str, *, is_whole: bool = True) -> str:
     """The text of a scalar as it is written, roughly: quotes, escapes and folded line ends are undone.
 
     Args:
-        raw: the text behind the colon.
+        raw: the text after the colon.
         is_whole: whether it is the whole value; else its end is that of what is written so far.
     """
     text = raw.lstrip(" \t")
@@ -249,7 +249,7 @@ def _pairs(text: str, lines: list[tuple[int, int]]) -> Iterator[WrittenPair]:
 
 
 def _path_at(text: str, pairs: list[WrittenPair], column: int) -> tuple[str, ...] | None:
-    """The keys around a key that begins at a column behind these; None where no key can."""
+    """The keys around a key that begins at a column after these; None where no key can."""
     last = pairs[-1]
     opens = not text[last.value.start : last.value.end].strip() and (
         (not last.path and last.key == DISPATCH) or len(last.path) == 1
@@ -267,7 +267,7 @@ def _is_quoted(text: str, pair: WrittenPair) -> bool:
 
 
 def _is_open_quote(text: str, start: int, end: int) -> bool:
-    """Whether a quoted value that begins behind a colon goes on at a place."""
+    """Whether a quoted value that begins after a colon goes on at a place."""
     value = text[start:end].lstrip(" \t")
     return value[:1] in ("'", '"') and _closing(value[1:], value[0]) is None
 

@@ -1,4 +1,4 @@
-"""What is told of entries, operators and functions, as Markdown."""
+"""Descriptions of entries, operators and functions, as Markdown."""
 
 from __future__ import annotations
 

@@ -160,7 +160,7 @@ class FormulaFacts:
         return functions_named(self.library, self.scope, node)
 
     def meaning(self, node: Name) -> NameMeaning:
-        """What a name stands for that is no variable."""
+        """What a name stands for that is not a variable."""
         if node.simple is not None:
             return look_up(self.library, self.scope, node.simple)
         return qualified_meaning(self.library, self.scope, node)

@@ -47,7 +47,7 @@ def _edits(text: str, mapping: Mapping) -> Iterator[TextEdit]:
 
 
 def _behind_colon(text: str, pair: Pair) -> Iterator[TextEdit]:
-    """One blank behind the colon, none ahead of it, where the value stands on the line of its key."""
+    """One blank after the colon, none ahead of it, where the value is on the line of its key."""
     key, value = pair
     if value.start < key.end or value.end <= value.start:
         return

@@ -145,7 +145,7 @@ def _functions(found: Probe, prefix: str, span: Span) -> Iterable[Completion]:
 
 
 def _function(found: Probe, owner: str, name: str, kind: str, span: Span, sort: str) -> Completion:
-    """A function of a namespace, or a method of a class; of operators only the schema is told at once."""
+    """A function of a namespace, or a method of a class; of operators only the schema is reported at once."""
     data = f"{kind}|{owner}|{name}"
     if owner in (ATEN, TENSOR.text):
         schemas = _schemas(found.facts.model.natives).get(operator_name(name), ())

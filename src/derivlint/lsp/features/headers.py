@@ -9,7 +9,7 @@ from derivlint.cpp.declaration_tokens import Tokens
 from derivlint.lsp.features.place import Place
 from derivlint.source import SourceError, SourceFile, Span
 
-#: What stands ahead of a name that is declared, never ahead of one that is called.
+#: What comes ahead of a name that is declared, never ahead of one that is called.
 _BEFORE_DECLARED = frozenset({"IDENT", "BUILTIN", "CV", "GREATER", "POINTER"})
 _SUFFIXES = (".cpp", ".cc", ".cxx")
 

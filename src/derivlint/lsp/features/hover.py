@@ -1,4 +1,4 @@
-"""What stands at a place, in words: the answer to a hover."""
+"""What is at a place, in words: the answer to a hover."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _ENTRY_KEYS = {
     "name": "the schema of the operator, as native_functions.yaml has it",
     "dispatch": "formulas for each dispatch key, instead of one set for all",
     "output_differentiability": (
-        "one truth value for each output: whether gradients flow through it; "
+        "one boolean for each output: whether gradients flow through it; "
         "or one C++ condition under which the output is differentiable"
     ),
 }
@@ -47,7 +47,7 @@ _LONG = 120
 
 
 class Hover(Struct, frozen=True):
-    """What is told of a place.
+    """The hover text for a place.
 
     Attributes:
         markdown: the text.
@@ -106,7 +106,7 @@ def _outputs(at: AtEntryKey) -> str | None:
 
 def _suppression(at: AtSuppression) -> str:
     if at.name is None:
-        return "silences findings of the named rules; what stands behind the brackets is the reason"
+        return "silences findings of the named rules; what comes after the brackets is the reason"
     from derivlint.formats.links import rule_url
     from derivlint.formats.rule_page import rule_page
     from derivlint.rules import NAMES, RENAMED, load_rule
@@ -221,7 +221,7 @@ def _formula(analysis: Analysis, at: AtFormula) -> str:
 
 
 def callee_at(facts: FormulaFacts, at: AtFormula) -> Callee | None:
-    """The function whose name stands at a place of a formula, where it is called there."""
+    """The function whose name is at a place of a formula, where it is called there."""
     for node in reversed(at.expressions):
         if isinstance(node, Call):
             callee = facts.callee(node)

@@ -22,7 +22,7 @@ class InlayHint(Struct, frozen=True):
         label: the text.
         kind: a name of the protocol's ``InlayHintKind``.
         tooltip: more of it.
-        before: whether a blank goes before it, else behind it.
+        before: whether a blank goes before it, else after it.
     """
 
     offset: int

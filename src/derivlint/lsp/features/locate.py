@@ -1,4 +1,4 @@
-"""What stands at a place of a derivatives file.
+"""What is at a place of a derivatives file.
 
 A place in a formula is a place in its tree, also where the formula is quoted, escaped or folded over several lines: the
 decode map of its scalar is read backwards.
@@ -110,7 +110,7 @@ class AtEntryKey(Struct, frozen=True):
 
 
 class AtSuppression(Struct, frozen=True):
-    """A comment that silences findings, and the rule in it that stands at the place, if any."""
+    """A comment that silences findings, and the rule in it that is at the place, if any."""
 
     suppression: Suppression
     name: SuppressedName | None
@@ -118,7 +118,7 @@ class AtSuppression(Struct, frozen=True):
 
 
 class AtEntry(Struct, frozen=True):
-    """Any other place of an entry, such as a value that is no text."""
+    """Any other place of an entry, such as a value that is not a text."""
 
     entry: Entry
     span: Span
@@ -136,14 +136,14 @@ class _Places:
 
 
 def entry_at(analysis: Analysis, offset: int) -> Entry | None:
-    """The entry that holds a place; that before it where the place is directly behind one."""
+    """The entry that holds a place; that before it where the place is directly after one."""
     entries = _places(analysis.model).entries
     found = entries.at(offset)
     return found if found is not None or offset == 0 else entries.at(offset - 1)
 
 
 def locate(analysis: Analysis, offset: int) -> Located | None:
-    """What stands at an offset of ``analysis.source``; a place directly behind a word belongs to the word."""
+    """What is at an offset of ``analysis.source``; a place directly after a word belongs to the word."""
     suppression = _suppression_at(analysis.model, offset)
     if suppression is not None:
         return suppression
@@ -159,7 +159,7 @@ def locate(analysis: Analysis, offset: int) -> Located | None:
 
 
 def decoded_index(scalar: Scalar, offset: int) -> int | None:
-    """The decoded character that comes from a place of the file; ``len(value)`` behind the last one.
+    """The decoded character that comes from a place of the file; ``len(value)`` after the last one.
 
     None where the scalar's characters have no known places, or the place is outside.
     """
@@ -172,7 +172,7 @@ def decoded_index(scalar: Scalar, offset: int) -> int | None:
 
 
 def path_at(tree: Node, index: int) -> tuple[Node, ...]:
-    """The nodes that hold a character of a formula, the innermost last; a place behind a node touches it."""
+    """The nodes that hold a character of a formula, the innermost last; a place after a node touches it."""
     if not tree.start <= index <= tree.end:
         return ()
     path = [tree]
@@ -215,7 +215,7 @@ def _parsed(text: str) -> FunctionSchema | None:
 
 
 def return_index(schema: FunctionSchema, part: Return) -> int | None:
-    """The position of a return in its schema; equal returns are told apart."""
+    """The position of a return in its schema; equal returns are distinguished."""
     return next((index for index, item in enumerate(schema.returns) if item is part), None)
 
 

@@ -33,7 +33,7 @@ from derivlint.source import Span
 
 
 def definition(analysis: Analysis, offset: int) -> tuple[Place, ...]:
-    """Where what stands at a place is declared.
+    """Where what is at a place is declared.
 
     A variable of a formula in the schema of ``name:``; an operator in native_functions.yaml and in the entry that holds
     its derivative; a helper in the headers. Empty where that is in no file, as with the bundled operators.
@@ -70,7 +70,7 @@ def _of_entry(analysis: Analysis, entry: Entry) -> tuple[Place, ...]:
 
 
 def native_places(analysis: Analysis, natives: Iterable[NativeFunction]) -> tuple[Place, ...]:
-    """Where operators stand in native_functions.yaml; what is generated stands with its origin."""
+    """Where operators are in native_functions.yaml; what is generated stands with its origin."""
     sources = {source.path: source for source in analysis.native_sources}
     found: dict[tuple[str, Span], Place] = {}
     for native in natives:
@@ -142,7 +142,7 @@ def _entry_place(analysis: Analysis, entry: Entry) -> Place:
 
 
 def variable_at(at: AtFormula, line: KeyedFormula) -> Variable | None:
-    """The variable of the generated code whose name stands at a place of a formula."""
+    """The variable of the generated code whose name is at a place of a formula."""
     word = at.word
     return variable(line, word.text) if word is not None and word.role == "variable" else None
 
@@ -174,7 +174,7 @@ def _of_local(analysis: Analysis, at: AtFormula, line: KeyedFormula) -> tuple[Pl
 
 
 def references(analysis: Analysis, offset: int, *, include_declaration: bool = True) -> tuple[Place, ...]:
-    """Where what stands at a place is used.
+    """Where what is at a place is used.
 
     A variable in the formulas and keys of its entry; an operator or a helper in all formulas of the file.
     """

@@ -13,7 +13,7 @@ class Place(Struct, frozen=True):
     Attributes:
         source: the file.
         span: the range.
-        whole: the range of what stands there as a whole, a declaration or an entry; None for the same.
+        whole: the range of what is there as a whole, a declaration or an entry; None for the same.
     """
 
     source: SourceFile

@@ -33,13 +33,13 @@ def prepare_rename(analysis: Analysis, offset: int) -> Span | Refusal:
 
 
 def rename(analysis: Analysis, offset: int, name: str) -> tuple[TextEdit, ...] | Refusal:
-    """The edits that rename what stands at a place, or why it cannot be renamed like that."""
+    """The edits that rename what is at a place, or why it cannot be renamed like that."""
     at = locate(analysis, offset)
     words = local_words(at) if isinstance(at, AtFormula) else ()
     if not isinstance(at, AtFormula) or at.line is None or not words:
         return Refusal(_reason(analysis, at))
     if not (name.isascii() and name.isidentifier()) or name in SPECIAL_WORDS:
-        return Refusal(f"{quoted(name)} is no name in C++")
+        return Refusal(f"{quoted(name)} is not a name in C++")
     if name != words[0].text and any(word.text == name for word in at.formula.words):
         return Refusal(f"{quoted(name)} is used in the formula already")
     found = [formula_edit(at.line, word.start, word.end, name) for word in words]
@@ -50,7 +50,7 @@ def rename(analysis: Analysis, offset: int, name: str) -> tuple[TextEdit, ...] |
 
 
 def local_words(at: AtFormula) -> tuple[Word, ...]:
-    """The parameter of a lambda that stands at a place, and its uses; empty for any other name."""
+    """The parameter of a lambda that is at a place, and its uses; empty for any other name."""
     word, line = at.word, at.line
     if word is None or word.role != "lambda" or line is None or at.formula.tree is None:
         return ()

@@ -100,7 +100,7 @@ def semantic_tokens(analysis: Analysis, span: Span | None = None) -> tuple[Seman
             continue
         start = entry.span.start
         if start < end:
-            # what an alias repeats has been told
+            # what an alias repeats has been reported
             continue
         found += [
             SemanticToken(token.span.shift(start), token.type, token.modifiers)

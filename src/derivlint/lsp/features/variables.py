@@ -44,13 +44,13 @@ class Variable(Struct, frozen=True):
 
 
 def variable(line: KeyedFormula, name: str) -> Variable | None:
-    """What a name is in a formula; None where it is no variable of it."""
+    """What a name is in a formula; None where it is not a variable of it."""
     function = line.entry.function
     return None if function is None else variable_of(function, name)
 
 
 def variable_of(function: EntryFunction, name: str) -> Variable | None:
-    """What a name is in the formulas of a function; None where it is no variable of them."""
+    """What a name is in the formulas of a function; None where it is not a variable of them."""
     arguments = function.schema.arguments
     binding = function.argument(name)
     if binding is not None:

@@ -1,5 +1,6 @@
-"""Formulas in the one-element world, where a tensor is a number.
+"""Scalar evaluation of formulas: a tensor has one element and is a number.
 
-Every formula has to be right for tensors with one element, too. There a product of matrices is a product of numbers, a
-sum is the identity, and formulas can be evaluated and compared with the derivatives of the operator.
+Every formula also has to be right for one-element tensors. There a matrix product is a product of numbers, a sum is the
+identity, and formulas can be evaluated and compared with the derivatives of the operator. Begin with ``judgement``;
+``compare`` compares a formula with ``truth``, the derivative of the operator by finite differences.
 """

@@ -1,4 +1,4 @@
-"""Backward and forward formulas against each other, for operators of which nothing is known.
+"""Backward and forward formulas against each other, for operators that nothing is known about.
 
 Whatever the operator is, the vector-Jacobian product of its backward formula and the Jacobian-vector product of its
 forward formula belong to one Jacobian: Re(conj(g) jvp(t)) = Re(conj(vjp(g)) t) for all g and t.

@@ -47,7 +47,7 @@ PROMOTING = Book.by_hand("promotes-types")
 
 
 class Disagreement(Struct, frozen=True):
-    """A formula that is wrong in the one-element world.
+    """A formula that is wrong for one-element tensors.
 
     Attributes:
         formula: the formula.

@@ -1,4 +1,4 @@
-"""Evaluates formulas in the one-element world.
+"""Evaluates formulas for one-element tensors.
 
 A formula is compiled once into nested functions of an environment, which gives every variable its value. What is not
 understood raises :class:`UnknownValueError` where it is evaluated: a branch that is not taken does no harm.

@@ -1,4 +1,4 @@
-"""What the one-element world says of all formulas of a model, worked out once."""
+"""What scalar evaluation finds in all formulas of a model, computed once."""
 
 from __future__ import annotations
 

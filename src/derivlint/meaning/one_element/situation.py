@@ -1,4 +1,4 @@
-"""The world in which the formulas of one dispatch key are evaluated: arguments, outputs, gradients and tangents."""
+"""Signatures of functions for scalar evaluation, and the variables that formulas have: gradients and tangents."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class World(Struct, frozen=True):
 
 
 def world_of(differentiability: Differentiability) -> World:
-    """The world of a function."""
+    """The signature of a function."""
     info = differentiability.info
     function = differentiability.function
     inputs = tuple(

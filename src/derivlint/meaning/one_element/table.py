@@ -1,4 +1,4 @@
-"""The table of everything that can be evaluated in the one-element world."""
+"""The table of everything that scalar evaluation knows."""
 
 from __future__ import annotations
 

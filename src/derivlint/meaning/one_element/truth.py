@@ -1,4 +1,4 @@
-"""What an operator computes in the one-element world, and its derivatives by differences."""
+"""What an operator computes for one-element tensors, and its derivatives by finite differences."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ class Truth:
 
 
 class _Drawn(Truth):
-    """Numbers that are drawn into a tensor: what was in it before is lost, and nothing is known of other arguments."""
+    """Numbers drawn into a tensor: its old value is lost, and nothing is known about other arguments."""
 
     def _differences(self, arguments: Values, name: str, direction: Value, step: float) -> tuple[Value, ...]:
         if name != OVERWRITTEN:

@@ -1,7 +1,7 @@
-"""Values in the one-element world: a tensor is a number, its metadata are tokens.
+"""Values of scalar evaluation: a tensor is a number, its metadata are tokens.
 
 A tensor of real numbers is a ``float``, one of complex numbers a ``complex``, a mask a ``bool``, indices an ``int``. So
-are numbers; nothing that a formula computes tells them apart. Lists are tuples, an absent optional value is None.
+are numbers; nothing that a formula computes distinguishes them. Lists are tuples, an absent optional value is None.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ class Case:
 
 
 def size_function(function: NativeFunction) -> SizeFunction | None:
-    """How the sizes of an operator's outputs follow; None where nothing is known of it."""
+    """How the sizes of an operator's outputs follow; None where nothing is known about it."""
     name = function.name
     base = name.name_without_overload if name.functional_overload else name.base.removeprefix(FOREACH)
     return sizes_named(base) if function.namespace == ATEN else None

@@ -1,5 +1,5 @@
-"""Formulas evaluated on tensors of a few elements, where a dimension, a mask or an index decides what comes out.
+"""Evaluation of formulas on small tensors, where a dimension, a mask or an index determines the result.
 
-A tensor is a list of numbers with its sizes. What operators do to single elements is what they do in
-:mod:`derivlint.meaning.one_element`.
+A tensor is a list of numbers with its sizes. Elementwise operators are lifted from
+:mod:`derivlint.meaning.one_element`; the others are in the tables here. Begin with ``compare``.
 """

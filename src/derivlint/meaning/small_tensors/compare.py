@@ -229,7 +229,7 @@ def points_of(operator: _Operator, function: NativeFunction, world: World, used:
 
 
 def _world(differentiability: Differentiability) -> World:
-    """The world of a function, in which lists are what they are and not the only tensor of one."""
+    """The signature of a function, in which a list is a list and not its only tensor."""
     return replace(world_of(differentiability), joined=())
 
 

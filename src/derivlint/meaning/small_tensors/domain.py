@@ -235,7 +235,7 @@ INTERPRETER = Interpreter(SmallTensors())
 
 @cache
 def implementation_named(name: str) -> Implementation | None:
-    """An operator or a helper by its name; None where nothing is known of it."""
+    """An operator or a helper by its name; None where nothing is known about it."""
     found = _operator_named(name)
     if found is not None:
         return found

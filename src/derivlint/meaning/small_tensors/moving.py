@@ -319,7 +319,7 @@ def put_back(taken: SmallTensor, sizes: Value, values: Value) -> SmallTensor:
 
 
 def put_over(taken: SmallTensor, tensor: SmallTensor, values: Value) -> SmallTensor:
-    """A tensor, in which values stand where positions say."""
+    """A tensor, in which values are where positions say."""
     if tensor_of(values).sizes != taken.sizes:
         raise SizesError
     found = list(tensor.items)

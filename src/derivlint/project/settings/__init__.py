@@ -1,4 +1,7 @@
-"""Configuration: what ``[tool.derivlint]`` says, and what the command line says instead."""
+"""Configuration: ``[tool.derivlint]``, ``derivlint.toml``, and the options that override them.
+
+Begin with :mod:`derivlint.project.settings.settings`; ``keys`` lists every key with its type and help.
+"""
 
 from derivlint.project.settings.document import ConfigurationError, Mistake
 from derivlint.project.settings.lookup import SettingsOfFiles, find_settings

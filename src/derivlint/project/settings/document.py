@@ -42,7 +42,7 @@ class Mistake(Struct, frozen=True):
 
 
 class ConfigurationError(InputError):
-    """A configuration with mistakes, all of which are told.
+    """A configuration with mistakes, all reported at once.
 
     Attributes:
         mistakes: the mistakes.
@@ -57,7 +57,7 @@ def load_toml(text: str) -> dict[str, Any]:
     """Parse TOML.
 
     Raises:
-        ValueError: it is no TOML.
+        ValueError: it is not TOML.
         RecursionError: it is nested too deep.
     """
     if any(line.count(".") > MAX_DOTS for line in text.split("\n")):
@@ -100,7 +100,7 @@ class Document:
     """
 
     def __init__(self, name: str, text: str, folder: Path, notes: Notes, path: Path | None = None) -> None:
-        """Parse a text; where it is no TOML, that is noted and the document is empty."""
+        """Parse a text; where it is not TOML, that is noted and the document is empty."""
         self.name = name
         self.folder = folder
         self.notes = notes

@@ -83,7 +83,7 @@ def _elements(element: Kind, value: Value) -> tuple[Any, ...]:
 
 
 def list_of(element: Kind, expected: str) -> Kind:
-    """A list; each element that is wrong is told where it stands."""
+    """A list; each wrong element is reported at its place."""
     # what an element must be is said of the whole list: 'must be a list of paths'
     said = Kind(expected, element.convert, element.schema)
     return Kind(expected, lambda value: _elements(said, value), {"type": "array", "items": element.schema})

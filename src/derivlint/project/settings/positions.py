@@ -1,4 +1,4 @@
-"""Where keys and values stand in a TOML text, which the parser of the standard library does not say."""
+"""Where keys and values are in a TOML text, which the parser of the standard library does not say."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class _Scanner:
                 table = self.header()
             else:
                 self.pair(table)
-            # behind a header or a pair comes nothing but a comment; were it something else, it is stepped over
+            # after a header or a pair comes nothing but a comment; were it something else, it is stepped over
             self.line_end()
 
     def char(self) -> str:

@@ -26,7 +26,7 @@ OPTION = "--config"
 
 
 def configuration_in(folder: Path, notes: Notes) -> Document | None:
-    """The configuration that stands in a folder, None where there is none.
+    """The configuration that is in a folder, None where there is none.
 
     That is ``derivlint.toml``, or a ``pyproject.toml`` with a table for derivlint.
     """
@@ -89,7 +89,7 @@ def pair(text: str, notes: Notes) -> Document:
     value = value.strip()
     if value and all(char.isalnum() or char in "-_./*" for char in value) and not _is_toml(f"x = {value}"):
         # the slip that everybody makes in a shell
-        message = f"{quoted(value)} is no TOML value; write {OPTION} '{key.strip()}={quoted(value)}'"
+        message = f"{quoted(value)} is not a TOML value; write {OPTION} '{key.strip()}={quoted(value)}'"
         notes.mistakes.append(Mistake(OPTION, 1, len(text) - len(value) + 1, message))
         text = ""
     return Document(OPTION, text, Path.cwd(), notes)
@@ -104,7 +104,7 @@ def _is_toml(text: str) -> bool:
 
 
 def read_table(table: Value) -> tuple[dict[str, Any], dict[str, Value]]:
-    """The settings that a table holds and where they stand, by the fields of ``Settings``; mistakes are noted."""
+    """The settings that a table holds and where they are, by the fields of ``Settings``; mistakes are noted."""
     values: dict[str, Any] = {}
     origins: dict[str, Value] = {}
     if not isinstance(table.data, dict):

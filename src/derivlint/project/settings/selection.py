@@ -22,7 +22,7 @@ class Selection(Struct, frozen=True):
     Attributes:
         select: the only ones to run; what less important sources say is forgotten. Empty for no change.
         ignore: those that do not run.
-        extend_select: those that run besides.
+        extend_select: those that run in addition.
     """
 
     select: tuple[str, ...] = ()

@@ -1,0 +1,21 @@
+"""Hooks of the site's build (mkdocs.yml): links that lead out of docs/ lead to the repository."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from typing import Any
+
+REPOSITORY = "https://github.com/derivlint/derivlint/blob/main/"
+LINK = re.compile(r"(?<=\]\()(?P<path>(?:\.\./)+[^)\s#]+)(?P<anchor>#[^)\s]*)?(?=\))")
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Make the links of a page to files outside of docs/ absolute."""
+    folder = posixpath.join("docs", posixpath.dirname(page.file.src_uri))
+
+    def absolute(match: re.Match[str]) -> str:
+        target = posixpath.normpath(posixpath.join(folder, match["path"]))
+        return match[0] if target.startswith("docs/") else f"{REPOSITORY}{target}{match['anchor'] or ''}"
+
+    return LINK.sub(absolute, markdown)

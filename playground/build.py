@@ -1,0 +1,65 @@
+"""Puts Pyodide, and the wheels of derivlint and of its dependencies, next to the playground in a built site.
+
+    npm --prefix playground ci
+    python playground/build.py SITE
+
+Wheels come from the package index, for the platform of this Pyodide; that of derivlint is built from the checkout.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+#: The files of Pyodide that a page loads.
+PYODIDE = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json")
+#: The dependencies of derivlint. There is no WebAssembly build of ruamel.yaml.clib; the parser in Python does the same.
+PURE = ("click", "lark", "rich", "ruamel.yaml", "markdown-it-py", "mdurl", "pygments")
+COMPILED = ("msgspec",)
+
+
+def platform() -> list[str]:
+    """The options of pip for the Python that Pyodide has."""
+    info = json.loads((HERE / "node_modules/pyodide/pyodide-lock.json").read_text(encoding="utf-8"))["info"]
+    python = ".".join(info["python"].split(".")[:2])
+    tag = f"pyemscripten_{info['abi_version']}_wasm32"
+    return [
+        "--platform",
+        tag,
+        "--python-version",
+        python,
+        "--implementation",
+        "cp",
+        "--abi",
+        f"cp{python.replace('.', '')}",
+    ]
+
+
+def pip(*arguments: str) -> None:
+    """Run pip."""
+    subprocess.run([sys.executable, "-m", "pip", *arguments, "--quiet", "--no-deps"], check=True)
+
+
+def build(site: Path) -> None:
+    """Copy and download everything into the folder of the playground."""
+    folder = site / "playground"
+    (folder / "pyodide").mkdir(parents=True, exist_ok=True)
+    for name in PYODIDE:
+        shutil.copy(HERE / "node_modules" / "pyodide" / name, folder / "pyodide" / name)
+    shutil.copy(HERE.parent / "examples" / "derivatives.yaml", folder / "example.yaml")
+    wheels = folder / "wheels"
+    shutil.rmtree(wheels, ignore_errors=True)
+    subprocess.run([sys.executable, str(HERE.parent / ".ci" / "wheel.py"), str(wheels)], check=True)
+    pip("download", *PURE, "--only-binary=:all:", "--platform", "any", "--dest", str(wheels))
+    pip("download", *COMPILED, "--only-binary=:all:", *platform(), "--dest", str(wheels))
+    (wheels / "wheels.json").write_text(
+        json.dumps(sorted(path.name for path in wheels.glob("*.whl"))), encoding="utf-8"
+    )
+
+
+if __name__ == "__main__":
+    build(Path(sys.argv[1]))
