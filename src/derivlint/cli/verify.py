@@ -19,7 +19,6 @@ from derivlint.project.operators import INSTALLED
 from derivlint.project.settings import SettingsOfFiles
 
 if TYPE_CHECKING:
-    from derivlint.emit.emission import Helpers
     from derivlint.model import Model
 
 DTYPES = ("float64", "complex128")
@@ -38,6 +37,8 @@ DTYPES = ("float64", "complex128")
 )
 @click.option("--changed", is_flag=True, help="Check the entries that changed since --diff-base. [default]")
 @click.option("--diff-base", metavar="REV", help="The git revision to compare with. [default: HEAD]")
+@click.option("--against", type=EXISTING, help="A derivatives file to compare with, instead of a git revision.")
+@click.option("--no-base", is_flag=True, help="Compare with nothing: show every finding, with what is known of it.")
 @click.option("--all", "everything", is_flag=True, help="Check all entries.")
 @click.option("--quick", is_flag=True, help="Fewer inputs.")
 @click.option("--thorough", is_flag=True, help="More inputs, and more random directions.")
@@ -53,12 +54,6 @@ DTYPES = ("float64", "complex128")
     "--seed", type=click.IntRange(0, 2**30), default=0, show_default=True, help="What random numbers depend on."
 )
 @click.option("--jobs", type=click.IntRange(1, 64), default=2, show_default=True, help="Processes at a time.")
-@click.option(
-    "--deviations",
-    type=EXISTING,
-    help="A TOML file of findings that are expected. Default: that of the release, for its own formulas.",
-)
-@click.option("--no-deviations", is_flag=True, help="Report also what is expected.")
 @click.option(
     "--scripts",
     type=click.Path(file_okay=False, path_type=Path),
@@ -79,6 +74,8 @@ def verify(
     ops: tuple[str, ...],
     changed: bool,
     diff_base: str | None,
+    against: Path | None,
+    no_base: bool,
     everything: bool,
     quick: bool,
     thorough: bool,
@@ -88,8 +85,6 @@ def verify(
     compiler: str | None,
     seed: int,
     jobs: int,
-    deviations: Path | None,
-    no_deviations: bool,
     scripts: Path | None,
     no_resume: bool,
     baseline: Path | None,
@@ -105,16 +100,26 @@ def verify(
     Gradients and tangents are compared with finite differences of the operator, with each other, and with differences
     of themselves for second derivatives. The installed PyTorch has to be one that the file is for.
 
-    The exit status is that of derivlint check, and 4 where nothing was found but something could not be checked: an
-    entry that --ops names, or one whose check ended with an error (crashed, killed, out of memory, out of time).
+    An earlier version of the file runs on the same inputs: the file that --against names, else the git revision, else
+    the file of the installed PyTorch. A finding that it does not have is new; the others are as before, whatever the
+    text of the formula was. Without an earlier version every finding is shown, with what is known of it.
+
+    The exit status is that of derivlint check for new findings, and 4 where none was found but something could not be
+    checked: an entry that --ops names, or one whose check ended with an error (crashed, killed, out of memory, out of
+    time).
     """
-    from derivlint.cli.verify_report import Reporting, expected_findings
+    from derivlint.cli.verify_base import base_of, changed_operators, own_helpers
+    from derivlint.cli.verify_report import Reporting
     from derivlint.project.baselines import BaselineFile
     from derivlint.verify.errors import VerifyError
     from derivlint.verify.runner import ORDINARY, QUICK, THOROUGH, Options
     from derivlint.verify.runner import verify as run
 
-    _require_consistent(ops, changed or diff_base is not None, everything, quick, thorough, dtype)
+    _require_consistent(ops, changed, everything, quick, thorough, dtype)
+    if sum((diff_base is not None, against is not None, no_base)) > 1:
+        raise InputError("--diff-base, --against and --no-base exclude each other")
+    if no_base and not ops and not everything:
+        raise InputError("--no-base needs --ops or --all: without a base nothing has changed")
     if no_compile and (helpers is not None or compiler is not None):
         raise InputError("--no-compile excludes --helpers and --compiler")
     _require_torch()
@@ -126,20 +131,21 @@ def verify(
     loaded = load_model(paths, stdin_filename, no_config, **given)
     model = loaded.model
     try:
-        operators = None if everything else _wanted(model, ops, diff_base or "HEAD")
+        base = None if no_base else base_of(loaded, diff_base, against, helpers, stands_in=bool(ops) or everything)
     except InputError as error:
-        if ops or changed or diff_base is not None:
+        if ops or everything or changed or diff_base is not None or against is not None:
             raise
         raise InputError(f"{error}; name operators with --ops, or verify all entries with --all") from error
+    operators = None if everything else _named(model, ops) if ops else changed_operators(model, base)
     if operators is not None and not operators:
         output.say("no entry changed")
+    if base is not None:
+        output.say(f"findings are compared with those of {base.label}")
     reporting = Reporting(
         model,
         loaded.settings,
         operators,
         bool(ops),
-        () if no_deviations else expected_findings(model, deviations),
-        operators is None and deviations is not None,
         scripts,
         BaselineFile.chosen(baseline or loaded.settings.baseline, updates=update_baseline, writes=update_baseline),
         update_baseline,
@@ -147,10 +153,10 @@ def verify(
     )
     effort = QUICK if quick else THOROUGH if thorough else ORDINARY
     dtypes = tuple(name for name in DTYPES if name in dtype) if dtype else DTYPES[:1] if quick else DTYPES
-    own = _own_helpers(helpers)
+    own = own_helpers(helpers)
     options = Options(effort, dtypes, seed, jobs, compiler, own, compiles=not no_compile, resume=not no_resume)
     try:
-        outcome = run(model, operators, options, show_progress)
+        outcome = run(model, operators, options, show_progress, base)
     except VerifyError as error:
         raise InputError(str(error)) from error
     finally:
@@ -170,23 +176,6 @@ def _require_consistent(
         raise InputError("--quick and --thorough exclude each other")
 
 
-def _own_helpers(path: Path | None) -> Helpers | None:
-    """The user's own FunctionsManual.
-
-    Raises:
-        InputError: it cannot be read.
-    """
-    if path is None:
-        return None
-    from derivlint.emit.emission import Helpers
-    from derivlint.emit.files import FilesError
-
-    try:
-        return Helpers.read(path)
-    except FilesError as error:
-        raise InputError(str(error)) from error
-
-
 def _require_torch() -> None:
     from derivlint.compiler.gxx import torch_includes
 
@@ -194,29 +183,18 @@ def _require_torch() -> None:
         raise InputError("torch is not installed here; the extra derivlint[verify] has it")
 
 
-def _wanted(model: Model, ops: tuple[str, ...], base: str) -> set[str]:
-    """The operators of the entries to check.
+def _named(model: Model, ops: tuple[str, ...]) -> set[str]:
+    """The operators of some names, with and without overload.
 
     Raises:
-        InputError: an operator has no entry, or changes cannot be found out.
+        InputError: an operator has no entry.
     """
     known = {entry.operator for entry in model.entries if entry.operator is not None}
-    if ops:
-        found: set[str] = set()
-        for name in ops:
-            meant = {each for each in known if each == name or each.partition(".")[0] == name}
-            if not meant:
-                question = did_you_mean(name, sorted(known))
-                raise InputError(f'no entry of an operator "{name}"' + (f"; {question}" if question else ""))
-            found |= meant
-        return found
-    from derivlint.lint.changes import changed_entries
-    from derivlint.project.git import Revision
-    from derivlint.source import SourceFile
-
-    path = Path(model.source.path).resolve()
-    before = Revision(base, path.parent).text_of(path)
-    if before is None:
-        return known
-    entries = changed_entries(model, SourceFile.from_bytes(model.source.path, before))
-    return {entry.operator for entry in entries if entry.operator is not None}
+    found: set[str] = set()
+    for name in ops:
+        meant = {each for each in known if each == name or each.partition(".")[0] == name}
+        if not meant:
+            question = did_you_mean(name, sorted(known))
+            raise InputError(f'no entry of an operator "{name}"' + (f"; {question}" if question else ""))
+        found |= meant
+    return found

@@ -58,9 +58,11 @@ def findings_schema() -> Schema:
                 "diagnostics": _list("finding", "The findings, by path and place."),
                 "summary": {**_ref("summary"), "description": "Counts."},
                 "unchecked": _list("unchecked", "Of `verify`: what could not be checked."),
+                "as_before": _list("finding", "Of `verify`: what the version that is compared with has as well."),
+                "gone": _list("finding", "Of `verify`: what only the version that is compared with has."),
                 "statistics": _list("count", "With `--statistics`: how many findings each rule has, the most first."),
             },
-            optional=("unchecked", "statistics"),
+            optional=("unchecked", "as_before", "gone", "statistics"),
         ),
         "definitions": {
             "finding": _object(_finding()),
@@ -96,7 +98,7 @@ def findings_schema() -> Schema:
                     "text": _text("What takes its place."),
                 }
             ),
-            "summary": _object(_summary(), optional=("unchecked",)),
+            "summary": _object(_summary(), optional=("unchecked", "as_before", "gone")),
             "unchecked": _object(
                 {
                     "entry": _text("The operator of the entry."),
@@ -144,6 +146,8 @@ def _summary() -> dict[str, Schema]:
         "baselined": _number("Findings that the baseline knows."),
         "unchanged": _number("Findings in entries that did not change since `--diff-base`."),
         "fixed": _number("Findings that were fixed."),
+        "as_before": _number("Of `verify`: findings that the version that is compared with has as well."),
+        "gone": _number("Of `verify`: findings that only the version that is compared with has."),
         "unchecked": {
             "type": "object",
             "additionalProperties": {"type": "integer", "minimum": 1},

@@ -47,6 +47,8 @@ class Report(Struct, frozen=True):
         fail_levels: for each file, the severity from which on findings count; ``warning`` where it is not named.
         statistics: whether counts for each rule are wanted.
         unchecked: what could not be checked as numbers; None where nothing was to be.
+        as_before: findings that the version that is compared with has as well; None where nothing is compared.
+        gone: findings that only that version has.
     """
 
     diagnostics: tuple[Diagnostic, ...]
@@ -64,6 +66,8 @@ class Report(Struct, frozen=True):
     fail_levels: Mapping[str, Severity] = field(default_factory=dict)
     statistics: bool = False
     unchecked: tuple[NotChecked, ...] | None = None
+    as_before: tuple[Diagnostic, ...] | None = None
+    gone: tuple[Diagnostic, ...] = ()
 
     def source(self, path: str) -> SourceFile | None:
         """The file of that path, None where it was not read."""

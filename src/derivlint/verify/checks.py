@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
+from msgspec.structs import replace
+
 from derivlint.verify.checked_point import CheckedPoint
-from derivlint.verify.differences import UnjudgedError
+from derivlint.verify.differences import DOUBLE, UnjudgedError
 from derivlint.verify.exhaustion import require_memory
 from derivlint.verify.failures import CRASH, OTHER_CONVENTION, Failure, Tally, first_line
 from derivlint.verify.first_order import check_adjoint, check_gradients, check_tangents
@@ -31,15 +34,24 @@ class Checker:
         seed: what random numbers depend on.
         second: whether second derivatives are checked.
         directions: how many random directions.
+        complete: whether everything is checked also where something is wrong already.
 
     Attributes:
         tally: what was done at all points.
         before: told before each step, so that a crash can be traced to it.
         invalid: why the last point is none of the operator, empty where it is.
+        precision: what the numbers of the last point allow.
     """
 
     def __init__(
-        self, functions: Sequence[Described], namespace: Any, seed: int, *, second: bool = True, directions: int = 1
+        self,
+        functions: Sequence[Described],
+        namespace: Any,
+        seed: int,
+        *,
+        second: bool = True,
+        directions: int = 1,
+        complete: bool = False,
     ) -> None:
         self._backward = [each for each in functions if each.kind == BACKWARD]
         self._forward = [each for each in functions if each.kind == FORWARD]
@@ -49,14 +61,17 @@ class Checker:
         self._seed = seed
         self._second = second
         self._directions = directions
+        self._complete = complete
         self.tally = Tally()
         self.before: Callable[[int], None] = lambda number: None
         self.invalid = ""
+        self.precision = DOUBLE
 
     def check(self, point: Point, number: int) -> Iterator[Failure]:
         """What is wrong at a point; nothing where the operator does not take it."""
         import torch
 
+        self.tally.numbers.clear()
         subject = Subject(self._first, point, self._namespace)
         try:
             with torch.no_grad():
@@ -69,12 +84,14 @@ class Checker:
         if self.invalid:
             return
         for turn in range(self._directions):
-            random = generator(self._seed, self._first.operator, number, turn)
-            at = CheckedPoint(subject, called, self._names, random, self.tally, self.before)
+            random = partial(generator, self._seed, self._first.operator, number, turn)
+            at = CheckedPoint(subject, called, self._names, random, self.tally, self.before, turn)
+            self.precision = at.precision
             if not at.variables:
                 self.invalid = "no input with a derivative"
                 return
-            yield from self._check(at, is_first=turn == 0)
+            for failure in self._check(at, is_first=turn == 0):
+                yield replace(failure, turn=turn)
 
     def _check(self, at: CheckedPoint, *, is_first: bool) -> Iterator[Failure]:
         failed = False
@@ -85,7 +102,7 @@ class Checker:
             for failure in self._failures(at, of, is_first):
                 failed = failed or failure.rule != OTHER_CONVENTION
                 yield failure
-        if not failed and backward and self._forward:
+        if (self._complete or not failed) and backward and self._forward:
             yield from check_adjoint(at, backward, self._forward)
 
     def _failures(self, at: CheckedPoint, of: Described, is_first: bool) -> Iterator[Failure]:
@@ -111,7 +128,7 @@ class Checker:
         for failure in check_gradients(at, of, gradients):
             failed = failed or failure.rule != OTHER_CONVENTION
             yield failure
-        if failed or not is_first:
+        if (failed and not self._complete) or not is_first:
             return
         yield from check_all_undefined(at, of)
         yield from check_mask(at, of, gradients)
@@ -127,7 +144,7 @@ class Checker:
         for failure in check_tangents(at, of):
             failed = failed or failure.rule != OTHER_CONVENTION
             yield failure
-        if not failed and is_first and at.is_plain and self._second and at.precision.second:
+        if (self._complete or not failed) and is_first and at.is_plain and self._second and at.precision.second:
             yield from check_second_forward(at, of)
 
 

@@ -16,6 +16,11 @@ OTHER_CONVENTION = "different-convention"
 
 #: An error that says more is cut.
 LONGEST = 160
+#: Findings that compare something of formulas with something else of them.
+_OWN = (INCONSISTENT, WRONG_SECOND, WRONG_UNDEFINED, MASK_IGNORED)
+
+#: The kind of a function, the rule, what it is about, the position in that, and the number of the directions.
+Place = tuple[str, str, str, int, int]
 
 
 class Failure(Struct, frozen=True):
@@ -28,6 +33,8 @@ class Failure(Struct, frozen=True):
         expected: the number that differences, or the other way to compute it, gave.
         found: what the formula gave; None where it gave none.
         said: the message, where it is about something else than numbers.
+        part: the position of the tensor where ``what`` is a list.
+        turn: which one of the point's random directions showed it.
     """
 
     function: int
@@ -36,6 +43,23 @@ class Failure(Struct, frozen=True):
     expected: float | None = None
     found: float | None = None
     said: str = ""
+    part: int = 0
+    turn: int = 0
+
+    def place(self, kind: str) -> Place:
+        """What the number of another version of the formula is known by.
+
+        Args:
+            kind: the kind of the function, ``backward`` or ``forward``.
+        """
+        return kind, self.rule, self.what, self.part, self.turn
+
+    @property
+    def number(self) -> float | None:
+        """What the formula gives, or where that is compared with something of the formula's own, how far it is off."""
+        if self.expected is None or self.found is None or self.rule not in _OWN:
+            return self.found
+        return self.found - self.expected
 
 
 class Tally(Struct):
@@ -46,12 +70,14 @@ class Tally(Struct):
         unjudged: those that could not be made.
         functions: the functions whose derivative was compared at least once.
         nonzero: those of them whose derivative was not always zero.
+        numbers: what formulas gave at the last point, whatever was found of it (:attr:`Failure.number`).
     """
 
     compared: int = 0
     unjudged: int = 0
     functions: set[int] = field(default_factory=set)
     nonzero: set[int] = field(default_factory=set)
+    numbers: dict[Place, float] = field(default_factory=dict)
 
     def count(self, function: int, expected: float, found: float) -> None:
         """Count a comparison."""

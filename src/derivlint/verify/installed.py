@@ -27,7 +27,7 @@ def gradient_problem(at: CheckedPoint, of: Described, variable: Variable, gradie
         return None
     direction = [at.directions[variable]]
     known, found = inner([gradient_there], direction), inner([gradient], direction)
-    return _compared(at, of, variable[0], known, found, size_of([gradient]) * size_of(direction))
+    return _compared(at, of, variable, known, found, size_of([gradient]) * size_of(direction))
 
 
 def tangents_problem(at: CheckedPoint, of: Described, found: float) -> Failure | None:
@@ -36,7 +36,7 @@ def tangents_problem(at: CheckedPoint, of: Described, found: float) -> Failure |
     if tangents is None:
         return None
     known = at.projected(of, [tangents[position] for position in at.positions(of)])
-    return _compared(at, of, of.key, known, found, size_of(tangents) * size_of(at.cotangents))
+    return _compared(at, of, (of.key, 0), known, found, size_of(tangents) * size_of(at.cotangents))
 
 
 def is_differentiated(at: CheckedPoint, of: Described) -> bool:
@@ -46,12 +46,14 @@ def is_differentiated(at: CheckedPoint, of: Described) -> bool:
     return any(_gradient(at, of, each) is not None for each in at.subject.variables(of.targets))
 
 
-def _compared(at: CheckedPoint, of: Described, what: str, known: float, found: float, scale: float) -> Failure | None:
+def _compared(
+    at: CheckedPoint, of: Described, what: Variable, known: float, found: float, scale: float
+) -> Failure | None:
     if math.isfinite(known) and math.isfinite(found):
         agrees = at.precision.same(known, found, scale)
     else:
         agrees = math.isfinite(known) == math.isfinite(found)
-    return None if agrees else Failure(of.number, OTHER_CONVENTION, what, known, found)
+    return None if agrees else Failure(of.number, OTHER_CONVENTION, what[0], known, found, part=what[1])
 
 
 def _gradient(at: CheckedPoint, of: Described, variable: Variable) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from derivlint.verify.functions import Collected, FormulaFunction
+from derivlint.verify.functions import Collected, Described, FormulaFunction
 from derivlint.verify.unchecked import Unchecked, Why
 
 
@@ -44,6 +44,7 @@ class Outcome(Struct):
         checked: what became of each operator.
         failures: the messages about failures, as the server wrote them.
         deaths: the operators at which a child died, with the number of the function and the reason.
+        base: the functions of the earlier version of the file, by operator; None where nothing is compared with one.
     """
 
     collected: Collected
@@ -53,6 +54,7 @@ class Outcome(Struct):
     checked: dict[str, Checked] = field(default_factory=dict)
     failures: list[dict[str, Any]] = field(default_factory=list)
     deaths: list[dict[str, Any]] = field(default_factory=list)
+    base: dict[str, tuple[Described, ...]] | None = None
 
     def take(self, messages: Iterable[dict[str, Any]]) -> None:
         """Take what the process that checks says."""

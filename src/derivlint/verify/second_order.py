@@ -30,7 +30,10 @@ def check_second_backward(at: CheckedPoint, of: Described) -> Iterator[Failure]:
         called = subject.call(subject.with_tensors({**at.leaves(of.with_gradients), **tensors}))
         found = subject.pull_back(of, called, cotangents, subject.needs(of))
         if not weights:
-            weights.extend(None if item is None else at.like(item) for item in found)
+            weights.extend(
+                None if item is None else at.like(item, "weight", *each)
+                for each, item in zip(subject.targets(of), found, strict=True)
+            )
         return _weighted(weights, found)
 
     leaves = {each: subject.tensor(each).detach().requires_grad_() for each in at.variables}
@@ -46,7 +49,7 @@ def check_second_backward(at: CheckedPoint, of: Described) -> Iterator[Failure]:
         # what a formula calls need not have a derivative
         at.tally.unjudged += 1
         return
-    seconds = [at.like(item) for item in ends]
+    seconds = [at.like(item, "second", place) for place, item in enumerate(ends)]
     found = inner(derivatives, [*(at.directions[each] for each in leaves), *seconds])
 
     def along(step: float) -> float:
@@ -114,5 +117,6 @@ def _judged(
         at.tally.unjudged += 1
         return
     at.tally.compared += 1
+    at.note(of, WRONG_SECOND, of.key, found - expected)
     if not is_right:
         yield Failure(of.number, WRONG_SECOND, of.key, expected, found)
