@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec.structs import replace
 
 from derivlint.cli import completing
 from derivlint.cli.configured import StandIn, configured
@@ -41,6 +42,13 @@ DTYPES = ("float64", "complex128")
 @click.option("--no-base", is_flag=True, help="Compare with nothing: show every finding, with what is known of it.")
 @click.option("--all", "everything", is_flag=True, help="Check all entries.")
 @click.option("--quick", is_flag=True, help="Fewer inputs.")
+@click.option(
+    "--order",
+    type=click.IntRange(1, 3),
+    default=2,
+    show_default=True,
+    help="The highest order of derivatives that is checked.",
+)
 @click.option("--thorough", is_flag=True, help="More inputs, and more random directions.")
 @click.option(
     "--dtype", multiple=True, callback=rule_names, metavar="NAMES", help="float64, complex128. [default: both]"
@@ -59,6 +67,11 @@ DTYPES = ("float64", "complex128")
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
     help="Write a Python script for each finding, which shows it with PyTorch alone.",
+)
+@click.option(
+    "--coverage",
+    is_flag=True,
+    help="Tell what of each formula no input reached: arms of conditions, sides of masks, states of arguments.",
 )
 @click.option("--no-resume", is_flag=True, help="Do not go on with a run that was broken off.")
 @click.option(
@@ -79,6 +92,7 @@ def verify(
     everything: bool,
     quick: bool,
     thorough: bool,
+    order: int,
     dtype: tuple[str, ...],
     helpers: Path | None,
     no_compile: bool,
@@ -86,6 +100,7 @@ def verify(
     seed: int,
     jobs: int,
     scripts: Path | None,
+    coverage: bool,
     no_resume: bool,
     baseline: Path | None,
     update_baseline: bool,
@@ -122,6 +137,8 @@ def verify(
         raise InputError("--no-base needs --ops or --all: without a base nothing has changed")
     if no_compile and (helpers is not None or compiler is not None):
         raise InputError("--no-compile excludes --helpers and --compiler")
+    if no_compile and coverage:
+        raise InputError("--coverage needs a compiler, which --no-compile excludes")
     _require_torch()
     if not paths and given.get("torch") is None:
         # the file that a check would take, and not that of the installed torch, whose operators it is checked with
@@ -147,11 +164,12 @@ def verify(
         operators,
         bool(ops),
         scripts,
+        coverage,
         BaselineFile.chosen(baseline or loaded.settings.baseline, updates=update_baseline, writes=update_baseline),
         update_baseline,
         exit_zero,
     )
-    effort = QUICK if quick else THOROUGH if thorough else ORDINARY
+    effort = replace(QUICK if quick else THOROUGH if thorough else ORDINARY, order=order)
     dtypes = tuple(name for name in DTYPES if name in dtype) if dtype else DTYPES[:1] if quick else DTYPES
     own = own_helpers(helpers)
     options = Options(effort, dtypes, seed, jobs, compiler, own, compiles=not no_compile, resume=not no_resume)
@@ -189,10 +207,15 @@ def _named(model: Model, ops: tuple[str, ...]) -> set[str]:
     Raises:
         InputError: an operator has no entry.
     """
+    from derivlint.schema import SchemaKind
+    from derivlint.verify.functions import FOREACH
+
     known = {entry.operator for entry in model.entries if entry.operator is not None}
     found: set[str] = set()
     for name in ops:
-        meant = {each for each in known if each == name or each.partition(".")[0] == name}
+        lists = model.natives.with_base(name.partition(".")[0]) if name.startswith(FOREACH) else ()
+        functions = {str(each.name) for each in lists if each.schema.kind is SchemaKind.functional}
+        meant = {each for each in known | functions if each == name or each.partition(".")[0] == name}
         if not meant:
             question = did_you_mean(name, sorted(known))
             raise InputError(f'no entry of an operator "{name}"' + (f"; {question}" if question else ""))

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from derivlint.cli.exits import CLEAN, FINDINGS, UNCHECKED, tell
 from derivlint.cli.output import Output
-from derivlint.formats import NotChecked, Report
+from derivlint.formats import NotChecked, NotReached, Report
 from derivlint.lint import Diagnostic
 from derivlint.lint.suppression import suppressions_of
 from derivlint.lint.wording import counted
@@ -23,6 +23,7 @@ from derivlint.project.outcome import judge
 from derivlint.project.settings import Settings
 from derivlint.rules import NUMERIC
 from derivlint.source import replace_file
+from derivlint.verify.coverage import Reached, coverage, figure
 from derivlint.verify.failures import CRASH
 from derivlint.verify.findings import judged_findings
 from derivlint.verify.outcome import Outcome
@@ -59,6 +60,7 @@ class Reporting(Struct, frozen=True):
         operators: the operators whose entries were asked for, None for all.
         named: whether they were asked for by name.
         scripts: where scripts are written, None for nowhere.
+        tells_coverage: whether it is told what of formulas no input reached.
         baseline: the file of known findings, None where there is none.
         updates_baseline: whether what is found becomes known.
         exit_zero: whether findings do not matter for the exit status.
@@ -69,6 +71,7 @@ class Reporting(Struct, frozen=True):
     operators: Collection[str] | None
     named: bool
     scripts: Path | None
+    tells_coverage: bool
     baseline: BaselineFile | None
     updates_baseline: bool
     exit_zero: bool
@@ -114,11 +117,18 @@ class Reporting(Struct, frozen=True):
                 unchecked=tuple(NotChecked(each.operator, each.key, each.why.value, each.reason) for each in unchecked),
                 as_before=None if outcome.base is None else as_before,
                 gone=gone,
+                coverage=tuple(
+                    NotReached(each.operator, each.key, each.items, each.missing) for each in coverage(outcome)
+                )
+                if self.tells_coverage
+                else None,
             )
         )
         if not output.quiet:
             _summarize(outcome, unchecked)
             self._tell_others(as_before, gone, output)
+        if self.tells_coverage:
+            _tell_coverage(coverage(outcome))
         self._tell_unchecked(unchecked, missing, output)
         if baseline is not None and self.updates_baseline:
             tell(f'the baseline "{baseline.path}" has {counted(baseline.update(), "finding")}')
@@ -150,7 +160,7 @@ class Reporting(Struct, frozen=True):
     def _tell_others(self, as_before: Sequence[Diagnostic], gone: Sequence[Diagnostic], output: Output) -> None:
         """Say what is as before, of few entries or where that is wanted each finding, and what is gone."""
         for title, items, listed in (
-            ("as before", as_before, output.verbose or self.operators is not None),
+            ("as before", as_before, output.verbose or len(as_before) <= _LISTED),
             ("gone", gone, True),
         ):
             if listed:
@@ -184,6 +194,16 @@ class Reporting(Struct, frozen=True):
             what = counted(len(names), "formula") if is_formula else counted(len(names), "entry", "entries")
             more = f" and {len(names) - _LISTED} more (--verbose lists them)" if len(names) > _LISTED else ""
             tell(f"not checked: {what} {_WORDS[why]}: {'; '.join(names[:_LISTED])}{more}")
+
+
+def _tell_coverage(reached: Sequence[Reached]) -> None:
+    for each in reached:
+        for item in each.missing:
+            tell(f"not reached: {each.operator}, {each.key}: {item}")
+    count, total = figure(reached)
+    whole = sum(not each.missing for each in reached)
+    formulas = counted(len(reached), "formula")
+    tell(f"coverage: {count} of {total} ({count / max(total, 1):.1%}), {whole} of {formulas} as a whole")
 
 
 def _summarize(outcome: Outcome, unchecked: Sequence[Unchecked]) -> None:

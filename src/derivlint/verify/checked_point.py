@@ -11,7 +11,7 @@ from derivlint.verify.exhaustion import require_memory
 from derivlint.verify.failures import Tally
 from derivlint.verify.functions import Described
 from derivlint.verify.layouts import changed, dense, is_plain, moved
-from derivlint.verify.numeric import Called, Subject
+from derivlint.verify.numeric import Called, Subject, tensors
 from derivlint.verify.points import REFUSALS, is_inexact
 
 #: A tensor among the arguments: the name of the argument, and the position in it where it is a list.
@@ -107,6 +107,17 @@ class CheckedPoint:
     def note(self, of: Described, rule: str, what: str, number: float, part: int = 0) -> None:
         """Keep what a formula gives, for a comparison with another version of it."""
         self.tally.numbers[of.kind, rule, what, part, self.turn] = number
+
+    def note_form(self, of: Described, what: str, part: int, tensor: Any) -> None:
+        """Keep the type and the layout of a gradient or tangent, for a comparison with another version of a formula."""
+        if tensor is not None:
+            kind, layout = (str(each).removeprefix("torch.") for each in (tensor.dtype, tensor.layout))
+            self.tally.forms[of.kind, what, part] = f"{layout} {kind}"
+
+    def versions(self) -> list[int]:
+        """How often each tensor was written to that a backward formula gets."""
+        values = (*self.cotangents, *self.called.values, *self.called.returns)
+        return [item._version for value in values for item in tensors(value) if item is not None]
 
     # ---- the operator
 

@@ -71,6 +71,8 @@ class Tally(Struct):
         functions: the functions whose derivative was compared at least once.
         nonzero: those of them whose derivative was not always zero.
         numbers: what formulas gave at the last point, whatever was found of it (:attr:`Failure.number`).
+        forms: the type and the layout of each gradient and tangent at the last point, by the kind of the function, what
+            it is of, and the position in that.
     """
 
     compared: int = 0
@@ -78,6 +80,12 @@ class Tally(Struct):
     functions: set[int] = field(default_factory=set)
     nonzero: set[int] = field(default_factory=set)
     numbers: dict[Place, float] = field(default_factory=dict)
+    forms: dict[tuple[str, str, int], str] = field(default_factory=dict)
+
+    def forget(self) -> None:
+        """Another point begins."""
+        self.numbers.clear()
+        self.forms.clear()
 
     def count(self, function: int, expected: float, found: float) -> None:
         """Count a comparison."""

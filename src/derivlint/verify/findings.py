@@ -65,7 +65,8 @@ def judged_findings(model: Model, outcome: Outcome) -> list[Judged]:
             continue
         rule = failure["rule"]
         verdict = Verdict(failure["verdict"]) if failure["verdict"] else None
-        severity = Severity.INFO if rule == OTHER_CONVENTION else Severity.ERROR
+        agreed = Severity.WARNING if verdict is Verdict.NEW else Severity.INFO
+        severity = agreed if rule == OTHER_CONVENTION else Severity.ERROR
         message = _message(failure, function)
         help = _help(failure, function, verdict)
         found.append(Judged(_found(model, function, rule, message, help, severity), verdict))
@@ -126,6 +127,11 @@ def _message(failure: dict[str, Any], function: FormulaFunction) -> str:
     expected, given = _number(failure["expected"]), _number(failure["found"])
     if rule == CRASH:
         return f"evaluating this raises an error: {said}"
+    if rule == WRONG_SECOND:
+        subject = f"the derivative of this {said}".rstrip()
+        return f"{subject} along a direction is {given}, by finite differences of it {expected}"
+    if rule == OTHER_CONVENTION and said:
+        return f'the {"gradient" if function.described.kind == BACKWARD else "tangent"} of "{what}" {said}'
     if said:
         text = f'the gradient of "{what}" is wrong: {said}'
         return said if rule == WRONG_SHAPE else text
@@ -142,8 +148,6 @@ def _message(failure: dict[str, Any], function: FormulaFunction) -> str:
         )
     if rule == INCONSISTENT:
         return f"the forward formula gives {given} where the backward formulas give {expected}"
-    if rule == WRONG_SECOND:
-        return f"the derivative of this along a direction is {given}, by finite differences of it {expected}"
     if rule == MASK_IGNORED:
         return f'the gradient of "{what}" has the norm {given} when no other is needed, else {expected}'
     return f'the gradient of "{what}" has the norm {given} with an undefined gradient, {expected} with zeros'
@@ -153,6 +157,8 @@ def _help(failure: dict[str, Any], function: FormulaFunction, verdict: Verdict |
     times = f"{failure['count']} of {counted(failure['points'], 'input')}"
     before = f", at {failure['before']} more as before" if failure["before"] else ""
     text = f"at {times}{before}, the smallest ({failure['label']}): {failure['inputs']}"
+    if function.described.operator != function.line.entry.operator:
+        text = f'run as "{function.described.operator}"; {text}'
     if verdict is Verdict.NEW:
         return text
     known = what_is_known(function.described.operator, function.line.key_text, failure["rule"])

@@ -26,6 +26,7 @@ def check_gradients(at: CheckedPoint, of: Described, gradients: Sequence[Any]) -
     for variable, gradient in zip(targets, gradients, strict=True):
         if variable not in at.directions:
             continue
+        at.note_form(of, *variable, gradient)
         try:
             fitted = at.fitted(variable, gradient)
         except MisshapenError as error:
@@ -67,6 +68,7 @@ def _wrong_tangent(at: CheckedPoint, of: Described, group: Sequence[Variable]) -
     tangents = at.tangents(of, group)
     for position, tangent in zip(positions, tangents, strict=False):
         output = at.called.outputs[position]
+        at.note_form(of, ", ".join(of.targets), position, tangent)
         if tangent is None or not is_inexact(output) or output.is_nested:
             continue
         if tuple(tangent.shape) != tuple(output.shape):

@@ -8,6 +8,7 @@ formula raises an error, at an input that nobody had in mind, it is one only if 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from derivlint.verify.checked_point import CheckedPoint, Variable
@@ -15,7 +16,7 @@ from derivlint.verify.differences import inner, size_of
 from derivlint.verify.exhaustion import require_memory
 from derivlint.verify.failures import OTHER_CONVENTION, Failure
 from derivlint.verify.functions import FORWARD, Described
-from derivlint.verify.layouts import numbers
+from derivlint.verify.layouts import is_plain, numbers
 from derivlint.verify.numeric import Called
 from derivlint.verify.points import REFUSALS
 
@@ -37,6 +38,48 @@ def tangents_problem(at: CheckedPoint, of: Described, found: float) -> Failure |
         return None
     known = at.projected(of, [tangents[position] for position in at.positions(of)])
     return _compared(at, of, (of.key, 0), known, found, size_of(tangents) * size_of(at.cotangents))
+
+
+def unfinished_problems(at: CheckedPoint, of: Described) -> Iterator[Failure]:
+    """What is to be said of a formula where some outputs are not finite: only another version tells what is right."""
+    direction = at.directions
+    if of.kind == FORWARD:
+        tangents = _tangents(at)
+        positions = at.positions(of)
+        known = None if tangents is None else [tangents[position] for position in positions]
+        weights = [at.cotangents[position] for position in positions]
+        yield from _unfinished(at, of, (of.key, 0), at.tangents(of, at.variables), known, weights)
+        return
+    for variable, gradient in zip(at.subject.targets(of), at.gradients(of, at.cotangents), strict=True):
+        if variable in direction:
+            there = _gradient(at, of, variable)
+            fitted = [at.fitted(variable, gradient)]
+            known = None if there is None else [there]
+            yield from _unfinished(at, of, variable, fitted, known, [direction[variable]])
+
+
+def _unfinished(
+    at: CheckedPoint, of: Described, what: Variable, found: Sequence[Any], known: Sequence[Any] | None, weights: Any
+) -> Iterator[Failure]:
+    mine = inner(list(map(_finite, found)), weights)
+    at.note(of, OTHER_CONVENTION, what[0], mine, what[1])
+    if known is None:
+        return
+    theirs = inner(list(map(_finite, known)), weights)
+    if not at.precision.same(mine, theirs, 0.0):
+        said = "is not that of the installed PyTorch, at an input where outputs are not finite"
+        yield Failure(of.number, OTHER_CONVENTION, what[0], theirs, mine, said, part=what[1])
+
+
+def _finite(tensor: Any) -> Any:
+    """A tensor with numbers that stand for NaN and for infinities."""
+    import torch
+
+    if tensor is None or not is_plain(tensor):
+        return None
+    parts = torch.view_as_real(tensor.detach().resolve_conj()) if tensor.is_complex() else tensor.detach()
+    made = torch.nan_to_num(parts, nan=17.3, posinf=31.7, neginf=-41.9)
+    return torch.view_as_complex(made) if tensor.is_complex() else made
 
 
 def is_differentiated(at: CheckedPoint, of: Described) -> bool:
@@ -103,11 +146,9 @@ def _tangents(at: CheckedPoint) -> list[Any] | None:
 
 def _is_same(at: CheckedPoint, called: Called) -> bool:
     """Whether the outputs are those at the point: of random numbers and uninitialized memory there may be others."""
-    import torch
-
     pairs = zip(called.outputs, at.called.outputs, strict=True)
     return all(
-        torch.equal(left, right)
+        bool(((left == right) | ((left != left) & (right != right))).all()) if left.shape == right.shape else False
         for one, other in pairs
         if one is not None
         for left, right in zip(numbers(one.detach()), numbers(other.detach()), strict=True)

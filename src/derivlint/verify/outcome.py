@@ -20,6 +20,8 @@ class Checked(Struct, frozen=True):
         unjudged: those that could not be made: no smooth point, no finite numbers.
         functions: the numbers of the functions whose derivative was compared.
         nonzero: those of them whose derivative was not always zero.
+        arms: for each function, by its number, which arms of its sites were taken: 1 for the first, 2 for the second.
+        states: the states that arguments had: of flags and words their values, else ``present`` and ``absent``.
         why: why it was not checked, None where it was.
         reason: that in words.
     """
@@ -29,6 +31,8 @@ class Checked(Struct, frozen=True):
     unjudged: int = 0
     functions: tuple[int, ...] = ()
     nonzero: tuple[int, ...] = ()
+    arms: dict[int, list[int]] = field(default_factory=dict)
+    states: dict[str, list[str]] = field(default_factory=dict)
     why: Why | None = None
     reason: str = ""
 
@@ -71,6 +75,8 @@ class Outcome(Struct):
                     message["unjudged"],
                     tuple(message["functions"]),
                     tuple(message["nonzero"]),
+                    {int(number): arms for number, arms in message["arms"].items()},
+                    message["states"],
                     Why(message["why"]) if message["why"] else None,
                     message["reason"],
                 )

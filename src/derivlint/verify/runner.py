@@ -46,20 +46,22 @@ class Effort(Struct, frozen=True):
         points: recorded inputs of each type of numbers.
         hardened: of how many of them harder inputs are made.
         variants: how many harder inputs of each.
+        special: inputs of special kinds (:mod:`derivlint.verify.regimes`).
         directions: random directions at each, where there are not so few operators that there is time for several.
-        second: whether second derivatives are checked.
+        order: the highest order of derivatives that is checked.
     """
 
     points: int
     hardened: int
     variants: int
+    special: int
     directions: int
-    second: bool = True
+    order: int = 2
 
 
-QUICK = Effort(6, 2, 8, 1)
-ORDINARY = Effort(10, 4, 20, 1)
-THOROUGH = Effort(16, 6, 24, 2)
+QUICK = Effort(6, 2, 6, 16, 1)
+ORDINARY = Effort(10, 4, 20, 80, 1)
+THOROUGH = Effort(16, 6, 24, 200, 2)
 
 
 class Options(Struct, frozen=True):
@@ -133,6 +135,7 @@ def _verify(
             effort = asdict(options.effort)
             if count <= FEW:
                 effort["directions"] = max(DIRECTIONS, options.effort.directions)
+                effort["special"] = max(ORDINARY.special, options.effort.special)
             task = {
                 **engine,
                 **effort,

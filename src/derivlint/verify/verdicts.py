@@ -23,15 +23,10 @@ from derivlint.verify.failures import (
     Failure,
 )
 from derivlint.verify.functions import Described
-from derivlint.verify.layouts import changed
-from derivlint.verify.points import Point, is_inexact
+from derivlint.verify.points import UNSTEADY, Point, scaled
 
 #: What is wrong with a derivative itself.
 _FIRST = (WRONG_VJP, WRONG_JVP, WRONG_SHAPE)
-#: Inputs are scaled by so much to see how far rounding goes: what is equal stays equal, and what is zero stays zero.
-SCALE = 1 + 2.0**-40
-#: What a formula may change by under such a scaling, as a part of the difference that it is to tell.
-UNSTEADY = 0.05
 
 
 class Verdict(Enum):
@@ -62,6 +57,7 @@ class Referee:
         self, functions: Sequence[Described], base: Sequence[Described], checker: Checker, earlier: Checker
     ) -> None:
         self._functions = {each.number: each for each in (*base, *functions)}
+        self._own = functions
         self._checker = checker
         self._earlier = earlier
         self.invalid = ""
@@ -83,6 +79,7 @@ class Referee:
             is_known = self._is_known(each, before, numbers_before)
             is_known = is_known or self._is_unsteady(each, point, number, numbers, numbers_before)
             judged.append((each, Verdict.UNCHANGED if is_known else Verdict.NEW))
+        judged.extend((each, Verdict.NEW) for each in self._other_forms())
         gone = (each for each in before if not any(self._replaces(own, each) for own in found))
         judged.extend((each, Verdict.GONE) for each in gone)
         yield from _leading(judged)
@@ -109,6 +106,18 @@ class Referee:
         if not math.isfinite(known) or not math.isfinite(failure.number):
             return math.isfinite(known) == math.isfinite(failure.number)
         return self._checker.precision.same(failure.number, known, 0.0)
+
+    def _other_forms(self) -> Iterator[Failure]:
+        """Gradients and tangents of another type or layout than those of the earlier version."""
+        forms, before = self._checker.tally.forms, self._earlier.tally.forms
+        for (kind, what, part), form in forms.items():
+            known = before.get((kind, what, part), form)
+            if form != known:
+                own = (
+                    each for each in self._own if each.kind == kind and what in (*each.targets, ", ".join(each.targets))
+                )
+                said = f"is {form}, and {known} before"
+                yield Failure(next(own).number, OTHER_CONVENTION, what, said=said, part=part)
 
     def _is_unsteady(self, failure: Failure, point: Point, number: int, numbers: Any, numbers_before: Any) -> bool:
         """Whether the number of either version is one of rounding: it is another one for inputs a little larger."""
@@ -138,17 +147,6 @@ def _leading(judged: list[tuple[Failure, Verdict]]) -> Iterator[tuple[Failure, V
         follows = verdict in verdicts if each.rule == INCONSISTENT else (each.function, verdict) in wrong
         if not follows or each.rule == wrong.get((each.function, verdict)):
             yield each, verdict
-
-
-def scaled(point: Point) -> Point:
-    """A point with all numbers a little larger."""
-
-    def larger(value: Any) -> Any:
-        if is_inexact(value):
-            return changed(value, lambda numbers: numbers * SCALE)
-        return [larger(item) for item in value] if isinstance(value, list) else value
-
-    return Point([larger(value) for value in point.values], point.label)
 
 
 def _says_the_same(one: Failure, other: Failure) -> bool:

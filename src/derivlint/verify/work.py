@@ -31,6 +31,8 @@ class Work(Struct, frozen=True):
         namespace: where the functions of formulas are.
         inputs: the recorded inputs by type of numbers.
         task: how much is to be done.
+        arms: says which arms of a site of a function were taken, 1 for the first and 2 for the second; None where that
+            is not known.
         base: the functions of an earlier version of the file, by operator; None where nothing is compared with one.
     """
 
@@ -38,6 +40,7 @@ class Work(Struct, frozen=True):
     inputs: Mapping[str, Any]
     task: Mapping[str, Any]
     base: Mapping[str, Sequence[Described]] | None = None
+    arms: Callable[[int, int], int] | None = None
 
 
 class _Found(Struct):
@@ -69,6 +72,8 @@ def not_checked(operator: str, why: Why, reason: str) -> dict[str, Any]:
         "unjudged": 0,
         "functions": [],
         "nonzero": [],
+        "arms": {},
+        "states": {},
         "why": why.value,
         "reason": reason,
     }
@@ -84,6 +89,7 @@ def points_of(described: Described, recorded: Any, dtype: str, task: Mapping[str
         count=task["points"],
         hardened=task["hardened"],
         variants=task["variants"],
+        special=task["special"],
     )
 
 
@@ -98,6 +104,7 @@ def check_operator(functions: Sequence[Described], work: Work, say: Say) -> None
     base = None if work.base is None else work.base.get(first.operator, ())
     points = compared = unjudged = 0
     judged: set[int] = set()
+    states: dict[str, set[str]] = {}
     nonzero: set[int] = set()
     reason = "no inputs are known"
     for dtype, recorded in work.inputs.items():
@@ -113,6 +120,7 @@ def check_operator(functions: Sequence[Described], work: Work, say: Say) -> None
                 reason = invalid.splitlines()[0][:200]
             else:
                 points += 1
+                _take_states(states, first, point)
         compared += checker.tally.compared
         unjudged += checker.tally.unjudged
         judged |= checker.tally.functions
@@ -127,16 +135,30 @@ def check_operator(functions: Sequence[Described], work: Work, say: Say) -> None
             "unjudged": unjudged,
             "functions": sorted(judged),
             "nonzero": sorted(nonzero),
+            "arms": {
+                str(each.number): [work.arms(each.number, site) for site in range(len(each.sites))]
+                for each in functions
+                if work.arms is not None
+            },
+            "states": {name: sorted(found) for name, found in states.items()},
             "why": "" if points else Why.NO_INPUTS.value,
             "reason": "" if points else reason,
         }
     )
 
 
+def _take_states(states: dict[str, set[str]], described: Described, point: Point) -> None:
+    """Take down which states arguments have at a point: flags, words, and what need not be there."""
+    for argument, value in zip(described.arguments, point.values, strict=True):
+        if isinstance(value, (bool, str)) or argument.type.endswith("?"):
+            state = str(value) if isinstance(value, (bool, str)) else "absent" if value is None else "present"
+            states.setdefault(argument.name, set()).add(state)
+
+
 def _checker(functions: Sequence[Described], work: Work, say: Say, *, complete: bool) -> Checker:
     task = work.task
     made = Checker(
-        functions, work.namespace, task["seed"], second=task["second"], directions=task["directions"], complete=complete
+        functions, work.namespace, task["seed"], order=task["order"], directions=task["directions"], complete=complete
     )
     made.before = lambda number: say({"at": number})
     return made
