@@ -71,3 +71,23 @@ def test_what_no_input_reached_is_told(command: Command, path: Path) -> None:
         {"entry": "reciprocal", "key": "result", "items": 1, "missing": []},
     ]
     assert "coverage: 6 of 7 (85.7%), 2 of 3 formulas as a whole\n" in done.stderr
+
+
+def test_precision_is_measured_beside_an_earlier_version(command: Command, tmp_path: Path) -> None:
+    """A power that overflows loses gradients that can be written down; without it they are there."""
+    entry = "- name: reciprocal(Tensor self) -> Tensor\n  self: "
+    (tmp_path / "before.yaml").write_text(f"{entry}-grad * self * (1 / (self * self * self)).conj()\n")
+    path = tmp_path / "after.yaml"
+    path.write_text(f"{entry}-grad * ((1 / self) * (1 / self)).conj()\n")
+    arguments = ("--precision", "--no-compile", "--against", str(tmp_path / "before.yaml"), "--output-format", "json")
+    done = command(str(path), *arguments)
+    rows = {(row["dtype"], row["kind"]): row for row in json.loads(done.stdout)["precision"]}
+    assert rows.keys() == {
+        (dtype, kind) for dtype in ("float16", "bfloat16", "float32") for kind in ("gradient", "second derivative")
+    }
+    half = rows["float16", "gradient"]
+    assert half["inputs"] > 40_000
+    assert half["lost"] < half["lost_before"]
+    assert (half["better"] > 0, half["ulps"] < half["ulps_before"]) == (True, True)
+    assert half["ulps_at"].startswith("self=")
+    assert done.returncode == 0

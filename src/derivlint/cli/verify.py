@@ -73,6 +73,11 @@ DTYPES = ("float64", "complex128")
     is_flag=True,
     help="Tell what of each formula no input reached: arms of conditions, sides of masks, states of arguments.",
 )
+@click.option(
+    "--precision",
+    is_flag=True,
+    help="Measure how precise elementwise formulas are in float16, bfloat16 and float32, and check nothing else.",
+)
 @click.option("--no-resume", is_flag=True, help="Do not go on with a run that was broken off.")
 @click.option(
     "--baseline",
@@ -101,6 +106,7 @@ def verify(
     jobs: int,
     scripts: Path | None,
     coverage: bool,
+    precision: bool,
     no_resume: bool,
     baseline: Path | None,
     update_baseline: bool,
@@ -170,15 +176,31 @@ def verify(
         exit_zero,
     )
     effort = replace(QUICK if quick else THOROUGH if thorough else ORDINARY, order=order)
+    if precision:
+        dtype = DTYPES[:1]
     dtypes = tuple(name for name in DTYPES if name in dtype) if dtype else DTYPES[:1] if quick else DTYPES
     own = own_helpers(helpers)
-    options = Options(effort, dtypes, seed, jobs, compiler, own, compiles=not no_compile, resume=not no_resume)
+    options = Options(
+        effort,
+        dtypes,
+        seed,
+        jobs,
+        compiler,
+        own,
+        compiles=not no_compile,
+        precision=precision,
+        resume=not no_resume,
+    )
     try:
         outcome = run(model, operators, options, show_progress, base)
     except VerifyError as error:
         raise InputError(str(error)) from error
     finally:
         show_progress("")
+    if precision:
+        from derivlint.cli.verify_precision import report_precision
+
+        click.get_current_context().exit(report_precision(outcome, output))
     click.get_current_context().exit(reporting.report(outcome, output))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from derivlint.verify.differences import DOUBLE, SINGLE, UnjudgedError, inner, size_of
 from derivlint.verify.exhaustion import require_memory
-from derivlint.verify.failures import Tally
+from derivlint.verify.failures import Tally, place
 from derivlint.verify.functions import Described
 from derivlint.verify.layouts import changed, dense, is_plain, moved
 from derivlint.verify.numeric import Called, Subject, tensors
@@ -106,7 +106,7 @@ class CheckedPoint:
 
     def note(self, of: Described, rule: str, what: str, number: float, part: int = 0) -> None:
         """Keep what a formula gives, for a comparison with another version of it."""
-        self.tally.numbers[of.kind, rule, what, part, self.turn] = number
+        self.tally.numbers[place(of, rule, what, part, self.turn)] = number
 
     def note_form(self, of: Described, what: str, part: int, tensor: Any) -> None:
         """Keep the type and the layout of a gradient or tangent, for a comparison with another version of a formula."""

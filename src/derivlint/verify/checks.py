@@ -20,6 +20,7 @@ from derivlint.verify.incoming import (
     check_mask,
     check_strides,
     check_undefined,
+    check_undifferentiated,
 )
 from derivlint.verify.installed import is_differentiated, unfinished_problems
 from derivlint.verify.layouts import numbers
@@ -188,6 +189,7 @@ class Checker:
         yield from check_undefined(at, of)
         yield from check_strides(at, of, gradients)
         yield from check_embedding(at, of)
+        yield from check_undifferentiated(at, of, gradients)
         if self._order > 1 and at.precision.second:
             yield from check_second_backward(at, of, self._order)
 

@@ -65,7 +65,7 @@ def _items(function: FormulaFunction, state: Checked | None) -> Iterator[tuple[s
         wanted: tuple[str, ...] = ()
         if argument.type == "bool":
             wanted = ("True", "False")
-        elif argument.type.endswith("?"):
+        elif argument.type.endswith("?") and argument.type != "Generator?":
             wanted = ("present", "absent")
         for one in wanted:
             yield f'"{argument.name}" is {one.lower()}', one in states.get(argument.name, ())

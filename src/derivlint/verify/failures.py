@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from msgspec import Struct, field
 
+from derivlint.verify.functions import FORWARD, Described
+
 WRONG_VJP = "wrong-vjp"
 WRONG_JVP = "wrong-jvp"
 INCONSISTENT = "inconsistent-vjp-jvp"
@@ -19,8 +21,15 @@ LONGEST = 160
 #: Findings that compare something of formulas with something else of them.
 _OWN = (INCONSISTENT, WRONG_SECOND, WRONG_UNDEFINED, MASK_IGNORED)
 
-#: The kind of a function, the rule, what it is about, the position in that, and the number of the directions.
+#: The kind of a function and, of a forward formula, its outputs, the rule, what it is about, the position in that, and
+#: the number of the directions.
 Place = tuple[str, str, str, int, int]
+
+
+def place(of: Described, rule: str, what: str, part: int, turn: int) -> Place:
+    """What a number of a function is known by, whatever its formula is."""
+    about = " ".join((of.kind, *of.targets)) if of.kind == FORWARD else of.kind
+    return about, rule, what, part, turn
 
 
 class Failure(Struct, frozen=True):
@@ -46,13 +55,13 @@ class Failure(Struct, frozen=True):
     part: int = 0
     turn: int = 0
 
-    def place(self, kind: str) -> Place:
+    def place(self, of: Described) -> Place:
         """What the number of another version of the formula is known by.
 
         Args:
-            kind: the kind of the function, ``backward`` or ``forward``.
+            of: the function.
         """
-        return kind, self.rule, self.what, self.part, self.turn
+        return place(of, self.rule, self.what, self.part, self.turn)
 
     @property
     def number(self) -> float | None:

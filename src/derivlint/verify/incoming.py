@@ -85,6 +85,18 @@ def check_strides(at: CheckedPoint, of: Described, gradients: Sequence[Any]) -> 
             yield Failure(of.number, WRONG_VJP, variable[0], size_of([one]), size_of([other]), said)
 
 
+def check_undifferentiated(at: CheckedPoint, of: Described, gradients: Sequence[Any]) -> Iterator[Failure]:
+    """A gradient that is not to be differentiated again, as most are, is the same one."""
+    import torch
+
+    with torch.no_grad():
+        again = at.gradients(of, at.cotangents)
+    for variable, one, other in zip(at.subject.targets(of), gradients, again, strict=True):
+        if variable in at.directions and not _same(at, variable, one, other):
+            said = "another gradient where it is not to be differentiated again"
+            yield Failure(of.number, WRONG_VJP, variable[0], size_of([one]), size_of([other]), said)
+
+
 def check_embedding(at: CheckedPoint, of: Described) -> Iterator[Failure]:
     """A real incoming gradient of a complex output is as good as the complex one of the same numbers."""
     if not any(item is not None and item.is_complex() for item in at.cotangents):

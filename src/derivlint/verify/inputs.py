@@ -12,7 +12,7 @@ from derivlint.verify.functions import Described
 from derivlint.verify.hardening import broadcast_positions, is_raw, noise_of
 from derivlint.verify.hardening import variants as variants_of
 from derivlint.verify.layouts import numbers
-from derivlint.verify.points import Point, call, generator, is_inexact, mapped
+from derivlint.verify.points import REFUSALS, Point, call, generator, is_inexact, mapped
 from derivlint.verify.recipes import recipe_points
 from derivlint.verify.regimes import regimes
 from derivlint.verify.samples import shape_of
@@ -85,7 +85,7 @@ def _is_defined(described: Described, point: Point) -> bool:
     """Whether the result of an operator is defined at a point; where that cannot be found out it is not."""
     try:
         return is_defined(described, point.values)
-    except RuntimeError as error:
+    except REFUSALS as error:
         require_memory(error)
         return False
 

@@ -48,6 +48,7 @@ class Outcome(Struct):
         checked: what became of each operator.
         failures: the messages about failures, as the server wrote them.
         deaths: the operators at which a child died, with the number of the function and the reason.
+        measures: how precise formulas are, as the server wrote it.
         base: the functions of the earlier version of the file, by operator; None where nothing is compared with one.
     """
 
@@ -58,12 +59,15 @@ class Outcome(Struct):
     checked: dict[str, Checked] = field(default_factory=dict)
     failures: list[dict[str, Any]] = field(default_factory=list)
     deaths: list[dict[str, Any]] = field(default_factory=list)
+    measures: list[dict[str, Any]] = field(default_factory=list)
     base: dict[str, tuple[Described, ...]] | None = None
 
     def take(self, messages: Iterable[dict[str, Any]]) -> None:
         """Take what the process that checks says."""
         for message in messages:
-            if "failure" in message:
+            if "precision" in message:
+                self.measures.append(message)
+            elif "failure" in message:
                 self.failures.append(message)
             elif "died" in message:
                 self.deaths.append(message)

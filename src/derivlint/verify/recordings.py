@@ -15,7 +15,7 @@ from derivlint.verify.stored import DamagedError, StoredInputs
 from derivlint.verify.unchecked import Why
 
 #: Raised when recording or the form of the file changes.
-RECORDER = 5
+RECORDER = 6
 MODULE = "derivlint.verify.record"
 
 

@@ -23,6 +23,7 @@ _BESIDE = 0.25
 _FLAGS = 3
 #: Flags that say which other arguments there are.
 _TRUSTED = ("train", "training", "update", "cudnn_enabled")
+_HALF = 0.6
 #: A part of so many elements is special.
 _SPECIAL = 0.34
 
@@ -40,6 +41,7 @@ def regimes(point: Point, described: Described, noise: Change, words: Collection
     if is_raw(described):
         # what trusts its arguments gets other numbers, and flags that do not say which of them are there
         yield from _flags(point, described)
+        yield from _factors(point, described)
         yield from _bounds(point, described, places, noise)
         return
     yield from _flags(point, described)
@@ -87,8 +89,22 @@ def _flags(point: Point, described: Described) -> Iterator[Point]:
         yield _replaced(point, dict(zip(flags, states, strict=True)), f"flags {states}")
 
 
+def _factors(point: Point, described: Described) -> Iterator[Point]:
+    """Optional numbers present, each another one: they are taken for each other."""
+    missing = [
+        index
+        for index, argument in enumerate(described.arguments)
+        if argument.type == "float?" and point.values[index] is None
+    ]
+    if missing:
+        yield _replaced(point, {index: 0.5 + 0.25 * place for place, index in enumerate(missing)}, "numbers present")
+
+
 def _states(point: Point, described: Described, words: Collection[str]) -> Iterator[Point]:
     """Optional arguments present and absent, all words."""
+    import torch
+
+    yield from _factors(point, described)
     arguments = list(enumerate(described.arguments))
     like = next((value for value in point.values if is_inexact(value) and is_plain(value)), None)
     for index, argument in arguments:
@@ -100,6 +116,10 @@ def _states(point: Point, described: Described, words: Collection[str]) -> Itera
                 yield _replaced(point, {index: made}, f"{argument.name} present")
         elif argument.type in ("Scalar?", "float?") and value is None:
             yield _replaced(point, {index: 0.4}, f"{argument.name} present")
+        elif argument.type == "ScalarType?" and value is None and like is not None:
+            yield _replaced(point, {index: like.dtype}, f"{argument.name} present")
+        elif isinstance(value, torch.Tensor) and value.dtype == torch.bool:
+            yield _replaced(point, {index: ~value}, f"{argument.name} inverted")
         if argument.type.rstrip("?") == "str":
             for word in words:
                 yield _replaced(point, {index: word}, f"{argument.name} {word}")
@@ -112,8 +132,10 @@ def _bounds(point: Point, described: Described, places: list[int], noise: Change
     """Numbers that are equal to what formulas or arguments compare with, and on both sides of it."""
     import torch
 
-    numbers = [value for value in point.values if isinstance(value, (int, float)) and not isinstance(value, bool)]
+    numbers = [each for value in point.values for each in (value if isinstance(value, list) else [value])]
+    numbers = [each for each in numbers if isinstance(each, (int, float)) and not isinstance(each, bool)]
     bounds = list(dict.fromkeys([*described.bounds, *map(float, numbers[:3])]))
+    yield from _among(point, [*bounds, 0.0, 1.0, -1.0], noise)
     for bound, (label, sign) in itertools.product(() if places else bounds[:6], (("above", 1), ("below", -1))):
 
         def beside(value: Any, bound: float = bound, by: float = sign * _BESIDE) -> Any:
@@ -132,6 +154,22 @@ def _bounds(point: Point, described: Described, places: list[int], noise: Change
             ("below", bound - _BESIDE - noise(value)),
         ):
             yield _replaced(point, {place: made}, f"{label} {bound:g} ({described.arguments[place].name})")
+
+
+def _among(point: Point, bounds: list[float], noise: Change) -> Iterator[Point]:
+    """Numbers of which half are equal to what they are compared with, in all tensors, and to one another."""
+    import torch
+
+    chosen = torch.tensor(bounds, dtype=torch.float64)
+
+    def among(value: Any) -> Any:
+        if value.is_complex() or not value.numel():
+            return value
+        picked = chosen[(noise(value).double() * len(bounds)).long().clamp_max(len(bounds) - 1)].to(value.dtype)
+        return torch.where(noise(value) < _HALF, picked, value)
+
+    yield from _all(point, among, "among bounds")
+    yield from _all(point, among, "among bounds again")
 
 
 def _not_finite(point: Point, places: list[int], noise: Change) -> Iterator[Point]:

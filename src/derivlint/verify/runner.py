@@ -75,6 +75,7 @@ class Options(Struct, frozen=True):
         compiler: the C++ compiler.
         helpers: the user's own FunctionsManual.
         compiles: whether formulas are compiled; else they are translated to Python.
+        precision: whether it is measured how precise formulas are, and nothing else is checked.
         resume: whether a run that was broken off is taken up.
     """
 
@@ -85,6 +86,7 @@ class Options(Struct, frozen=True):
     compiler: str | None = None
     helpers: Helpers | None = None
     compiles: bool = True
+    precision: bool = False
     resume: bool = True
 
 
@@ -110,6 +112,9 @@ def verify(
         VerifyError: what the run needs is missing.
     """
     collected = collect(model, None if operators is None else set(operators))
+    if options.precision:
+        # of other operators not every number of a tensor is an input of its own
+        collected.functions = [each for each in collected.functions if "pointwise" in each.evaluation.function.tags]
     outcome = Outcome(collected, tuple(collected.functions))
     if collected.functions:
         try:
@@ -143,6 +148,7 @@ def _verify(
                 "samples": {dtype: str(path) for dtype, path in samples.items()},
                 "functions": [each.described.to_json() for each in outcome.functions],
                 "seed": options.seed,
+                "precision": options.precision,
                 "jobs": options.jobs,
                 "processor": PROCESSOR,
                 "idle": IDLE,

@@ -99,7 +99,7 @@ class Referee:
 
     def _is_known(self, failure: Failure, before: Sequence[Failure], numbers_before: Any) -> bool:
         """Whether the earlier version fails in the same way, or gives the same number."""
-        place = failure.place(self._functions[failure.function].kind)
+        place = failure.place(self._functions[failure.function])
         if failure.number is None or place not in numbers_before:
             return any(self._is_like(each, failure) and _says_the_same(each, failure) for each in before)
         known = numbers_before[place]
@@ -121,7 +121,7 @@ class Referee:
 
     def _is_unsteady(self, failure: Failure, point: Point, number: int, numbers: Any, numbers_before: Any) -> bool:
         """Whether the number of either version is one of rounding: it is another one for inputs a little larger."""
-        place = failure.place(self._functions[failure.function].kind)
+        place = failure.place(self._functions[failure.function])
         if failure.number is None or place not in numbers_before:
             return False
         difference = abs(failure.number - numbers_before[place])

@@ -14,6 +14,7 @@ from derivlint.verify.functions import Described
 from derivlint.verify.inputs import points_for
 from derivlint.verify.layouts import is_plain
 from derivlint.verify.points import Point, overload_of
+from derivlint.verify.precision import measured
 from derivlint.verify.reproduction import reproduction
 from derivlint.verify.unchecked import Why
 from derivlint.verify.verdicts import Referee, Verdict
@@ -100,6 +101,9 @@ def check_operator(functions: Sequence[Described], work: Work, say: Say) -> None
         say(not_checked(first.operator, Why.OTHER_SCHEMA, "another schema is installed"))
         return
     task = work.task
+    if task["precision"]:
+        _measure(functions, work, say)
+        return
     found: _Findings = {}
     base = None if work.base is None else work.base.get(first.operator, ())
     points = compared = unjudged = 0
@@ -143,6 +147,28 @@ def check_operator(functions: Sequence[Described], work: Work, say: Say) -> None
             "states": {name: sorted(found) for name, found in states.items()},
             "why": "" if points else Why.NO_INPUTS.value,
             "reason": "" if points else reason,
+        }
+    )
+
+
+def _measure(functions: Sequence[Described], work: Work, say: Say) -> None:
+    """Say how precise the formulas of an operator are."""
+    first = functions[0]
+    base = (work.base or {}).get(first.operator, ())
+    measures = [
+        message for recorded in work.inputs.values() for message in measured(functions, base, recorded, work.namespace)
+    ]
+    for message in measures:
+        say(message)
+    done = not_checked(first.operator, Why.NO_INPUTS, "no inputs of one shape in few bits are known")
+    numbers = sorted({message["precision"] for message in measures})
+    say(
+        {
+            **done,
+            "functions": numbers,
+            "nonzero": numbers,
+            "why": "" if measures else done["why"],
+            "points": len(measures),
         }
     )
 
