@@ -72,6 +72,7 @@ class Unit:
             **asdict(effort),
             "samples": {dtype: str(recorded(model, dtype, place, lambda what: None)) for dtype in dtypes},
             "seed": 0,
+            "precision": False,
             "jobs": jobs,
             "processor": PROCESSOR,
             "idle": IDLE,

@@ -83,6 +83,22 @@ def test_findings_are_compared_by_number_and_input(verdicts: Any) -> None:
     assert numbers == expected
 
 
+def test_a_page_of_markdown_says_what_became_of_findings(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same page goes to GitHub, after what is there already."""
+    summary = tmp_path / "summary.md"
+    summary.write_text("before\n")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+    path, page = tmp_path / "after.yaml", tmp_path / "page.md"
+    path.write_text(f"{SIN}{WRONG}\n")
+    command(str(path), *FAST, "--ops", "sin", "--page", str(page))
+    text = page.read_text()
+    assert text.startswith("## Derivatives as numbers\n\n1 entry checked: 1 new, 0 as before, 0 gone.\n")
+    assert '| new | `sin` | `self` | the gradient of "self" along a direction is ' in text
+    assert summary.read_text() == f"before\n{text}"
+
+
 def test_a_revision_is_what_is_compared_with(command: Command, tmp_path: Path) -> None:
     """HEAD where none is named; --no-base shows everything."""
 

@@ -26,6 +26,7 @@ OPTION_GROUPS: Mapping[str, tuple[str, ...]] = {
             "out",
             "output_file",
             "output_format",
+            "page",
             "precision",
             "quiet",
             "scripts",

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from derivlint.cli import completing
 from derivlint.cli.configured import StandIn, configured
+from derivlint.cli.exits import INTERRUPTED
 from derivlint.cli.loading import load_model
 from derivlint.cli.options import EXISTING, rule_names, source_options
 from derivlint.cli.output import CheckCommand, Output, output_options
@@ -69,6 +70,12 @@ DTYPES = ("float64", "complex128")
     help="Write a Python script for each finding, which shows it with PyTorch alone.",
 )
 @click.option(
+    "--page",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write a page of Markdown, for a pull request; on GitHub the step's summary gets it in any case.",
+)
+@click.option(
     "--coverage",
     is_flag=True,
     help="Tell what of each formula no input reached: arms of conditions, sides of masks, states of arguments.",
@@ -105,6 +112,7 @@ def verify(
     seed: int,
     jobs: int,
     scripts: Path | None,
+    page: Path | None,
     coverage: bool,
     precision: bool,
     no_resume: bool,
@@ -170,6 +178,7 @@ def verify(
         operators,
         bool(ops),
         scripts,
+        page,
         coverage,
         BaselineFile.chosen(baseline or loaded.settings.baseline, updates=update_baseline, writes=update_baseline),
         update_baseline,
@@ -201,7 +210,8 @@ def verify(
         from derivlint.cli.verify_precision import report_precision
 
         click.get_current_context().exit(report_precision(outcome, output))
-    click.get_current_context().exit(reporting.report(outcome, output))
+    status = reporting.report(outcome, output)
+    click.get_current_context().exit(INTERRUPTED if outcome.is_broken_off else status)
 
 
 def _require_consistent(

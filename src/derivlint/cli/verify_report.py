@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from derivlint.cli.exits import CLEAN, FINDINGS, UNCHECKED, tell
 from derivlint.cli.output import Output
+from derivlint.cli.verify_page import page_of, write_page
 from derivlint.formats import NotChecked, NotReached, Report
 from derivlint.lint import Diagnostic
 from derivlint.lint.suppression import suppressions_of
@@ -44,6 +45,7 @@ _WORDS = {
     Why.TIMED_OUT: "out of time",
     Why.HUNG: "hung",
     Why.FAILED: "failed",
+    Why.BROKEN_OFF: "left when the run was broken off",
 }
 #: Formulas that could be checked in another way: who asks for them by name asks for that.
 _CHECKABLE = (Why.NOT_CALLABLE, Why.NOT_COMPARED)
@@ -60,6 +62,7 @@ class Reporting(Struct, frozen=True):
         operators: the operators whose entries were asked for, None for all.
         named: whether they were asked for by name.
         scripts: where scripts are written, None for nowhere.
+        page: where a page of Markdown is written, None for nowhere.
         tells_coverage: whether it is told what of formulas no input reached.
         baseline: the file of known findings, None where there is none.
         updates_baseline: whether what is found becomes known.
@@ -71,6 +74,7 @@ class Reporting(Struct, frozen=True):
     operators: Collection[str] | None
     named: bool
     scripts: Path | None
+    page: Path | None
     tells_coverage: bool
     baseline: BaselineFile | None
     updates_baseline: bool
@@ -124,6 +128,8 @@ class Reporting(Struct, frozen=True):
                 else None,
             )
         )
+        new = "found" if outcome.base is None else "new"
+        write_page(self.page, page_of(((new, judged.shown), ("as before", as_before), ("gone", gone)), entries))
         if not output.quiet:
             _summarize(outcome, unchecked)
             self._tell_others(as_before, gone, output)

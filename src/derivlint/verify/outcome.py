@@ -48,6 +48,7 @@ class Outcome(Struct):
         checked: what became of each operator.
         failures: the messages about failures, as the server wrote them.
         deaths: the operators at which a child died, with the number of the function and the reason.
+        is_broken_off: whether the user had the run broken off.
         measures: how precise formulas are, as the server wrote it.
         base: the functions of the earlier version of the file, by operator; None where nothing is compared with one.
     """
@@ -59,6 +60,7 @@ class Outcome(Struct):
     checked: dict[str, Checked] = field(default_factory=dict)
     failures: list[dict[str, Any]] = field(default_factory=list)
     deaths: list[dict[str, Any]] = field(default_factory=list)
+    is_broken_off: bool = False
     measures: list[dict[str, Any]] = field(default_factory=list)
     base: dict[str, tuple[Described, ...]] | None = None
 

@@ -106,7 +106,8 @@ def verify(
         progress: called with how far it is.
         base: what findings are compared with; None where they are not.
 
-    What cannot be checked is part of the outcome, also where that is everything.
+    What cannot be checked is part of the outcome, also where that is everything. So is what Ctrl-C leaves unchecked, once
+    something was checked.
 
     Raises:
         VerifyError: what the run needs is missing.
@@ -122,6 +123,11 @@ def verify(
                 _verify(model, place, outcome, options, progress, base)
         except StoppedError as error:
             outcome.give_up(error.why, str(error))
+        except KeyboardInterrupt:
+            if not outcome.checked:
+                raise
+            outcome.is_broken_off = True
+            outcome.give_up(Why.BROKEN_OFF, "the run was broken off; the same command goes on where it was")
     return outcome
 
 
