@@ -128,9 +128,8 @@ def test_what_was_found_before_an_interrupt_is_reported(monkeypatch: pytest.Monk
             raise KeyboardInterrupt
 
         monkeypatch.setattr("derivlint.verify.runner._verify", work)
-        source = SourceFile(
-            "derivatives.yaml", "".join(f"- name: {name}(Tensor self) -> Tensor\n  self: grad\n" for name in OPERATORS)
-        )
+        text = "".join(f"- name: {name}(Tensor self) -> Tensor\n  self: grad\n" for name in OPERATORS)
+        source = SourceFile("derivatives.yaml", text)
         return verify(build_model(source, load_index()), None, Options())
 
     outcome = interrupted(("sin",))

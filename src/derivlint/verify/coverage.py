@@ -68,7 +68,10 @@ def _items(function: FormulaFunction, state: Checked | None) -> Iterator[tuple[s
         elif argument.type.endswith("?") and argument.type != "Generator?":
             wanted = ("present", "absent")
         for one in wanted:
-            yield f'"{argument.name}" is {one.lower()}', one in states.get(argument.name, ())
+            known = states.get(argument.name, ())
+            # of words the states are the words
+            is_reached = any(state != "absent" for state in known) if one == "present" else one in known
+            yield f'"{argument.name}" is {one.lower()}', is_reached
 
 
 def _is_named(function: FormulaFunction, name: str) -> bool:

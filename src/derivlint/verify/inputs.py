@@ -16,7 +16,7 @@ from derivlint.verify.points import REFUSALS, Point, call, generator, is_inexact
 from derivlint.verify.recipes import recipe_points
 from derivlint.verify.regimes import regimes
 from derivlint.verify.samples import shape_of
-from derivlint.verify.siblings import recorded_points
+from derivlint.verify.siblings import recorded_points, siblings
 from derivlint.verify.stored import Inputs
 
 #: The step by which inputs are changed to see whether outputs depend on them.
@@ -62,14 +62,22 @@ def points_for(
         harder = _callable(described, variants_of(point, described, random, broadcasts=wide))
         yield from islice(harder, variants)
     random = generator(seed, described.operator, "regimes", dtype)
-    words = {value for point in known for value in point.values if isinstance(value, str)}.union(described.words)
+    words = _words(described, recorded) if special else ()
     seen: set[str] = set()
     # a kind that cannot be made of the first point may be made of another one
     for point in chosen[:REGIMES] if special else ():
-        kinds = (each for each in regimes(point, described, noise_of(random), sorted(words)) if each.label not in seen)
+        kinds = (each for each in regimes(point, described, noise_of(random), words) if each.label not in seen)
         for each in islice(_callable(described, kinds), special - len(seen)):
             seen.add(each.label)
             yield each
+
+
+def _words(described: Described, recorded: Inputs) -> list[str]:
+    """The words that an operator takes: those in its formula and in recorded inputs of it and of its siblings."""
+    if not any(argument.type.rstrip("?") == "str" for argument in described.arguments):
+        return []
+    inputs = (values for name in siblings(described.operator, recorded) for values in recorded[name])
+    return sorted({value for values in inputs for value in values if isinstance(value, str)}.union(described.words))
 
 
 def _callable(described: Described, points: Iterable[Point]) -> Iterator[Point]:

@@ -106,8 +106,8 @@ def verify(
         progress: called with how far it is.
         base: what findings are compared with; None where they are not.
 
-    What cannot be checked is part of the outcome, also where that is everything. So is what Ctrl-C leaves unchecked, once
-    something was checked.
+    What cannot be checked is part of the outcome, also where that is everything. So is what Ctrl-C leaves unchecked,
+    once something was checked.
 
     Raises:
         VerifyError: what the run needs is missing.

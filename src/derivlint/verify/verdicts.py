@@ -25,6 +25,9 @@ from derivlint.verify.failures import (
 from derivlint.verify.functions import Described
 from derivlint.verify.points import UNSTEADY, Point, scaled
 
+#: Rounding makes differences of a small part of a number, or numbers as large as what is divided by nearly nothing.
+_SMALL = 0.01
+_LARGE = 1e6
 #: What is wrong with a derivative itself.
 _FIRST = (WRONG_VJP, WRONG_JVP, WRONG_SHAPE)
 
@@ -125,7 +128,9 @@ class Referee:
         if failure.number is None or place not in numbers_before:
             return False
         difference = abs(failure.number - numbers_before[place])
-        if not math.isfinite(difference):
+        size = max(abs(failure.number), abs(numbers_before[place]))
+        if not math.isfinite(difference) or (size < _LARGE and difference > _SMALL * size):
+            # rounding makes no such difference, and at a tie scaling may make one
             return False
         larger = scaled(point)
         for checker, known in ((self._earlier, numbers_before), (self._checker, numbers)):
