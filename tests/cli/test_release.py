@@ -9,13 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from derivlint.cli.release_checks import CONFORMANCE, conformance_line, emission_lines, unpacked, vanished_deviations
+from derivlint.cli.release_checks import CONFORMANCE, conformance_line, emission_lines, unpacked, vanished_findings
 from derivlint.model import Model, build_model
 from derivlint.operators.bundling import bundled_files, bundled_indexes
 from derivlint.operators.sources import TorchSource, installed_source
 from derivlint.schema import load_index
 from derivlint.schema.index import index_name
 from derivlint.source import SourceFile
+from derivlint.verify.known import Known
 from tests.cli.conftest import Run
 
 ROOT = Path(__file__).parents[2]
@@ -111,16 +112,9 @@ def test_the_conformance_tests_pass_with_the_installed_torchgen() -> None:
     assert re.fullmatch(r"conformance with its torchgen: \d+ passed", conformance_line(folder, ROOT))
 
 
-def test_deviations_whose_formula_is_gone_have_vanished(model: Model, tmp_path: Path) -> None:
-    text = ""
-    for formula in ("grad  * result", "grad + result"):
-        text += (
-            f'[[deviation]]\noperator = "exp"\nkey = "self"\nrule = "wrong-vjp"\nkind = "convention"\n'
-            f'formula = "{formula}"\nreason = "it is so"\n'
-        )
-    (tmp_path / "d.toml").write_text(text)
-    (vanished,) = vanished_deviations(model, tmp_path / "d.toml")
-    assert vanished.formula == "grad + result"
+def test_known_findings_whose_formula_is_gone_have_vanished(model: Model) -> None:
+    known = Known("convention", "it is so", (("exp", "self", "wrong-vjp"), ("exp", "other", "wrong-vjp")))
+    assert vanished_findings(model, [known]) == [("exp", "other", "wrong-vjp")]
 
 
 def test_a_wheel_is_unpacked_as_far_as_it_is_needed(tmp_path: Path) -> None:

@@ -67,11 +67,12 @@ class Unit:
         self.there = {each.described.number for each in made.functions}
         self.compared: set[int] = set()
         self.task = {
-            "library": str(made.library),
+            "libraries": [str(made.library)],
             "place": str(place),
             **asdict(effort),
             "samples": {dtype: str(recorded(model, dtype, place, lambda what: None)) for dtype in dtypes},
             "seed": 0,
+            "precision": False,
             "jobs": jobs,
             "processor": PROCESSOR,
             "idle": IDLE,
@@ -119,7 +120,7 @@ class Unit:
                 for index, (one, other) in enumerate(pairs)
             ],
         }
-        path = Path(self.task["library"]).with_suffix(".pairs.json")
+        path = Path(self.task["libraries"][0]).with_suffix(".pairs.json")
         path.write_text(json.dumps(content))
         done = subprocess.run(
             [sys.executable, "-m", "tests.verify.values", str(path)],

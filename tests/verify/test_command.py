@@ -21,6 +21,8 @@ FAST = ("--no-compile", "--quick", "--jobs", "1")
         (("--ops", "sin", "--all"), "--ops, --changed and --all exclude each other"),
         (("--quick", "--thorough", "--all"), "--quick and --thorough exclude each other"),
         (("--dtype", "float16", "--all"), 'no "float16" to check with; there are float64, complex128'),
+        (("--all", "--no-base", "--diff-base", "HEAD"), "--diff-base, --against and --no-base exclude each other"),
+        (("--no-base",), "--no-base needs --ops or --all: without a base nothing has changed"),
         (("--no-compile", "--compiler", "g++", "--all"), "--no-compile excludes --helpers and --compiler"),
         (("--all", "--update-baseline"), 'there is no baseline: name a file with "--baseline" or in the configuration'),
     ],
@@ -96,21 +98,6 @@ def test_known_findings_are_kept_in_a_baseline(command: Command, tmp_path: Path)
     assert command(*choice, "--update-baseline").returncode == 0
     assert command(*choice).returncode == 0
     assert command("derivatives.yaml", "--ops", "sin", *FAST).returncode == 1
-
-
-@pytest.mark.full
-def test_expected_findings_are_left_out(command: Command, tmp_path: Path) -> None:
-    """Those of a file of the user's own; a line that is found no more is told."""
-    path = tmp_path / "expected.toml"
-    line = '[[deviation]]\nkind = "convention"\nreason = "as agreed"\nrule = "wrong-vjp"\nkey = "self"\n'
-    path.write_text(
-        f'{line}operator = "sin"\nformula = "-grad * self.cos().conj()"\n{line}operator = "exp"\nformula = "grad"\n'
-    )
-    done = command("derivatives.yaml", "--ops", "sin", *FAST, "--deviations", str(path))
-    assert done.returncode == 0
-    assert "1 expected finding left out" in done.stderr
-    everything = command("derivatives.yaml", "--all", *FAST, "--deviations", str(path))
-    assert "an expected finding is not there: wrong-vjp of exp, self\n" in everything.stderr
 
 
 def test_what_is_not_checked_is_told_with_the_reason(command: Command, tmp_path: Path) -> None:

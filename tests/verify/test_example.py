@@ -13,9 +13,7 @@ from tests.running import runner
 @pytest.mark.torch
 @pytest.mark.long
 def test_the_example_is_verified() -> None:
-    result: Result = runner().invoke(
-        cli, ["verify", "--all", "--quick", "--no-deviations", "--no-resume", str(EXAMPLE)]
-    )
+    result: Result = runner().invoke(cli, ["verify", "--all", "--quick", "--no-base", "--no-resume", str(EXAMPLE)])
     assert result.exit_code == 0, result.output
     assert " entries checked with " in result.stderr
     assert "without inputs" not in result.stderr

@@ -9,12 +9,15 @@ from typing import Any, cast
 
 import pytest
 
+from derivlint.model import build_model
 from derivlint.project.cache import sealed
+from derivlint.schema import load_index
+from derivlint.source import SourceFile
 from derivlint.verify.functions import Collected
 from derivlint.verify.journal import Journal
 from derivlint.verify.outcome import Outcome
 from derivlint.verify.process import Server
-from derivlint.verify.runner import _work
+from derivlint.verify.runner import Options, _work, verify
 from derivlint.verify.unchecked import Why
 from derivlint.verify.work import not_checked
 
@@ -113,3 +116,28 @@ def test_a_journal_that_cannot_be_written_costs_nothing_else(tmp_path: Path) -> 
     """The run goes on without it."""
     outcome = run(Answering(9), tmp_path / "missing", resume=True)
     assert list(outcome.checked) == list(OPERATORS)
+
+
+def test_what_was_found_before_an_interrupt_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is left is not checked, and says so; before anything was checked the interrupt is passed on."""
+
+    def interrupted(after: tuple[str, ...]) -> Outcome:
+        def work(model: Any, place: Path, outcome: Outcome, *others: Any) -> None:
+            for name in after:
+                outcome.take([{**not_checked(name, Why.NO_INPUTS, ""), "points": 1, "why": ""}])
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr("derivlint.verify.runner._verify", work)
+        text = "".join(f"- name: {name}(Tensor self) -> Tensor\n  self: grad\n" for name in OPERATORS)
+        source = SourceFile("derivatives.yaml", text)
+        return verify(build_model(source, load_index()), None, Options())
+
+    outcome = interrupted(("sin",))
+    assert outcome.is_broken_off
+    assert {name: state.why for name, state in outcome.checked.items()} == {
+        "sin": None,
+        "cos": Why.BROKEN_OFF,
+        "exp": Why.BROKEN_OFF,
+    }
+    with pytest.raises(KeyboardInterrupt):
+        interrupted(())

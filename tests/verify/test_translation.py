@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -87,7 +88,7 @@ def test_translated_formulas_give_what_compiled_ones_give(model: Model, tmp_path
         for namespace in (torch.ops.derivlint_verify, python):
             subject = Subject(each, Point(_arguments(each.operator)), namespace)
             called = subject.call(subject.point.values)
-            at = CheckedPoint(subject, called, names, generator(0), Tally(), lambda number: None)
+            at = CheckedPoint(subject, called, names, partial(generator, 0), Tally(), lambda number: None)
             value = at.gradients(each, at.cotangents) if each.kind == BACKWARD else at.tangents(each, at.variables)
             found.append(value)
         assert same(*found), each

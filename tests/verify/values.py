@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ def main() -> None:
     task = content["task"]
     torch.set_num_threads(1)
     load: Any = torch.ops.load_library
-    load(task["library"])
+    load(task["libraries"][0])
     inputs = {dtype: StoredInputs(Path(path)) for dtype, path in task["samples"].items()}
     found = []
     for index, one, other in content["pairs"]:
@@ -55,7 +56,7 @@ def differ(one: Described, other: Described, inputs: Any, task: dict[str, Any]) 
                 with torch.no_grad():
                     called = subject.call(subject.point.values)
                 names = one.targets if one.kind == BACKWARD else one.tangents
-                at = CheckedPoint(subject, called, names, generator(0, number), Tally(), lambda number: None)
+                at = CheckedPoint(subject, called, names, partial(generator, 0, number), Tally(), lambda number: None)
                 first = values(at, one)
             except Exception:
                 # no input of the formula as it was

@@ -13,18 +13,28 @@ OPTION_GROUPS: Mapping[str, tuple[str, ...]] = {
         *("no_config", "pytorch_operators", "schema", "stdin_filename", "tags", "torch", "untrusted"),
     ),
     "Selection": (
-        *("changed", "diff_base", "dtype", "everything", "extend_select", "ignore", "min_confidence", "min_severity"),
-        *("missing", "ops", "preview", "select", "wrt"),
+        *("against", "changed", "diff_base", "dtype", "everything", "extend_select", "ignore", "min_confidence"),
+        *("min_severity", "missing", "no_base", "ops", "preview", "select", "wrt"),
     ),
     "Output": (
-        *("color", "exit_zero", "fail_level", "no_code", "out", "output_file", "output_format", "quiet", "scripts"),
+        *(
+            "color",
+            "coverage",
+            "exit_zero",
+            "fail_level",
+            "no_code",
+            "out",
+            "output_file",
+            "output_format",
+            "page",
+            "precision",
+            "quiet",
+            "scripts",
+        ),
         *("show_files", "show_settings", "statistics", "verbose", "watch"),
     ),
     "Fixing": ("diff", "fix", "fix_only", "unsafe_fixes"),
-    "Known findings": (
-        *("add_ignores", "baseline", "deviations", "no_deviations", "no_ignores", "prune_baseline"),
-        "update_baseline",
-    ),
+    "Known findings": (*("add_ignores", "baseline", "no_ignores", "prune_baseline", "update_baseline"),),
     "Caching": ("no_cache", "no_resume"),
 }
 OTHERS = "Options"

@@ -170,13 +170,12 @@ def _judged(model: Model, before: Index) -> Iterator[str]:
 
 
 def _vanished(model: Model) -> Iterator[str]:
-    """Expected findings of verify that the release's file cannot have any more."""
-    from derivlint.cli.release_checks import vanished_deviations
-    from derivlint.verify.deviations import FOLDER
+    """Known findings of verify that the release's file cannot have any more."""
+    from derivlint.cli.release_checks import vanished_findings
+    from derivlint.verify.known import known_findings
 
-    for path in sorted(FOLDER.glob("deviations-*.toml")):
-        for each in vanished_deviations(model, path):
-            yield f"expected finding of {path.stem} vanished: {each.operator}, {each.key}, {each.rule}: {each.reason}"
+    for operator, key, rule in vanished_findings(model, known_findings()):
+        yield f"known finding of verify vanished: {operator}, {key}, {rule}"
 
 
 def _checked(torch: TorchSource, model: Model, root: Path) -> Iterator[str]:

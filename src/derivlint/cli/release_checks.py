@@ -8,7 +8,7 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
@@ -21,7 +21,7 @@ from derivlint.emit.release import UnsupportedRelease
 from derivlint.lint.wording import counted
 from derivlint.model import Model
 from derivlint.operators.sources import TorchSource
-from derivlint.verify.deviations import Deviation, normalized, read_deviations
+from derivlint.verify.known import Known, Place
 
 #: What of a wheel is unpacked: torchgen, which the conformance tests run, and the headers.
 PARTS = ("torchgen/", "torch/include/")
@@ -128,17 +128,12 @@ def conformance_line(folder: Path, root: Path) -> str:
     return f"conformance with its torchgen: {passed[1]}"
 
 
-def vanished_deviations(model: Model, path: Path) -> list[Deviation]:
-    """The expected findings of an earlier release whose formulas a file no longer has.
+def vanished_findings(model: Model, known: Iterable[Known]) -> list[Place]:
+    """The known findings whose formulas a file no longer has.
 
     Args:
         model: the file.
-        path: the deviations.
+        known: what is known.
     """
-    there = {
-        (entry.operator, line.key_text, normalized(line.text or ""))
-        for entry in model.entries
-        for body in entry.bodies
-        for line in body.lines
-    }
-    return [each for each in read_deviations(path) if (each.operator, each.key, normalized(each.formula)) not in there]
+    there = {(entry.operator, line.key_text) for entry in model.entries for body in entry.bodies for line in body.lines}
+    return [place for each in known for place in each.findings if place[:2] not in there]

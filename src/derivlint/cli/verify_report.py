@@ -10,7 +10,8 @@ from msgspec import Struct
 
 from derivlint.cli.exits import CLEAN, FINDINGS, UNCHECKED, tell
 from derivlint.cli.output import Output
-from derivlint.formats import NotChecked, Report
+from derivlint.cli.verify_page import page_of, write_page
+from derivlint.formats import NotChecked, NotReached, Report
 from derivlint.lint import Diagnostic
 from derivlint.lint.suppression import suppressions_of
 from derivlint.lint.wording import counted
@@ -23,12 +24,13 @@ from derivlint.project.outcome import judge
 from derivlint.project.settings import Settings
 from derivlint.rules import NUMERIC
 from derivlint.source import replace_file
-from derivlint.verify.deviations import Deviation, read_deviations, shipped_deviations, sort_out
+from derivlint.verify.coverage import Reached, coverage, figure
 from derivlint.verify.failures import CRASH
-from derivlint.verify.findings import places_and_diagnostics
+from derivlint.verify.findings import judged_findings
 from derivlint.verify.outcome import Outcome
 from derivlint.verify.reproduction import is_script
 from derivlint.verify.unchecked import Unchecked, Why
+from derivlint.verify.verdicts import Verdict
 
 #: What a summary says of entries and formulas that were not checked, by the kind of reason.
 _WORDS = {
@@ -43,21 +45,12 @@ _WORDS = {
     Why.TIMED_OUT: "out of time",
     Why.HUNG: "hung",
     Why.FAILED: "failed",
+    Why.BROKEN_OFF: "left when the run was broken off",
 }
 #: Formulas that could be checked in another way: who asks for them by name asks for that.
 _CHECKABLE = (Why.NOT_CALLABLE, Why.NOT_COMPARED)
 #: So many names of a kind are listed; with --verbose, all of them.
 _LISTED = 8
-
-
-def expected_findings(model: Model, path: Path | None) -> tuple[Deviation, ...]:
-    """The findings that are expected: those of a file, else those of the release of PyTorch that the model is of.
-
-    Raises:
-        InputError: the file cannot be read or understood.
-    """
-    chosen = path or shipped_deviations(model.natives.version)
-    return read_deviations(chosen) if chosen is not None else ()
 
 
 class Reporting(Struct, frozen=True):
@@ -68,9 +61,9 @@ class Reporting(Struct, frozen=True):
         settings: what is shown and what counts.
         operators: the operators whose entries were asked for, None for all.
         named: whether they were asked for by name.
-        expected: findings that are expected.
-        tells_unused: whether expected findings that are not there are worth telling.
         scripts: where scripts are written, None for nowhere.
+        page: where a page of Markdown is written, None for nowhere.
+        tells_coverage: whether it is told what of formulas no input reached.
         baseline: the file of known findings, None where there is none.
         updates_baseline: whether what is found becomes known.
         exit_zero: whether findings do not matter for the exit status.
@@ -80,9 +73,9 @@ class Reporting(Struct, frozen=True):
     settings: Settings
     operators: Collection[str] | None
     named: bool
-    expected: tuple[Deviation, ...]
-    tells_unused: bool
     scripts: Path | None
+    page: Path | None
+    tells_coverage: bool
     baseline: BaselineFile | None
     updates_baseline: bool
     exit_zero: bool
@@ -94,8 +87,12 @@ class Reporting(Struct, frozen=True):
             InputError: a file cannot be written.
         """
         model, settings, baseline = self.model, self.settings, self.baseline
-        sorted_out = sort_out(places_and_diagnostics(model, outcome), self.expected)
-        every: tuple[Diagnostic, ...] = tuple(sorted(sorted_out.unexpected))
+        found = judged_findings(model, outcome)
+        every = tuple(item.diagnostic for item in found if item.verdict in (None, Verdict.NEW))
+        as_before, gone = (
+            tuple(item.diagnostic for item in found if item.verdict is verdict)
+            for verdict in (Verdict.UNCHANGED, Verdict.GONE)
+        )
         names = rule_names(NUMERIC)
         checked = {name for name, state in outcome.checked.items() if state.why is None}
         formulas = sum(each.described.operator in checked for each in outcome.functions)
@@ -105,7 +102,8 @@ class Reporting(Struct, frozen=True):
         narrowing = Narrowing(baseline=baseline, updates_baseline=self.updates_baseline)
         judged = judge(findings, model.source, settings, narrowing)
         unchecked = self._unchecked(outcome)
-        accepted = {item.entry for item in every if item.rule == CRASH and item not in judged.shown}
+        crashes = [item for item in every if item.rule == CRASH and item not in judged.shown]
+        accepted = {item.entry for item in (*crashes, *as_before) if item.rule == CRASH}
         missing = [each for each in unchecked if self._was_due(each, accepted)]
         if self.scripts is not None:
             _write_scripts(outcome, self.scripts)
@@ -121,13 +119,22 @@ class Reporting(Struct, frozen=True):
                 fail_levels={model.source.path: settings.fail_level},
                 problems=tuple(map(str, missing)),
                 unchecked=tuple(NotChecked(each.operator, each.key, each.why.value, each.reason) for each in unchecked),
+                as_before=None if outcome.base is None else as_before,
+                gone=gone,
+                coverage=tuple(
+                    NotReached(each.operator, each.key, each.items, each.missing) for each in coverage(outcome)
+                )
+                if self.tells_coverage
+                else None,
             )
         )
+        new = "found" if outcome.base is None else "new"
+        write_page(self.page, page_of(((new, judged.shown), ("as before", as_before), ("gone", gone)), entries))
         if not output.quiet:
-            _summarize(outcome, unchecked, len(sorted_out.expected))
-        if self.tells_unused:
-            for each in sorted_out.unused:
-                tell(f"an expected finding is not there: {each.rule} of {each.operator}, {each.key}")
+            _summarize(outcome, unchecked)
+            self._tell_others(as_before, gone, output)
+        if self.tells_coverage:
+            _tell_coverage(coverage(outcome))
         self._tell_unchecked(unchecked, missing, output)
         if baseline is not None and self.updates_baseline:
             tell(f'the baseline "{baseline.path}" has {counted(baseline.update(), "finding")}')
@@ -156,6 +163,19 @@ class Reporting(Struct, frozen=True):
             return True
         return each.why.is_error and not (each.why is Why.CRASHED and each.operator in accepted)
 
+    def _tell_others(self, as_before: Sequence[Diagnostic], gone: Sequence[Diagnostic], output: Output) -> None:
+        """Say what is as before, of few entries or where that is wanted each finding, and what is gone."""
+        for title, items, listed in (
+            ("as before", as_before, output.verbose or len(as_before) <= _LISTED),
+            ("gone", gone, True),
+        ):
+            if listed:
+                for each in items:
+                    more = f" ({each.help})" if each.help and output.verbose else ""
+                    tell(f"{title}: {each.entry}, {each.key}: {each.message} [{each.rule}]{more}")
+            elif items:
+                tell(f"as before: {counted(len(items), 'finding')} (--verbose lists them, --no-base shows them)")
+
     def _tell_unchecked(self, unchecked: Sequence[Unchecked], missing: Sequence[Unchecked], output: Output) -> None:
         """Say what was not checked and why: of few entries of each formula; of the whole file in a line for each kind.
 
@@ -182,7 +202,17 @@ class Reporting(Struct, frozen=True):
             tell(f"not checked: {what} {_WORDS[why]}: {'; '.join(names[:_LISTED])}{more}")
 
 
-def _summarize(outcome: Outcome, unchecked: Sequence[Unchecked], expected: int) -> None:
+def _tell_coverage(reached: Sequence[Reached]) -> None:
+    for each in reached:
+        for item in each.missing:
+            tell(f"not reached: {each.operator}, {each.key}: {item}")
+    count, total = figure(reached)
+    whole = sum(not each.missing for each in reached)
+    formulas = counted(len(reached), "formula")
+    tell(f"coverage: {count} of {total} ({count / max(total, 1):.1%}), {whole} of {formulas} as a whole")
+
+
+def _summarize(outcome: Outcome, unchecked: Sequence[Unchecked]) -> None:
     checked = [state for state in outcome.checked.values() if state.why is None]
     compared = sum(state.compared for state in checked)
     kinds = Counter(each.why for each in unchecked if not each.key)
@@ -190,7 +220,6 @@ def _summarize(outcome: Outcome, unchecked: Sequence[Unchecked], expected: int) 
     tell(
         f"{counted(len(checked), 'entry', 'entries')} checked with {compared:,} comparisons"
         + (f", {kinds.total()} not checked ({listed})" if kinds else "")
-        + (f", {counted(expected, 'expected finding')} left out" if expected else "")
     )
 
 

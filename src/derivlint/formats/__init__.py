@@ -5,6 +5,6 @@ Begin with :mod:`derivlint.formats.registry`, which lists the formats of ``check
 unit.
 """
 
-from derivlint.formats.report import NotChecked, Report
+from derivlint.formats.report import NotChecked, NotReached, Report
 
-__all__ = ["NotChecked", "Report"]
+__all__ = ["NotChecked", "NotReached", "Report"]

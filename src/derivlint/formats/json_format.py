@@ -40,6 +40,15 @@ def render_json(report: Report) -> str:
             {"entry": item.entry, "key": item.key or None, "why": item.why, "reason": item.reason}
             for item in report.unchecked
         ]
+    if report.as_before is not None:
+        for name, items in (("as_before", report.as_before), ("gone", report.gone)):
+            document["summary"][name] = len(items)
+            document[name] = [_diagnostic(item, report) for item in items]
+    if report.coverage is not None:
+        document["coverage"] = [
+            {"entry": item.entry, "key": item.key, "items": item.items, "missing": list(item.missing)}
+            for item in report.coverage
+        ]
     if report.statistics:
         document["statistics"] = [{"rule": name, "count": count} for name, count in report.counts()]
     return visible_json(json.dumps(document, indent=2, ensure_ascii=False)) + "\n"

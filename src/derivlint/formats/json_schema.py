@@ -58,9 +58,12 @@ def findings_schema() -> Schema:
                 "diagnostics": _list("finding", "The findings, by path and place."),
                 "summary": {**_ref("summary"), "description": "Counts."},
                 "unchecked": _list("unchecked", "Of `verify`: what could not be checked."),
+                "as_before": _list("finding", "Of `verify`: what the version that is compared with has as well."),
+                "gone": _list("finding", "Of `verify`: what only the version that is compared with has."),
+                "coverage": _list("coverage", "Of `verify --coverage`: what inputs reached of each formula."),
                 "statistics": _list("count", "With `--statistics`: how many findings each rule has, the most first."),
             },
-            optional=("unchecked", "statistics"),
+            optional=("unchecked", "as_before", "gone", "coverage", "statistics"),
         ),
         "definitions": {
             "finding": _object(_finding()),
@@ -96,13 +99,25 @@ def findings_schema() -> Schema:
                     "text": _text("What takes its place."),
                 }
             ),
-            "summary": _object(_summary(), optional=("unchecked",)),
+            "summary": _object(_summary(), optional=("unchecked", "as_before", "gone")),
             "unchecked": _object(
                 {
                     "entry": _text("The operator of the entry."),
                     "key": _or_null(_text("The key of the formula; of the entry as a whole, null.")),
                     "why": _text("The kind of reason; the guide on verify lists them."),
                     "reason": _text("The reason in words."),
+                }
+            ),
+            "coverage": _object(
+                {
+                    "entry": _text("The operator of the entry."),
+                    "key": _text("The key of the formula."),
+                    "items": _number("How many things could be reached: arms, sides of masks, states of arguments.", 1),
+                    "missing": {
+                        "type": "array",
+                        "items": {"type": "string"},
+                        "description": "Those that no input reached, in words.",
+                    },
                 }
             ),
             "count": _object({"rule": _text("The rule."), "count": _number("How many findings it has.", 1)}),
@@ -144,6 +159,8 @@ def _summary() -> dict[str, Schema]:
         "baselined": _number("Findings that the baseline knows."),
         "unchanged": _number("Findings in entries that did not change since `--diff-base`."),
         "fixed": _number("Findings that were fixed."),
+        "as_before": _number("Of `verify`: findings that the version that is compared with has as well."),
+        "gone": _number("Of `verify`: findings that only the version that is compared with has."),
         "unchecked": {
             "type": "object",
             "additionalProperties": {"type": "integer", "minimum": 1},

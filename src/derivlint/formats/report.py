@@ -28,6 +28,22 @@ class NotChecked(Struct, frozen=True):
     reason: str
 
 
+class NotReached(Struct, frozen=True):
+    """What no input of ``derivlint verify`` reached of a formula.
+
+    Attributes:
+        entry: the operator of the entry.
+        key: the key of the formula.
+        items: how many things could be reached.
+        missing: those that were not, in words.
+    """
+
+    entry: str
+    key: str
+    items: int
+    missing: tuple[str, ...]
+
+
 class Report(Struct, frozen=True):
     """The outcome of a run over all files.
 
@@ -47,6 +63,9 @@ class Report(Struct, frozen=True):
         fail_levels: for each file, the severity from which on findings count; ``warning`` where it is not named.
         statistics: whether counts for each rule are wanted.
         unchecked: what could not be checked as numbers; None where nothing was to be.
+        as_before: findings that the version that is compared with has as well; None where nothing is compared.
+        gone: findings that only that version has.
+        coverage: what inputs reached of formulas; None where that was not asked for.
     """
 
     diagnostics: tuple[Diagnostic, ...]
@@ -64,6 +83,9 @@ class Report(Struct, frozen=True):
     fail_levels: Mapping[str, Severity] = field(default_factory=dict)
     statistics: bool = False
     unchecked: tuple[NotChecked, ...] | None = None
+    as_before: tuple[Diagnostic, ...] | None = None
+    gone: tuple[Diagnostic, ...] = ()
+    coverage: tuple[NotReached, ...] | None = None
 
     @property
     def files(self) -> dict[str, SourceFile]:

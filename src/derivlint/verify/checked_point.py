@@ -8,10 +8,10 @@ from typing import Any
 
 from derivlint.verify.differences import DOUBLE, SINGLE, UnjudgedError, inner, size_of
 from derivlint.verify.exhaustion import require_memory
-from derivlint.verify.failures import Tally
+from derivlint.verify.failures import Tally, place
 from derivlint.verify.functions import Described
 from derivlint.verify.layouts import changed, dense, is_plain, moved
-from derivlint.verify.numeric import Called, Subject
+from derivlint.verify.numeric import Called, Subject, tensors
 from derivlint.verify.points import REFUSALS, is_inexact
 
 #: A tensor among the arguments: the name of the argument, and the position in it where it is a list.
@@ -31,9 +31,10 @@ class CheckedPoint:
         subject: the operator at the point.
         called: what it gives there.
         names: the arguments that formulas compute gradients of, or use tangents of.
-        random: a generator of random numbers.
+        random: makes a generator of random numbers for what is named; those for one thing depend on nothing else.
         tally: where comparisons are counted.
         before: called with the number of a function before it runs, so that a crash can be traced to it.
+        turn: the number of this set of directions.
 
     Attributes:
         variables: the tensors that can be moved.
@@ -47,9 +48,10 @@ class CheckedPoint:
         subject: Subject,
         called: Called,
         names: Sequence[str],
-        random: Any,
+        random: Callable[..., Any],
         tally: Tally,
         before: Callable[[int], None],
+        turn: int = 0,
     ) -> None:
         import torch
 
@@ -58,8 +60,9 @@ class CheckedPoint:
         self.called = called
         self.tally = tally
         self.before = before
+        self.turn = turn
         self._random = random
-        self.cotangents = [self.like(item) for item in called.outputs]
+        self.cotangents = [self.like(item, "cotangent", place) for place, item in enumerate(called.outputs)]
         present = [each for each in subject.variables(names) if subject.tensor(each).numel()]
         doubles = [each for each in present if subject.tensor(each).dtype in types]
         singles = [each for each in present if subject.tensor(each).dtype == torch.float32]
@@ -69,28 +72,52 @@ class CheckedPoint:
         outputs = [item for item in called.outputs if is_inexact(item)]
         is_double = bool(doubles) and all(item.dtype in types for item in outputs)
         self.precision = DOUBLE if is_double else SINGLE
-        self.directions = {each: self._direction(each) for each in self.variables}
+        self.directions = {each: self._direction(each, "direction") for each in self.variables}
         tensors = [*map(subject.tensor, self.variables), *(item for item in called.outputs if item is not None)]
         self.is_plain = all(map(is_plain, tensors))
 
-    def like(self, tensor: Any) -> Any:
-        """A random tensor of the same kind; None for one that no gradient flows through."""
-        return changed(tensor, self._random_like) if is_inexact(tensor) else None
+    def like(self, tensor: Any, *name: object) -> Any:
+        """A random tensor of the same kind; None for one that no gradient flows through.
 
-    def _random_like(self, tensor: Any) -> Any:
+        Args:
+            tensor: a tensor.
+            name: what it is for; another version of the formula gets the same one for the same name.
+        """
         import torch
 
-        made = torch.randn(tensor.shape, generator=self._random, dtype=torch.float64)
-        if tensor.is_complex():
-            made = torch.complex(made, torch.randn(tensor.shape, generator=self._random, dtype=torch.float64))
-        return made.to(tensor.dtype)
+        if not is_inexact(tensor):
+            return None
+        random = self._random(*name)
 
-    def _direction(self, variable: Variable) -> Any:
+        def random_like(part: Any) -> Any:
+            made = torch.randn(part.shape, generator=random, dtype=torch.float64)
+            if part.is_complex():
+                made = torch.complex(made, torch.randn(part.shape, generator=random, dtype=torch.float64))
+            return made.to(part.dtype)
+
+        return changed(tensor, random_like)
+
+    def _direction(self, variable: Variable, name: str) -> Any:
         tensor = self.subject.tensor(variable)
-        made = self.subject.tangential(variable, self.like(tensor))
+        made = self.subject.tangential(variable, self.like(tensor, name, *variable))
         # of the size that a random one has on average, also where it is confined to a few dimensions
         factor = math.sqrt(max(tensor.numel(), 1)) / max(size_of([made]), 1e-12)
         return changed(made, lambda values: values * factor)
+
+    def note(self, of: Described, rule: str, what: str, number: float, part: int = 0) -> None:
+        """Keep what a formula gives, for a comparison with another version of it."""
+        self.tally.numbers[place(of, rule, what, part, self.turn)] = number
+
+    def note_form(self, of: Described, what: str, part: int, tensor: Any) -> None:
+        """Keep the type and the layout of a gradient or tangent, for a comparison with another version of a formula."""
+        if tensor is not None:
+            kind, layout = (str(each).removeprefix("torch.") for each in (tensor.dtype, tensor.layout))
+            self.tally.forms[of.kind, what, part] = f"{layout} {kind}"
+
+    def versions(self) -> list[int]:
+        """How often each tensor was written to that a backward formula gets."""
+        values = (*self.cotangents, *self.called.values, *self.called.returns)
+        return [item._version for value in values for item in tensors(value) if item is not None]
 
     # ---- the operator
 
@@ -121,7 +148,7 @@ class CheckedPoint:
         """
         if not self.is_plain:
             return True
-        one = {each: self._direction(each) for each in variables}
+        one = {each: self._direction(each, "split") for each in variables}
         two = {each: self.directions[each] - one[each] for each in variables}
         chosen = [self.cotangents[position] for position in positions]
 

@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
-from derivlint.verify.checked_point import CheckedPoint
-from derivlint.verify.differences import UnjudgedError
+from msgspec.structs import replace
+
+from derivlint.verify.checked_point import CheckedPoint, MisshapenError
+from derivlint.verify.differences import DOUBLE, UnjudgedError
 from derivlint.verify.exhaustion import require_memory
-from derivlint.verify.failures import CRASH, OTHER_CONVENTION, Failure, Tally, first_line
+from derivlint.verify.failures import CRASH, INCONSISTENT, OTHER_CONVENTION, WRONG_VJP, Failure, Tally, first_line
 from derivlint.verify.first_order import check_adjoint, check_gradients, check_tangents
 from derivlint.verify.functions import BACKWARD, FORWARD, Described
-from derivlint.verify.incoming import check_all_undefined, check_mask, check_strides, check_undefined
-from derivlint.verify.installed import is_differentiated
+from derivlint.verify.incoming import (
+    check_all_undefined,
+    check_embedding,
+    check_mask,
+    check_strides,
+    check_undefined,
+    check_undifferentiated,
+)
+from derivlint.verify.installed import is_differentiated, unfinished_problems
 from derivlint.verify.layouts import numbers
 from derivlint.verify.numeric import Called, Subject
-from derivlint.verify.points import REFUSALS, Point, generator, is_inexact
+from derivlint.verify.points import REFUSALS, UNSTEADY, Point, generator, is_inexact, scaled
 from derivlint.verify.second_order import check_second_backward, check_second_forward
 
+_NOT_FINITE = "outputs that are not finite"
 #: Points that the operator was made for.
 _MEANT = ("sample", "recipe")
 
@@ -29,17 +40,26 @@ class Checker:
         functions: the functions of the formulas of the operator.
         namespace: where they can be called.
         seed: what random numbers depend on.
-        second: whether second derivatives are checked.
+        order: the highest order of derivatives that is checked.
         directions: how many random directions.
+        complete: whether everything is checked also where something is wrong already.
 
     Attributes:
         tally: what was done at all points.
         before: called before each step, so that a crash can be traced to it.
         invalid: why the last point is none of the operator, empty where it is.
+        precision: what the numbers of the last point allow.
     """
 
     def __init__(
-        self, functions: Sequence[Described], namespace: Any, seed: int, *, second: bool = True, directions: int = 1
+        self,
+        functions: Sequence[Described],
+        namespace: Any,
+        seed: int,
+        *,
+        order: int = 2,
+        directions: int = 1,
+        complete: bool = False,
     ) -> None:
         self._backward = [each for each in functions if each.kind == BACKWARD]
         self._forward = [each for each in functions if each.kind == FORWARD]
@@ -47,16 +67,19 @@ class Checker:
         self._names = _names(self._backward, self._forward)
         self._namespace = namespace
         self._seed = seed
-        self._second = second
+        self._order = order
         self._directions = directions
+        self._complete = complete
         self.tally = Tally()
         self.before: Callable[[int], None] = lambda number: None
         self.invalid = ""
+        self.precision = DOUBLE
 
     def check(self, point: Point, number: int) -> Iterator[Failure]:
         """What is wrong at a point; nothing where the operator does not take it."""
         import torch
 
+        self.tally.forget()
         subject = Subject(self._first, point, self._namespace)
         try:
             with torch.no_grad():
@@ -67,25 +90,66 @@ class Checker:
             return
         self.invalid = _reason_against(called)
         if self.invalid:
+            if self.invalid == _NOT_FINITE:
+                yield from self._compare(subject, called, number)
             return
         for turn in range(self._directions):
-            random = generator(self._seed, self._first.operator, number, turn)
-            at = CheckedPoint(subject, called, self._names, random, self.tally, self.before)
+            random = partial(generator, self._seed, self._first.operator, number, turn)
+            at = CheckedPoint(subject, called, self._names, random, self.tally, self.before, turn)
+            self.precision = at.precision
             if not at.variables:
                 self.invalid = "no input with a derivative"
                 return
-            yield from self._check(at, is_first=turn == 0)
+            for failure in self._check(at, is_first=turn == 0):
+                if failure.rule != INCONSISTENT or self._is_steady(failure, point, number, turn):
+                    yield replace(failure, turn=turn)
+
+    def _is_steady(self, failure: Failure, point: Point, number: int, turn: int) -> bool:
+        """Whether formulas contradict each other as much for slightly larger inputs: else it is by rounding."""
+        off = failure.number
+        if off is None:
+            return True
+        larger = scaled(point)
+        subject = Subject(self._first, larger, self._namespace)
+        try:
+            called = subject.call(subject.point.values)
+            random = partial(generator, self._seed, self._first.operator, number, turn)
+            at = CheckedPoint(subject, called, self._names, random, Tally(), self.before, turn)
+            again = list(check_adjoint(at, self._backward_at(at), self._forward))
+        except REFUSALS as error:
+            require_memory(error)
+            return True
+        return any(each.number is not None and abs(each.number - off) < UNSTEADY * abs(off) for each in again)
+
+    def _backward_at(self, at: CheckedPoint) -> list[Described]:
+        """The backward formulas that a node evaluates: not those of arguments that need no gradient."""
+        return [each for each in self._backward if at.subject.variables(each.targets)]
+
+    def _compare(self, subject: Subject, called: Called, number: int) -> Iterator[Failure]:
+        """What another version of the formulas gives otherwise where some outputs are not finite."""
+        random = partial(generator, self._seed, self._first.operator, number, 0)
+        at = CheckedPoint(subject, called, self._names, random, self.tally, self.before)
+        self.precision = at.precision
+        if not at.variables or not at.is_plain:
+            return
+        for of in (*self._backward, *self._forward):
+            if of.kind == BACKWARD and not subject.variables(of.targets):
+                continue
+            self.before(of.number)
+            try:
+                yield from unfinished_problems(at, of)
+            except (MisshapenError, *REFUSALS) as error:
+                require_memory(error)
 
     def _check(self, at: CheckedPoint, *, is_first: bool) -> Iterator[Failure]:
         failed = False
-        # a node does not evaluate the formula of an argument that needs no gradient
-        backward = [each for each in self._backward if at.subject.variables(each.targets)]
+        backward = self._backward_at(at)
         for of in (*backward, *self._forward):
             self.before(of.number)
             for failure in self._failures(at, of, is_first):
                 failed = failed or failure.rule != OTHER_CONVENTION
                 yield failure
-        if not failed and backward and self._forward:
+        if (self._complete or not failed) and backward and self._forward:
             yield from check_adjoint(at, backward, self._forward)
 
     def _failures(self, at: CheckedPoint, of: Described, is_first: bool) -> Iterator[Failure]:
@@ -106,12 +170,17 @@ class Checker:
                 self.invalid = str(error)
 
     def _check_backward(self, at: CheckedPoint, of: Described, is_first: bool) -> Iterator[Failure]:
+        versions = at.versions()
         gradients = at.gradients(of, at.cotangents)
         failed = False
+        if at.versions() != versions:
+            failed = True
+            said = "evaluating it writes to an incoming gradient or to a saved tensor"
+            yield Failure(of.number, WRONG_VJP, of.key, said=said)
         for failure in check_gradients(at, of, gradients):
             failed = failed or failure.rule != OTHER_CONVENTION
             yield failure
-        if failed or not is_first:
+        if (failed and not self._complete) or not is_first:
             return
         yield from check_all_undefined(at, of)
         yield from check_mask(at, of, gradients)
@@ -119,16 +188,18 @@ class Checker:
             return
         yield from check_undefined(at, of)
         yield from check_strides(at, of, gradients)
-        if self._second and at.precision.second:
-            yield from check_second_backward(at, of)
+        yield from check_embedding(at, of)
+        yield from check_undifferentiated(at, of, gradients)
+        if self._order > 1 and at.precision.second:
+            yield from check_second_backward(at, of, self._order)
 
     def _check_forward(self, at: CheckedPoint, of: Described, is_first: bool) -> Iterator[Failure]:
         failed = False
         for failure in check_tangents(at, of):
             failed = failed or failure.rule != OTHER_CONVENTION
             yield failure
-        if not failed and is_first and at.is_plain and self._second and at.precision.second:
-            yield from check_second_forward(at, of)
+        if (self._complete or not failed) and is_first and at.is_plain and self._order > 1 and at.precision.second:
+            yield from check_second_forward(at, of, self._order)
 
 
 def _names(backward: Sequence[Described], forward: Sequence[Described]) -> tuple[str, ...]:
@@ -144,5 +215,5 @@ def _reason_against(called: Called) -> str:
     if not outputs:
         return "no output with a derivative"
     if not all(bool(part.isfinite().all()) for item in outputs for part in numbers(item)):
-        return "outputs that are not finite"
+        return _NOT_FINITE
     return ""

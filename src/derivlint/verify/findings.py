@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec import Struct
+
 from derivlint.compiler.diagnostics import COMPILER_ERROR
 from derivlint.lint import Confidence, Diagnostic, Severity
 from derivlint.lint.wording import counted
 from derivlint.model import Model
+from derivlint.verify.base import corresponds
 from derivlint.verify.failures import (
     CRASH,
     INCONSISTENT,
@@ -19,34 +22,54 @@ from derivlint.verify.failures import (
     WRONG_VJP,
 )
 from derivlint.verify.functions import BACKWARD, FormulaFunction
+from derivlint.verify.known import what_is_known
 from derivlint.verify.outcome import Outcome
 from derivlint.verify.unchecked import Why
+from derivlint.verify.verdicts import Verdict
 
-Place = tuple[str, str, str, str]
+
+class Judged(Struct, frozen=True):
+    """A finding with what became of it.
+
+    Attributes:
+        diagnostic: the finding. One that is gone is at the place of what took the place of its formula, or its entry.
+        verdict: what became of it; None where nothing was compared.
+    """
+
+    diagnostic: Diagnostic
+    verdict: Verdict | None
 
 
-def places_and_diagnostics(model: Model, outcome: Outcome) -> list[tuple[Place, Diagnostic]]:
-    """All findings, each with the operator, the key, the rule and the formula that a deviation could name."""
+def judged_findings(model: Model, outcome: Outcome) -> list[Judged]:
+    """All findings, by place, with what became of them."""
     functions = {each.described.number: each for each in outcome.functions}
     found = []
     for number, message in outcome.refused.items():
-        function = next(each for each in outcome.collected.functions if each.described.number == number)
+        function = next((each for each in outcome.collected.functions if each.described.number == number), None)
+        if function is None:
+            # of the earlier version
+            continue
         said = f"the compiler refuses the code that is made of this: {message}"
-        found.append(_found(model, function, COMPILER_ERROR, said, None, Severity.ERROR))
+        verdict = _verdict_of_refusal(function, outcome)
+        found.append(Judged(_found(model, function, COMPILER_ERROR, said, None, Severity.ERROR), verdict))
+    successors = _successors(outcome)
     wrong = {
         id(functions[each["failure"]].line.body)
         for each in outcome.failures
-        if each["rule"] in (WRONG_VJP, OTHER_CONVENTION)
+        if each["rule"] in (WRONG_VJP, OTHER_CONVENTION) and each["failure"] in functions
     }
     for failure in outcome.failures:
-        function = functions[failure["failure"]]
-        if function.line.auto is not None and id(function.line.body) in wrong:
+        function = successors[failure["failure"]]
+        if failure["failure"] in functions and function.line.auto is not None and id(function.line.body) in wrong:
             # an automatic forward formula is derived from the backward formula, which is reported already
             continue
         rule = failure["rule"]
-        severity = Severity.INFO if rule == OTHER_CONVENTION else Severity.ERROR
+        verdict = Verdict(failure["verdict"]) if failure["verdict"] else None
+        agreed = Severity.WARNING if verdict is Verdict.NEW else Severity.INFO
+        severity = agreed if rule == OTHER_CONVENTION else Severity.ERROR
         message = _message(failure, function)
-        found.append(_found(model, function, rule, message, _help(failure), severity))
+        help = _help(failure, function, verdict)
+        found.append(Judged(_found(model, function, rule, message, help, severity), verdict))
     for death in outcome.deaths:
         if death["why"] != Why.CRASHED.value:
             # nothing that is known to be the formula's fault
@@ -54,16 +77,36 @@ def places_and_diagnostics(model: Model, outcome: Outcome) -> list[tuple[Place, 
         of_operator = [each for each in functions.values() if each.described.operator == death["died"]]
         function = functions.get(death["function"], of_operator[0])
         said = f"checking this ended the process: {death['reason']}"
-        found.append(_found(model, function, CRASH, said, None, Severity.ERROR))
-    return sorted(found, key=lambda item: item[1])
+        verdict = Verdict(death["verdict"]) if death.get("verdict") else None
+        found.append(Judged(_found(model, function, CRASH, said, None, Severity.ERROR), verdict))
+    return sorted(found, key=lambda item: item.diagnostic)
+
+
+def _verdict_of_refusal(function: FormulaFunction, outcome: Outcome) -> Verdict | None:
+    """Whether the compiler refused the formula of the earlier version, too."""
+    if outcome.base is None:
+        return None
+    earlier = outcome.base.get(function.described.operator, ())
+    is_known = any(each.number in outcome.refused and corresponds(each, function.described) for each in earlier)
+    return Verdict.UNCHANGED if is_known else Verdict.NEW
+
+
+def _successors(outcome: Outcome) -> dict[int, FormulaFunction]:
+    """The functions by their numbers; for one of the earlier version what took its place."""
+    found = {each.described.number: each for each in outcome.collected.functions}
+    for operator, functions in (outcome.base or {}).items():
+        own = [each for each in outcome.collected.functions if each.described.operator == operator]
+        for each in functions:
+            if each.number not in found:
+                found[each.number] = next((one for one in own if corresponds(one.described, each)), own[0])
+    return found
 
 
 def _found(
     model: Model, function: FormulaFunction, rule: str, message: str, help: str | None, severity: Severity
-) -> tuple[Place, Diagnostic]:
+) -> Diagnostic:
     line = function.line
-    operator = line.entry.operator or function.described.operator
-    diagnostic = Diagnostic(
+    return Diagnostic(
         path=model.source.path,
         span=line.value.span,
         rule=rule,
@@ -71,11 +114,10 @@ def _found(
         severity=severity,
         confidence=Confidence.HIGH,
         help=help,
-        entry=operator,
+        entry=line.entry.operator or function.described.operator,
         dispatch=line.body.key,
         key=line.key_text,
     )
-    return (operator, line.key_text, rule, line.text or ""), diagnostic
 
 
 def _message(failure: dict[str, Any], function: FormulaFunction) -> str:
@@ -85,6 +127,11 @@ def _message(failure: dict[str, Any], function: FormulaFunction) -> str:
     expected, given = _number(failure["expected"]), _number(failure["found"])
     if rule == CRASH:
         return f"evaluating this raises an error: {said}"
+    if rule == WRONG_SECOND:
+        subject = f"the derivative of this {said}".rstrip()
+        return f"{subject} along a direction is {given}, by finite differences of it {expected}"
+    if rule == OTHER_CONVENTION and said:
+        return f'the {"gradient" if function.described.kind == BACKWARD else "tangent"} of "{what}" {said}'
     if said:
         text = f'the gradient of "{what}" is wrong: {said}'
         return said if rule == WRONG_SHAPE else text
@@ -101,16 +148,21 @@ def _message(failure: dict[str, Any], function: FormulaFunction) -> str:
         )
     if rule == INCONSISTENT:
         return f"the forward formula gives {given} where the backward formulas give {expected}"
-    if rule == WRONG_SECOND:
-        return f"the derivative of this along a direction is {given}, by finite differences of it {expected}"
     if rule == MASK_IGNORED:
         return f'the gradient of "{what}" has the norm {given} when no other is needed, else {expected}'
     return f'the gradient of "{what}" has the norm {given} with an undefined gradient, {expected} with zeros'
 
 
-def _help(failure: dict[str, Any]) -> str:
+def _help(failure: dict[str, Any], function: FormulaFunction, verdict: Verdict | None) -> str:
     times = f"{failure['count']} of {counted(failure['points'], 'input')}"
-    return f"at {times}, the smallest ({failure['label']}): {failure['inputs']}"
+    before = f", at {failure['before']} more as before" if failure["before"] else ""
+    text = f"at {times}{before}, the smallest ({failure['label']}): {failure['inputs']}"
+    if function.described.operator != function.line.entry.operator:
+        text = f'run as "{function.described.operator}"; {text}'
+    if verdict is Verdict.NEW:
+        return text
+    known = what_is_known(function.described.operator, function.line.key_text, failure["rule"])
+    return f"{known}; {text}" if known else text
 
 
 def _number(value: float | None) -> str:

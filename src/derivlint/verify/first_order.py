@@ -26,6 +26,7 @@ def check_gradients(at: CheckedPoint, of: Described, gradients: Sequence[Any]) -
     for variable, gradient in zip(targets, gradients, strict=True):
         if variable not in at.directions:
             continue
+        at.note_form(of, *variable, gradient)
         try:
             fitted = at.fitted(variable, gradient)
         except MisshapenError as error:
@@ -36,6 +37,8 @@ def check_gradients(at: CheckedPoint, of: Described, gradients: Sequence[Any]) -
 
 def _check_gradient(at: CheckedPoint, of: Described, variable: Variable, gradient: Any) -> Iterator[Failure]:
     found = inner([gradient], [at.directions[variable]])
+    for rule in (WRONG_VJP, OTHER_CONVENTION):
+        at.note(of, rule, variable[0], found, variable[1])
     judged = _judged(at, of, [variable], range(len(at.cotangents)), found)
     if judged is None:
         problem = installed.gradient_problem(at, of, variable, gradient)
@@ -44,7 +47,7 @@ def _check_gradient(at: CheckedPoint, of: Described, variable: Variable, gradien
         return
     expected, is_right = judged
     if not is_right:
-        yield Failure(of.number, WRONG_VJP, variable[0], expected, found)
+        yield Failure(of.number, WRONG_VJP, variable[0], expected, found, part=variable[1])
 
 
 def check_tangents(at: CheckedPoint, of: Described) -> Iterator[Failure]:
@@ -65,6 +68,7 @@ def _wrong_tangent(at: CheckedPoint, of: Described, group: Sequence[Variable]) -
     tangents = at.tangents(of, group)
     for position, tangent in zip(positions, tangents, strict=False):
         output = at.called.outputs[position]
+        at.note_form(of, ", ".join(of.targets), position, tangent)
         if tangent is None or not is_inexact(output) or output.is_nested:
             continue
         if tuple(tangent.shape) != tuple(output.shape):
@@ -73,13 +77,18 @@ def _wrong_tangent(at: CheckedPoint, of: Described, group: Sequence[Variable]) -
         if tangent.is_complex() and not output.is_complex():
             return Failure(of.number, WRONG_SHAPE, of.key, said="the tangent is complex, where the output is real")
     found = at.projected(of, tangents)
+    what = group[0][0] if len(group) == 1 else of.key
+    part = group[0][1] if len(group) == 1 else 0
+    at.note(of, WRONG_JVP, what, found, part)
+    if len(group) == len(at.variables):
+        at.note(of, OTHER_CONVENTION, of.key, found)
     judged = _judged(at, of, group, positions, found)
     if judged is None:
         return installed.tangents_problem(at, of, found) if len(group) == len(at.variables) else None
     expected, is_right = judged
     if is_right:
         return None
-    return Failure(of.number, WRONG_JVP, group[0][0] if len(group) == 1 else of.key, expected, found)
+    return Failure(of.number, WRONG_JVP, what, expected, found, part=part)
 
 
 def _judged(
@@ -132,6 +141,7 @@ def check_adjoint(at: CheckedPoint, backward: Sequence[Described], forward: Sequ
     scale += sum(size for _, size in pulls)
     if not math.isfinite(pulled) or not math.isfinite(pushed):
         return
+    at.note(forward[0], INCONSISTENT, forward[0].key, pushed - pulled)
     if not at.precision.same(pulled, pushed, scale):
         yield Failure(forward[0].number, INCONSISTENT, forward[0].key, pulled, pushed)
 

@@ -18,7 +18,10 @@ from derivlint.model.entry import Entry, KeyedFormula, Role
 from derivlint.model.evaluation import Evaluation, Mode, Origin, evaluations
 from derivlint.model.read import DEFAULT
 from derivlint.operators.special import NOT_IMPLEMENTED
+from derivlint.verify.sites import Site, decisions_of
 
+#: What the names of operators on lists begin with.
+FOREACH = "_foreach_"
 BACKWARD = "backward"
 FORWARD = "forward"
 
@@ -48,6 +51,9 @@ class Described(Struct, frozen=True):
         tangents: for a forward formula, the arguments whose tangent it uses.
         line: the line of the formula in the YAML, from 1.
         masked: whether the formula reads ``grad_input_mask``.
+        sites: the conditions and masks of the formula.
+        bounds: the numbers that it compares with.
+        words: the words in it.
     """
 
     number: int
@@ -63,6 +69,9 @@ class Described(Struct, frozen=True):
     tangents: tuple[str, ...] = ()
     line: int = 0
     masked: bool = False
+    sites: tuple[Site, ...] = ()
+    bounds: tuple[float, ...] = ()
+    words: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -121,13 +130,21 @@ def collect(model: Model, operators: Collection[str] | None = None) -> Collected
 
     Args:
         model: the model.
-        operators: only entries of these operators, None for all.
+        operators: only these operators, None for all that have an entry. Operators on lists that have none, whose
+            formulas are made of those of another entry, have to be named.
     """
     found = Collected()
+    lists = [name for name in operators or () if name.startswith(FOREACH)]
+    bases = {name.partition(".")[0].removeprefix(FOREACH) for name in lists}
     for entry in model.entries:
-        if entry.function is None or (operators is not None and entry.operator not in operators):
+        if entry.function is None:
             continue
-        own = list(_own(model, entry))
+        is_wanted = operators is None or entry.operator in operators
+        if not is_wanted and str(entry.operator).partition(".")[0] not in bases:
+            continue
+        own = [*_own(model, entry)] if is_wanted else []
+        if bases:
+            own += _derived(model, entry, lists)
         for evaluation, differentiability in own:
             reason = _reason_against(evaluation, differentiability)
             if reason:
@@ -136,7 +153,7 @@ def collect(model: Model, operators: Collection[str] | None = None) -> Collected
             described = _described(len(found.functions), model, evaluation, differentiability)
             found.functions.append(FormulaFunction(described, evaluation, differentiability, evaluation.line))
         evaluated = {id(evaluation.line) for evaluation, _ in own}
-        for line in entry.lines:
+        for line in entry.lines if is_wanted else ():
             if id(line) not in evaluated and line.role is not Role.NON_DIFFERENTIABLE:
                 other = "" if line.body.key == DEFAULT else f"it is of the dispatch key {line.body.key}"
                 found.left_out.append((line, other or "PyTorch makes no code of it; derivlint check tells why"))
@@ -155,13 +172,20 @@ def _own(model: Model, entry: Entry) -> Iterator[tuple[Evaluation, Differentiabi
             yield evaluation, own[0]
 
 
+def _derived(model: Model, entry: Entry, operators: Collection[str]) -> Iterator[tuple[Evaluation, Differentiability]]:
+    """The formulas of operators on lists that are made of those of an entry."""
+    for of in model.differentiabilities(entry):
+        if str(of.function.name) in operators and of.key == DEFAULT and of.info.source.kind == "foreach":
+            for evaluation in evaluations(entry, [of]):
+                if evaluation.mode is not Mode.SAVE and evaluation.origin is Origin.FOREACH:
+                    yield evaluation, of
+
+
 def _reason_against(evaluation: Evaluation, differentiability: Differentiability) -> str:
     if NOT_IMPLEMENTED in evaluation.text:
         return "not implemented"
     if differentiability.outputs is None or differentiability.output_indices is None:
         return "the differentiability of its outputs is not known"
-    if differentiability.is_foreach and evaluation.mode is Mode.FORWARD:
-        return "a forward formula for each element of a list"
     return ""
 
 
@@ -179,6 +203,7 @@ def _described(number: int, model: Model, evaluation: Evaluation, of: Differenti
         targets = forward.var_names
         tangents = forward.required_inputs_fw_grad or ()
     lists = tuple(value.name for value in of.inputs if is_tensor_list(value.type))
+    decisions = decisions_of(evaluation.text)
     return Described(
         number,
         BACKWARD if is_backward else FORWARD,
@@ -193,4 +218,7 @@ def _described(number: int, model: Model, evaluation: Evaluation, of: Differenti
         (*tangents, *(name for name in lists if name not in tangents)) if not is_backward else (),
         model.source.position(line.value.span.start).line,
         "grad_input_mask" in evaluation.variables,
+        decisions.sites,
+        decisions.bounds,
+        decisions.words,
     )

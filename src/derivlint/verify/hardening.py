@@ -45,7 +45,7 @@ def variants(point: Point, described: Described, random: Any, *, broadcasts: Col
         broadcasts: the positions of arguments that the operator brings to the shape of another.
     """
     fixed = {index for index, argument in enumerate(described.arguments) if argument.name in _TOLERANCES}
-    for made in _variants(point, described, _noise(random), broadcasts):
+    for made in _variants(point, described, noise_of(random), broadcasts):
         yield Point([point.values[i] if i in fixed else value for i, value in enumerate(made.values)], made.label)
 
 
@@ -72,7 +72,8 @@ def _variants(point: Point, described: Described, noise: Change, broadcasts: Col
     yield _shapes(point, "equal rows", _with_equal_rows)
 
 
-def _noise(random: Any) -> Change:
+def noise_of(random: Any) -> Change:
+    """What makes random numbers between 0 and 1 for a tensor, of its shape and type."""
     import torch
 
     def noise(value: Any) -> Any:

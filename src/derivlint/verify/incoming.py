@@ -8,9 +8,10 @@ from typing import Any
 from derivlint.verify.checked_point import CheckedPoint, MisshapenError, Variable
 from derivlint.verify.differences import size_of
 from derivlint.verify.exhaustion import require_memory
-from derivlint.verify.failures import MASK_IGNORED, WRONG_UNDEFINED, WRONG_VJP, Failure, first_line
+from derivlint.verify.failures import MASK_IGNORED, OTHER_CONVENTION, WRONG_UNDEFINED, WRONG_VJP, Failure, first_line
 from derivlint.verify.functions import Described
 from derivlint.verify.layouts import dense
+from derivlint.verify.points import REFUSALS
 
 #: What counts as nothing in a gradient that should be absent.
 _ZERO = 1e-9
@@ -82,6 +83,38 @@ def check_strides(at: CheckedPoint, of: Described, gradients: Sequence[Any]) -> 
         if variable in at.directions and not _same(at, variable, one, other):
             said = "another gradient where the incoming one has other strides"
             yield Failure(of.number, WRONG_VJP, variable[0], size_of([one]), size_of([other]), said)
+
+
+def check_undifferentiated(at: CheckedPoint, of: Described, gradients: Sequence[Any]) -> Iterator[Failure]:
+    """A gradient that is not to be differentiated again, as most are, is the same one."""
+    import torch
+
+    with torch.no_grad():
+        again = at.gradients(of, at.cotangents)
+    for variable, one, other in zip(at.subject.targets(of), gradients, again, strict=True):
+        if variable in at.directions and not _same(at, variable, one, other):
+            said = "another gradient where it is not to be differentiated again"
+            yield Failure(of.number, WRONG_VJP, variable[0], size_of([one]), size_of([other]), said)
+
+
+def check_embedding(at: CheckedPoint, of: Described) -> Iterator[Failure]:
+    """A real incoming gradient of a complex output is as good as the complex one of the same numbers."""
+    if not any(item is not None and item.is_complex() for item in at.cotangents):
+        return
+    real = [item if item is None or not item.is_complex() else item.real.clone() for item in at.cotangents]
+    embedded = [one if one is None else one.to(item.dtype) for one, item in zip(real, at.cotangents, strict=True)]
+    expected = at.gradients(of, embedded)
+    try:
+        found = at.gradients(of, real)
+    except REFUSALS as error:
+        require_memory(error)
+        # the engine makes them complex
+        return
+    for variable, one, other in zip(at.subject.targets(of), expected, found, strict=True):
+        if variable in at.directions and not _same(at, variable, one, other):
+            # the engine makes it complex before the formula sees it
+            said = "is another one where the incoming gradient is real and not complex"
+            yield Failure(of.number, OTHER_CONVENTION, variable[0], said=said)
 
 
 def _same(at: CheckedPoint, variable: Variable, one: Any, other: Any) -> bool:

@@ -9,23 +9,34 @@ from typing import Any
 from derivlint.verify.defined import is_defined
 from derivlint.verify.exhaustion import require_memory
 from derivlint.verify.functions import Described
-from derivlint.verify.hardening import broadcast_positions, is_raw
+from derivlint.verify.hardening import broadcast_positions, is_raw, noise_of
 from derivlint.verify.hardening import variants as variants_of
 from derivlint.verify.layouts import numbers
-from derivlint.verify.points import Point, call, generator, is_inexact, mapped
+from derivlint.verify.points import REFUSALS, Point, call, generator, is_inexact, mapped
 from derivlint.verify.recipes import recipe_points
+from derivlint.verify.regimes import regimes
 from derivlint.verify.samples import shape_of
-from derivlint.verify.siblings import recorded_points
+from derivlint.verify.siblings import recorded_points, siblings
 from derivlint.verify.stored import Inputs
 
 #: The step by which inputs are changed to see whether outputs depend on them.
 STEP = 0.01
+#: Of so many recorded inputs such of special kinds are made.
+REGIMES = 3
 #: What PyTorch says of an operator that has no gradient for complex numbers, whatever its formulas are.
 _UNLISTED = "does not support automatic differentiation for outputs with complex dtype"
 
 
 def points_for(
-    described: Described, recorded: Inputs, dtype: str, *, seed: int, count: int, hardened: int, variants: int
+    described: Described,
+    recorded: Inputs,
+    dtype: str,
+    *,
+    seed: int,
+    count: int,
+    hardened: int,
+    variants: int,
+    special: int = 0,
 ) -> Iterator[Point]:
     """The points of an operator, those that it is most used with first.
 
@@ -37,6 +48,7 @@ def points_for(
         count: as many points of what was recorded.
         hardened: of as many of them harder ones are made.
         variants: as many harder ones of each.
+        special: as many of special kinds, one of each kind.
     """
     known = [point for point in recorded_points(described, recorded) if is_defined(described, point.values)]
     wide = broadcast_positions(known)
@@ -49,6 +61,23 @@ def points_for(
         random = generator(seed, described.operator, "variants", dtype, number)
         harder = _callable(described, variants_of(point, described, random, broadcasts=wide))
         yield from islice(harder, variants)
+    random = generator(seed, described.operator, "regimes", dtype)
+    words = _words(described, recorded) if special else ()
+    seen: set[str] = set()
+    # a kind that cannot be made of the first point may be made of another one
+    for point in chosen[:REGIMES] if special else ():
+        kinds = (each for each in regimes(point, described, noise_of(random), words) if each.label not in seen)
+        for each in islice(_callable(described, kinds), special - len(seen)):
+            seen.add(each.label)
+            yield each
+
+
+def _words(described: Described, recorded: Inputs) -> list[str]:
+    """The words that an operator takes: those in its formula and in recorded inputs of it and of its siblings."""
+    if not any(argument.type.rstrip("?") == "str" for argument in described.arguments):
+        return []
+    inputs = (values for name in siblings(described.operator, recorded) for values in recorded[name])
+    return sorted({value for values in inputs for value in values if isinstance(value, str)}.union(described.words))
 
 
 def _callable(described: Described, points: Iterable[Point]) -> Iterator[Point]:
@@ -56,8 +85,17 @@ def _callable(described: Described, points: Iterable[Point]) -> Iterator[Point]:
     for point in points:
         if not is_differentiated(described, point):
             continue
-        if is_raw(described) or (is_defined(described, point.values) and _outputs(described, point) is not None):
+        if is_raw(described) or (_is_defined(described, point) and _outputs(described, point) is not None):
             yield point
+
+
+def _is_defined(described: Described, point: Point) -> bool:
+    """Whether the result of an operator is defined at a point; where that cannot be found out it is not."""
+    try:
+        return is_defined(described, point.values)
+    except REFUSALS as error:
+        require_memory(error)
+        return False
 
 
 def selected(described: Described, points: Sequence[Point], count: int) -> list[Point]:

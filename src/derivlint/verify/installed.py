@@ -8,6 +8,7 @@ formula raises an error, at an input that no one had in mind, it is one only if 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from derivlint.verify.checked_point import CheckedPoint, Variable
@@ -15,7 +16,7 @@ from derivlint.verify.differences import inner, size_of
 from derivlint.verify.exhaustion import require_memory
 from derivlint.verify.failures import OTHER_CONVENTION, Failure
 from derivlint.verify.functions import FORWARD, Described
-from derivlint.verify.layouts import numbers
+from derivlint.verify.layouts import is_plain, numbers
 from derivlint.verify.numeric import Called
 from derivlint.verify.points import REFUSALS
 
@@ -27,7 +28,7 @@ def gradient_problem(at: CheckedPoint, of: Described, variable: Variable, gradie
         return None
     direction = [at.directions[variable]]
     known, found = inner([gradient_there], direction), inner([gradient], direction)
-    return _compared(at, of, variable[0], known, found, size_of([gradient]) * size_of(direction))
+    return _compared(at, of, variable, known, found, size_of([gradient]) * size_of(direction))
 
 
 def tangents_problem(at: CheckedPoint, of: Described, found: float) -> Failure | None:
@@ -36,7 +37,56 @@ def tangents_problem(at: CheckedPoint, of: Described, found: float) -> Failure |
     if tangents is None:
         return None
     known = at.projected(of, [tangents[position] for position in at.positions(of)])
-    return _compared(at, of, of.key, known, found, size_of(tangents) * size_of(at.cotangents))
+    return _compared(at, of, (of.key, 0), known, found, size_of(tangents) * size_of(at.cotangents))
+
+
+def unfinished_problems(at: CheckedPoint, of: Described) -> Iterator[Failure]:
+    """What is to be said of a formula where some outputs are not finite: only another version tells what is right.
+
+    Of complex numbers nothing is: which of their parts are NaN depends on the order of a product.
+    """
+    if any(
+        item is not None and item.is_complex() for item in (*at.called.outputs, *map(at.subject.tensor, at.variables))
+    ):
+        return
+    direction = at.directions
+    if of.kind == FORWARD:
+        tangents = _tangents(at)
+        positions = at.positions(of)
+        known = None if tangents is None else [tangents[position] for position in positions]
+        weights = [at.cotangents[position] for position in positions]
+        yield from _unfinished(at, of, (of.key, 0), at.tangents(of, at.variables), known, weights)
+        return
+    for variable, gradient in zip(at.subject.targets(of), at.gradients(of, at.cotangents), strict=True):
+        if variable in direction:
+            there = _gradient(at, of, variable)
+            fitted = [at.fitted(variable, gradient)]
+            known = None if there is None else [there]
+            yield from _unfinished(at, of, variable, fitted, known, [direction[variable]])
+
+
+def _unfinished(
+    at: CheckedPoint, of: Described, what: Variable, found: Sequence[Any], known: Sequence[Any] | None, weights: Any
+) -> Iterator[Failure]:
+    mine = inner(list(map(_finite, found)), weights)
+    at.note(of, OTHER_CONVENTION, what[0], mine, what[1])
+    if known is None:
+        return
+    theirs = inner(list(map(_finite, known)), weights)
+    if not at.precision.same(mine, theirs, 0.0):
+        said = "is not that of the installed PyTorch, at an input where outputs are not finite"
+        yield Failure(of.number, OTHER_CONVENTION, what[0], theirs, mine, said, part=what[1])
+
+
+def _finite(tensor: Any) -> Any:
+    """A tensor with numbers that stand for NaN and for infinities."""
+    import torch
+
+    if tensor is None or not is_plain(tensor):
+        return None
+    parts = torch.view_as_real(tensor.detach().resolve_conj()) if tensor.is_complex() else tensor.detach()
+    made = torch.nan_to_num(parts, nan=17.3, posinf=31.7, neginf=-41.9)
+    return torch.view_as_complex(made) if tensor.is_complex() else made
 
 
 def is_differentiated(at: CheckedPoint, of: Described) -> bool:
@@ -46,12 +96,14 @@ def is_differentiated(at: CheckedPoint, of: Described) -> bool:
     return any(_gradient(at, of, each) is not None for each in at.subject.variables(of.targets))
 
 
-def _compared(at: CheckedPoint, of: Described, what: str, known: float, found: float, scale: float) -> Failure | None:
+def _compared(
+    at: CheckedPoint, of: Described, what: Variable, known: float, found: float, scale: float
+) -> Failure | None:
     if math.isfinite(known) and math.isfinite(found):
         agrees = at.precision.same(known, found, scale)
     else:
         agrees = math.isfinite(known) == math.isfinite(found)
-    return None if agrees else Failure(of.number, OTHER_CONVENTION, what, known, found)
+    return None if agrees else Failure(of.number, OTHER_CONVENTION, what[0], known, found, part=what[1])
 
 
 def _gradient(at: CheckedPoint, of: Described, variable: Variable) -> Any:
@@ -101,11 +153,9 @@ def _tangents(at: CheckedPoint) -> list[Any] | None:
 
 def _is_same(at: CheckedPoint, called: Called) -> bool:
     """Whether the outputs are those at the point: of random numbers and uninitialized memory there may be others."""
-    import torch
-
     pairs = zip(called.outputs, at.called.outputs, strict=True)
     return all(
-        torch.equal(left, right)
+        bool(((left == right) | ((left != left) & (right != right))).all()) if left.shape == right.shape else False
         for one, other in pairs
         if one is not None
         for left, right in zip(numbers(one.detach()), numbers(other.detach()), strict=True)

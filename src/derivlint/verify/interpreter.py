@@ -85,7 +85,10 @@ class _Function:
         scope = {_spelled(name): value for name, value in zip(names, values, strict=True)}
         if described.kind == BACKWARD:
             return self._backward(first, second, scope)
-        scope |= self._forward_variables(first, second, dict(zip(names, values, strict=True)))
+        given = dict(zip(names, values, strict=True))
+        if self._formula.each:
+            return self._of_elements(scope, given)
+        scope |= self._forward_variables(first, second, given)
         return _flat(self._value(scope))
 
     def _value(self, scope: dict[str, Any]) -> Any:
@@ -107,6 +110,18 @@ class _Function:
         if formula.guarded and all(grad is None for grad in grads):
             return [None]
         return _flat(self._value(scope))
+
+    def _of_elements(self, scope: dict[str, Any], values: dict[str, Any]) -> list[Any]:
+        """The tangents of all elements of lists, which are dual tensors."""
+        formula = self._formula
+        duals = {name: _unpacked(values[name]) for name in self._described.inputs if isinstance(values[name], list)}
+        found = []
+        for index in range(len(next(iter(duals.values()))[0])):
+            element: dict[str, Any] = {INDEX: index}
+            element |= {variable: duals[of][0][index] for variable, of in formula.primals.items()}
+            element |= {variable: duals[of][1][index] for variable, of in formula.tangents.items()}
+            found += _flat(self._value({**scope, **element}))
+        return found
 
     def _forward_variables(self, tangents: list[Any], originals: list[Any], values: dict[str, Any]) -> dict[str, Any]:
         from derivlint.functional import Duals

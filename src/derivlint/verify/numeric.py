@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any
 
 from msgspec import Struct, field
@@ -73,11 +74,6 @@ class Subject:
     def _named(self, values: list[Any]) -> dict[str, Any]:
         return {argument.name: value for argument, value in zip(self.described.arguments, values, strict=True)}
 
-    @property
-    def has_auxiliaries(self) -> bool:
-        """Whether some arguments follow from others."""
-        return self._auxiliary is not None
-
     def tangential(self, variable: tuple[str, int], direction: Any) -> Any:
         """A direction in which the input may move."""
         manifold = tangent_space_of(self.described.operator, variable[0])
@@ -96,8 +92,16 @@ class Subject:
         chosen = self.point.values if values is None else values
         return tensors(chosen[self.positions[variable[0]]])[variable[1]]
 
-    def with_tensors(self, changed: dict[tuple[str, int], Any], *, moves: bool = False) -> list[Any]:
-        """The arguments with other tensors."""
+    def with_tensors(
+        self, changed: dict[tuple[str, int], Any], *, moves: bool = False, connected: bool = False
+    ) -> list[Any]:
+        """The arguments with other tensors; those that follow from others move along.
+
+        Args:
+            changed: the other tensors.
+            moves: whether arguments follow also where none is changed.
+            connected: whether autograd knows what follows from what.
+        """
         values = list(self.point.values)
         for (name, index), tensor in changed.items():
             position = self.positions[name]
@@ -109,7 +113,7 @@ class Subject:
         if self._auxiliary is not None and (changed or moves):
             for name, tensor in self._auxiliary(self._named(values)).items():
                 if (name, 0) not in changed:
-                    values[self.positions[name]] = tensor.detach()
+                    values[self.positions[name]] = tensor if connected else tensor.detach()
         return values
 
     def after(self, called: Called, changed: dict[tuple[str, int], Any]) -> list[Any]:
@@ -208,7 +212,9 @@ class Subject:
         values = list(called.values)
         make_dual: Any = forward_ad.make_dual
         unpack_dual: Any = forward_ad.unpack_dual
-        with forward_ad.dual_level():
+        # under forward mode the formula is itself differentiated: there is but one level of it
+        is_nested = forward_ad._current_level >= 0
+        with nullcontext() if is_nested else forward_ad.dual_level():
             for name in of.inputs:
                 position = self.positions[name]
                 value = values[position]
@@ -228,4 +234,6 @@ class Subject:
                 else:
                     given.append(None)
             result = function(given, list(called.originals), *values, *called.returns)
+            if is_nested:
+                return list(result)
             return [None if item is None else unpack_dual(item).primal for item in result]

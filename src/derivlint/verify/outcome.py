@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from derivlint.verify.functions import Collected, FormulaFunction
+from derivlint.verify.functions import Collected, Described, FormulaFunction
 from derivlint.verify.unchecked import Unchecked, Why
 
 
@@ -20,6 +20,8 @@ class Checked(Struct, frozen=True):
         unjudged: those that could not be made: no smooth point, no finite numbers.
         functions: the numbers of the functions whose derivative was compared.
         nonzero: those of them whose derivative was not always zero.
+        arms: for each function, by its number, which arms of its sites were taken: 1 for the first, 2 for the second.
+        states: the states that arguments had: of flags and words their values, else ``present`` and ``absent``.
         why: why it was not checked, None where it was.
         reason: that in words.
     """
@@ -29,6 +31,8 @@ class Checked(Struct, frozen=True):
     unjudged: int = 0
     functions: tuple[int, ...] = ()
     nonzero: tuple[int, ...] = ()
+    arms: dict[int, list[int]] = field(default_factory=dict)
+    states: dict[str, list[str]] = field(default_factory=dict)
     why: Why | None = None
     reason: str = ""
 
@@ -44,6 +48,9 @@ class Outcome(Struct):
         checked: what became of each operator.
         failures: the messages about failures, as the server wrote them.
         deaths: the operators at which a child died, with the number of the function and the reason.
+        is_broken_off: whether the user had the run broken off.
+        measures: how precise formulas are, as the server wrote it.
+        base: the functions of the earlier version of the file, by operator; None where nothing is compared with one.
     """
 
     collected: Collected
@@ -53,11 +60,16 @@ class Outcome(Struct):
     checked: dict[str, Checked] = field(default_factory=dict)
     failures: list[dict[str, Any]] = field(default_factory=list)
     deaths: list[dict[str, Any]] = field(default_factory=list)
+    is_broken_off: bool = False
+    measures: list[dict[str, Any]] = field(default_factory=list)
+    base: dict[str, tuple[Described, ...]] | None = None
 
     def take(self, messages: Iterable[dict[str, Any]]) -> None:
         """Take what the process that checks says."""
         for message in messages:
-            if "failure" in message:
+            if "precision" in message:
+                self.measures.append(message)
+            elif "failure" in message:
                 self.failures.append(message)
             elif "died" in message:
                 self.deaths.append(message)
@@ -69,6 +81,8 @@ class Outcome(Struct):
                     message["unjudged"],
                     tuple(message["functions"]),
                     tuple(message["nonzero"]),
+                    {int(number): arms for number, arms in message["arms"].items()},
+                    message["states"],
                     Why(message["why"]) if message["why"] else None,
                     message["reason"],
                 )

@@ -15,6 +15,12 @@ from derivlint.verify.samples import elements
 REFUSALS = (RuntimeError, IndexError, ValueError, TypeError)
 
 
+#: Inputs are scaled by so much to see how far rounding goes: what is equal stays equal, and what is zero stays zero.
+SCALE = 1 + 2.0**-40
+#: What a number may change by under such a scaling, as a part of the difference that it is to tell.
+UNSTEADY = 0.05
+
+
 class Point(Struct, eq=False):
     """Arguments of an operator.
 
@@ -56,6 +62,11 @@ def mapped(value: Any, change: Callable[[Any], Any]) -> Any:
     if isinstance(value, list):
         return [mapped(item, change) for item in value]
     return value
+
+
+def scaled(point: Point) -> Point:
+    """A point with all numbers a little larger."""
+    return Point([mapped(value, lambda numbers: numbers * SCALE) for value in point.values], point.label)
 
 
 def overload_of(operator: str) -> Any:

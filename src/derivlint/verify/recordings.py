@@ -9,12 +9,13 @@ from derivlint.compiler.children import PythonChild
 from derivlint.model import Model
 from derivlint.source import is_own
 from derivlint.verify.errors import StoppedError
+from derivlint.verify.functions import FOREACH
 from derivlint.verify.process import IDLE, ended_early, lines_of
 from derivlint.verify.stored import DamagedError, StoredInputs
 from derivlint.verify.unchecked import Why
 
 #: Raised when recording or the form of the file changes.
-RECORDER = 4
+RECORDER = 6
 MODULE = "derivlint.verify.record"
 
 
@@ -40,7 +41,8 @@ def recorded(model: Model, dtype: str, place: Path, progress: Callable[[str], No
         return path
     # the next file has other entries: whoever is first records for all of them
     wanted = {entry.operator for entry in model.entries if entry.operator is not None}
-    names = "\n".join(sorted(wanted.union(model.natives.derivatives or ())))
+    lists = {name for name in model.natives.operator_names() if name.startswith(FOREACH)}
+    names = "\n".join(sorted(wanted.union(model.natives.derivatives or (), lists)))
     try:
         path.unlink(missing_ok=True)
         _record(dtype, path, names, progress)

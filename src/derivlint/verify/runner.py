@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -16,15 +16,17 @@ from derivlint import __version__
 from derivlint.compiler.children import ended_by_interrupt
 from derivlint.emit.emission import Helpers
 from derivlint.model import Model
-from derivlint.verify.engine import EngineError, compiled
+from derivlint.verify.base import Base, Paired, is_unchanged, paired
+from derivlint.verify.engine import Compiled, EngineError, compiled
 from derivlint.verify.errors import StoppedError, VerifyError
-from derivlint.verify.functions import collect
+from derivlint.verify.functions import FormulaFunction, collect
 from derivlint.verify.journal import Journal
 from derivlint.verify.keeping import workplace
 from derivlint.verify.outcome import Outcome
 from derivlint.verify.process import IDLE, Server
 from derivlint.verify.recordings import recorded
 from derivlint.verify.unchecked import Why
+from derivlint.verify.verdicts import Verdict
 
 #: The checks of an operator may use so many seconds of processor time.
 PROCESSOR = 90.0
@@ -44,20 +46,22 @@ class Effort(Struct, frozen=True):
         points: recorded inputs of each type of numbers.
         hardened: of how many of them harder inputs are made.
         variants: how many harder inputs of each.
+        special: inputs of special kinds (:mod:`derivlint.verify.regimes`).
         directions: random directions at each, where there are not so few operators that there is time for several.
-        second: whether second derivatives are checked.
+        order: the highest order of derivatives that is checked.
     """
 
     points: int
     hardened: int
     variants: int
+    special: int
     directions: int
-    second: bool = True
+    order: int = 2
 
 
-QUICK = Effort(6, 2, 8, 1)
-ORDINARY = Effort(10, 4, 20, 1)
-THOROUGH = Effort(16, 6, 24, 2)
+QUICK = Effort(6, 2, 6, 16, 1)
+ORDINARY = Effort(10, 4, 20, 80, 1)
+THOROUGH = Effort(16, 6, 24, 200, 2)
 
 
 class Options(Struct, frozen=True):
@@ -71,6 +75,7 @@ class Options(Struct, frozen=True):
         compiler: the C++ compiler.
         helpers: the user's own FunctionsManual.
         compiles: whether formulas are compiled; else they are translated to Python.
+        precision: whether it is measured how precise formulas are, and nothing else is checked.
         resume: whether a run that was broken off is taken up.
     """
 
@@ -81,11 +86,16 @@ class Options(Struct, frozen=True):
     compiler: str | None = None
     helpers: Helpers | None = None
     compiles: bool = True
+    precision: bool = False
     resume: bool = True
 
 
 def verify(
-    model: Model, operators: Iterable[str] | None, options: Options, progress: Progress = lambda what: None
+    model: Model,
+    operators: Iterable[str] | None,
+    options: Options,
+    progress: Progress = lambda what: None,
+    base: Base | None = None,
 ) -> Outcome:
     """Check the formulas of a model.
 
@@ -94,65 +104,135 @@ def verify(
         operators: only entries of these operators, None for all.
         options: what to do.
         progress: called with how far it is.
+        base: what findings are compared with; None where they are not.
 
-    What cannot be checked is part of the outcome, also where that is everything.
+    What cannot be checked is part of the outcome, also where that is everything. So is what Ctrl-C leaves unchecked,
+    once something was checked.
 
     Raises:
         VerifyError: what the run needs is missing.
     """
     collected = collect(model, None if operators is None else set(operators))
+    if options.precision:
+        # of other operators not every number of a tensor is an input of its own
+        collected.functions = [each for each in collected.functions if "pointwise" in each.evaluation.function.tags]
     outcome = Outcome(collected, tuple(collected.functions))
     if collected.functions:
         try:
             with ended_by_interrupt(), workplace() as place:
-                _verify(model, place, outcome, options, progress)
+                _verify(model, place, outcome, options, progress, base)
         except StoppedError as error:
             outcome.give_up(error.why, str(error))
+        except KeyboardInterrupt:
+            if not outcome.checked:
+                raise
+            outcome.is_broken_off = True
+            outcome.give_up(Why.BROKEN_OFF, "the run was broken off; the same command goes on where it was")
     return outcome
 
 
-def _verify(model: Model, place: Path, outcome: Outcome, options: Options, progress: Progress) -> None:
+def _verify(
+    model: Model, place: Path, outcome: Outcome, options: Options, progress: Progress, base: Base | None
+) -> None:
     collected = outcome.collected
+    earlier = None if base is None else paired(collected.functions, base, options.helpers)
     count = len({each.described.operator for each in collected.functions})
     # PyTorch is imported, and inputs are recorded, while the compiler runs
     with Server(many=count >= MANY) as server, ThreadPoolExecutor(max_workers=1) as pool:
         recording = pool.submit(lambda: {dtype: recorded(model, dtype, place, progress) for dtype in options.dtypes})
-        engine = _engine(model, place, outcome, options, progress)
+        engine = _engine(model, place, outcome, options, progress, base, earlier)
         samples = recording.result()
         if outcome.functions:
             effort = asdict(options.effort)
             if count <= FEW:
                 effort["directions"] = max(DIRECTIONS, options.effort.directions)
+                effort["special"] = max(ORDINARY.special, options.effort.special)
             task = {
                 **engine,
                 **effort,
+                "base": None if earlier is None else _described(earlier, outcome),
                 "samples": {dtype: str(path) for dtype, path in samples.items()},
                 "functions": [each.described.to_json() for each in outcome.functions],
                 "seed": options.seed,
+                "precision": options.precision,
                 "jobs": options.jobs,
                 "processor": PROCESSOR,
                 "idle": IDLE,
             }
             _work(server, task, place, outcome, options.resume, progress)
+    if earlier is not None:
+        _judge_deaths(task if outcome.functions else {}, outcome)
 
 
-def _engine(model: Model, place: Path, outcome: Outcome, options: Options, progress: Progress) -> dict[str, Any]:
+def _engine(
+    model: Model,
+    place: Path,
+    outcome: Outcome,
+    options: Options,
+    progress: Progress,
+    base: Base | None,
+    earlier: Paired | None,
+) -> dict[str, Any]:
     """What the process that checks calls formulas with; they are recorded in the outcome."""
     functions = outcome.collected.functions
+    others = earlier.functions if earlier is not None else ()
     if not options.compiles:
         from derivlint.verify.translation import interpreted
 
         translated = interpreted(model, functions)
         outcome.functions, outcome.left_out = translated.functions, translated.refused
-        return {"formulas": [each.to_json() for each in translated.formulas]}
+        before = interpreted(base.model, others) if base is not None else interpreted(model, ())
+        outcome.left_out = {**outcome.left_out, **before.refused}
+        return {"formulas": [each.to_json() for each in (*translated.formulas, *before.formulas)]}
+
+    def library(wanted: Sequence[FormulaFunction], helpers: Helpers | None) -> Compiled:
+        return compiled(model, wanted, place, helpers=helpers, compiler=options.compiler, progress=progress)
+
+    helpers_before = base.helpers if base is not None else None
     try:
-        made = compiled(model, functions, place, helpers=options.helpers, compiler=options.compiler, progress=progress)
+        if options.helpers == helpers_before or not others:
+            made = [library([*functions, *others], options.helpers)]
+        else:
+            made = [library(functions, options.helpers), library(others, helpers_before)]
     except EngineError as error:
         if error.is_missing:
             raise VerifyError(str(error)) from error
         raise StoppedError(Why.FAILED, f"the formulas cannot be compiled: {error}") from error
-    outcome.functions, outcome.refused, outcome.left_out = made.functions, made.refused, made.uncallable
-    return {"library": str(made.library), "place": str(place)}
+    wanted = {each.described.number for each in functions}
+    outcome.functions = tuple(each for part in made for each in part.functions if each.described.number in wanted)
+    outcome.refused = {number: said for part in made for number, said in part.refused.items()}
+    outcome.left_out = {number: said for part in made for number, said in part.uncallable.items()}
+    return {"libraries": [str(part.library) for part in made], "place": str(place)}
+
+
+def _described(earlier: Paired, outcome: Outcome) -> dict[str, list[dict[str, Any]]]:
+    """The functions of the base that could be made, by operator; the outcome is told what was refused there as well."""
+    missing = outcome.refused.keys() | outcome.left_out.keys()
+    outcome.base = earlier.operators
+    return {
+        name: [each.to_json() for each in functions if each.number not in missing]
+        for name, functions in earlier.operators.items()
+    }
+
+
+def _judge_deaths(task: dict[str, Any], outcome: Outcome) -> None:
+    """Find out which crashes are new: the functions of the base are run alone where a child crashed."""
+    crashed = {death["died"]: death for death in outcome.deaths if death["why"] == Why.CRASHED.value}
+    functions = {each.described.number: each.described for each in outcome.functions}
+    base = task.get("base") or {}
+    again = []
+    for operator, death in crashed.items():
+        own = [each for each in functions.values() if each.operator == operator]
+        earlier = (outcome.base or {}).get(operator, ())
+        death["verdict"] = Verdict.UNCHANGED.value if is_unchanged(own, earlier) else Verdict.NEW.value
+        if death["verdict"] == Verdict.NEW.value:
+            again += base.get(operator, [])
+    if not again:
+        return
+    with Server(many=False) as server:
+        for message in server.work({**task, "functions": again, "base": None}):
+            if "died" in message and message["died"] in crashed:
+                crashed[message["died"]]["verdict"] = Verdict.UNCHANGED.value
 
 
 def _work(

@@ -11,6 +11,7 @@ import sys
 import types
 import unittest
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
@@ -20,6 +21,10 @@ from typing import Any
 LARGEST = 800
 #: As many different inputs of one operator are kept.
 KEPT = 16
+#: So many more are kept that have a word, a flag or an absence which few of the others have.
+RARE = 16
+#: As many of each kind count as few.
+FEW = 3
 #: As many samples of one OpInfo run.
 SAMPLES = 24
 
@@ -113,6 +118,7 @@ def record(dtype_name: str, wanted: Iterable[str], progress: Callable[[int, int]
     torch.set_num_threads(1)
     found: dict[str, list[list[Any]]] = {}
     shapes: dict[str, set[Any]] = {}
+    kinds: Counter[tuple[str, ...]] = Counter()
     names = {stem(name) for name in wanted}
 
     class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch gives it no types
@@ -127,7 +133,7 @@ def record(dtype_name: str, wanted: Iterable[str], progress: Callable[[int, int]
 
     def take(name: str, schema: Any, args: Any, kwargs: Any) -> None:
         known = shapes.setdefault(name, set())
-        if len(known) >= KEPT:
+        if len(known) >= KEPT + RARE:
             return
         try:
             values = [kept(value) for value in bound(schema, args, kwargs)]
@@ -136,8 +142,10 @@ def record(dtype_name: str, wanted: Iterable[str], progress: Callable[[int, int]
         if not 0 < elements(values) <= LARGEST:
             return
         shape = tuple(map(shape_of, values))
-        if shape not in known:
+        kind = (name, *(repr(value) for value in values if value is None or isinstance(value, (bool, str))))
+        if shape not in known and (len(known) < KEPT or kinds[kind] < FEW):
             known.add(shape)
+            kinds[kind] += 1
             found.setdefault(name, []).append(values)
 
     dtype = getattr(torch, dtype_name)

@@ -15,6 +15,7 @@ import sys
 import time
 import warnings
 from collections import deque
+from collections.abc import Callable
 from math import ceil
 from pathlib import Path
 from typing import Any
@@ -110,28 +111,48 @@ def main(lifeline: int) -> None:
     task = json.loads(sys.stdin.readline())
     inputs = {dtype: StoredInputs(Path(path)) for dtype, path in task["samples"].items()}
     described = [Described.from_json(content) for content in task["functions"]]
+    base = _base(task)
+    arms: list[Callable[[int, int], int]] = []
     if "formulas" in task:
         from derivlint.verify.interpreter import Interpreter
 
-        namespace: Any = Interpreter(task["formulas"], described)
+        earlier = (each for functions in (base or {}).values() for each in functions)
+        namespace: Any = Interpreter(task["formulas"], [*described, *earlier])
     else:
-        library = Path(task["library"])
-        stranger = strangers_in(library, Path(task["place"]))
-        if stranger is not None:
-            say({"fatal": f'"{stranger}" is not this user\'s alone; nothing is loaded from there'})
-            return
-        load_library: Any = torch.ops.load_library
-        load_library(str(library))
+        for library in map(Path, task["libraries"]):
+            stranger = strangers_in(library, Path(task["place"]))
+            if stranger is not None:
+                say({"fatal": f'"{stranger}" is not this user\'s alone; nothing is loaded from there'})
+                return
+            load_library: Any = torch.ops.load_library
+            load_library(str(library))
+            problem = _helpers_problem(str(library))
+            if problem:
+                say({"fatal": problem})
+                return
+            arms.append(_arms_of(str(library)))
         namespace = torch.ops.derivlint_verify
-        problem = _helpers_problem(str(library))
-        if problem:
-            say({"fatal": problem})
-            return
     functions: dict[str, list[Described]] = {}
     for each in described:
         functions.setdefault(each.operator, []).append(each)
-    run(functions, Work(namespace, inputs, task), lifeline)
+    run(functions, Work(namespace, inputs, task, base, arms[0] if arms else None), lifeline)
     say({"end": True})
+
+
+def _base(task: dict[str, Any]) -> dict[str, list[Described]] | None:
+    """The functions of an earlier version of the file, by operator; None where nothing is compared with one."""
+    if task.get("base") is None:
+        return None
+    return {name: [Described.from_json(each) for each in functions] for name, functions in task["base"].items()}
+
+
+def _arms_of(library: str) -> Callable[[int, int], int]:
+    """What says which arms the formulas of a library have taken."""
+    import ctypes
+
+    question = ctypes.CDLL(library).derivlint_reached
+    question.argtypes, question.restype = (ctypes.c_int64, ctypes.c_int64), ctypes.c_int
+    return lambda function, site: int(question(function, site))
 
 
 def _helpers_problem(library: str) -> str:

@@ -57,7 +57,8 @@ def _formula(model: Model, function: FormulaFunction) -> PythonFormula | str:
     if described.kind != BACKWARD:
         known = ({**evaluation.primals, ORIGINAL_SELF: ORIGINAL_SELF}, evaluation.tangents)
         primals, tangents = ({name: of for name, of in each.items() if name in found.names} for each in known)
-        return PythonFormula(described.number, found.text, primals=primals, tangents=tangents)
+        on_lists = function.differentiability.is_foreach
+        return PythonFormula(described.number, found.text, primals=primals, tangents=tangents, each=on_lists)
     info = function.differentiability.info
     saved = {}
     for each in (*info.all_saved_inputs, *info.all_saved_outputs):

@@ -35,6 +35,8 @@ class Why(Enum):
     HUNG = "hung"
     #: Inputs could not be recorded or read, formulas not be compiled, or the checks themselves failed.
     FAILED = "failed"
+    #: The user had the run broken off before.
+    BROKEN_OFF = "broken-off"
 
     @property
     def is_error(self) -> bool:
@@ -42,7 +44,7 @@ class Why(Enum):
         return self in _ERRORS
 
 
-_ERRORS = frozenset({Why.CRASHED, Why.KILLED, Why.OUT_OF_MEMORY, Why.TIMED_OUT, Why.HUNG, Why.FAILED})
+_ERRORS = frozenset({Why.CRASHED, Why.KILLED, Why.OUT_OF_MEMORY, Why.TIMED_OUT, Why.HUNG, Why.FAILED, Why.BROKEN_OFF})
 #: Signals by which a process is ended from outside.
 _FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
 _OUT_OF_MEMORY = ("bad_alloc", "MemoryError", "Cannot allocate memory", "can't allocate memory", "out of memory")

@@ -11,6 +11,7 @@ from derivlint.model.evaluation import INDEX, ORIGINAL_SELF, formals, list_size,
 from derivlint.model.gradients import incoming_gradients
 from derivlint.verify.functions import FormulaFunction, own_outputs
 from derivlint.verify.holders import holder
+from derivlint.verify.sites import instrumented
 
 #: The namespace of our own functions, and the name of the library of operators.
 LIBRARY = "derivlint_verify"
@@ -101,6 +102,8 @@ class _Passed:
 
 def forward_function(model: Model, function: FormulaFunction) -> str:
     """The functions of a forward formula: tangents, the first argument before the call, arguments, outputs."""
+    if function.differentiability.is_foreach:
+        return _of_elements(model, function)
     described, evaluation = function.described, function.evaluation
     inputs = [value.name for value in function.differentiability.inputs]
     lines = [
@@ -134,11 +137,34 @@ def forward_function(model: Model, function: FormulaFunction) -> str:
     return inner + _boxed(function, lines, f"{name}_inner({', '.join(arguments)});")
 
 
+def _of_elements(model: Model, function: FormulaFunction) -> str:
+    """The functions of a forward formula that is evaluated for each element of lists, whose tangents the lists have."""
+    described, evaluation = function.described, function.evaluation
+    lines, arguments, lists = [], ["dv_found"], []
+    for variable in evaluation.variables:
+        of = evaluation.tangents.get(variable) or evaluation.primals.get(variable)
+        if of is None:
+            arguments.append("dv_i" if variable == INDEX else variable)
+            continue
+        lists.append(of)
+        what = "toNonOptFwGrad" if variable in evaluation.tangents else "toNonOptPrimal"
+        lines.append(f"at::Tensor {variable}_in = {_DETAILS}::{what}({of}[dv_i]);")
+        arguments.append(f"{variable}_in")
+    value = f"{spelled(evaluation.consumer.type)} dv_value;\ndv_value = {_in_yaml(model, function)};"
+    name = described.name
+    put = f"{value}\n{LIBRARY}::put(dv_found, dv_value);"
+    inner = _inner("torch::autograd::VariableType", name, evaluation.variables, put)
+    body = "\n".join((*lines, f"{name}_inner({', '.join(arguments)});"))
+    size = f"{(lists or described.inputs)[0]}.size()"
+    return inner + _boxed(function, [], f"for (size_t dv_i = 0; dv_i < {size}; ++dv_i) {{\n{body}\n}}")
+
+
 def _in_yaml(model: Model, function: FormulaFunction) -> str:
     """The formula, with its line in the YAML as the compiler will tell it."""
     described = function.described
     file = yaml_name(model.source.path)
-    return f'\n#line {described.line} "{file}"\n{function.evaluation.text}\n#line 1 "{described.name}"\n'
+    text = instrumented(function.evaluation.text, described.sites, described.number)
+    return f'\n#line {described.line} "{file}"\n{text}\n#line 1 "{described.name}"\n'
 
 
 def _inner(scope: str, name: str, variables: dict[str, str], body: str) -> str:

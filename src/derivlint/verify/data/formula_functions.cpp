@@ -10,6 +10,20 @@
 
 namespace derivlint_verify {
 void add_operator(const char* schema, const char* name, void (*call)(std::vector<c10::IValue>& stack));
+void reach(int64_t function, int64_t site, bool arm);
+void reach_mask(int64_t function, int64_t site, const at::Tensor& mask);
+
+// Says which arm of a condition a formula takes.
+template <class T> bool arm(int64_t function, int64_t site, T&& condition) {
+  const bool taken = static_cast<bool>(condition);
+  reach(function, site, taken);
+  return taken;
+}
+// Says whether a mask selects elements, and whether it leaves some out.
+template <class T> std::decay_t<T> mask(int64_t function, int64_t site, T&& selected) {
+  if constexpr (std::is_convertible_v<T, const at::Tensor&>) { reach_mask(function, site, selected); }
+  return std::forward<T>(selected);
+}
 
 using at::Tensor;
 using Tensors = std::vector<Tensor>;

@@ -1,0 +1,107 @@
+"""What ``derivlint verify`` compares with: a git revision, another file, or the file of the installed PyTorch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from derivlint.cli.loading import Loaded
+from derivlint.emit.emission import Helpers
+from derivlint.emit.files import FilesError
+from derivlint.lint.changes import changed_entries
+from derivlint.model import Model
+from derivlint.project.check import model_of
+from derivlint.project.errors import InputError
+from derivlint.project.files import STDIN, read_source
+from derivlint.project.git import Revision
+from derivlint.schema import installed_torch
+from derivlint.source import SourceError, SourceFile
+from derivlint.verify.base import Base
+
+#: The revision that is compared with where none is named.
+HEAD = "HEAD"
+#: A file that was not there has no entries.
+_NOTHING = b"[]\n"
+
+
+def base_of(
+    loaded: Loaded, revision: str | None, against: Path | None, helpers: Path | None, *, stands_in: bool
+) -> Base | None:
+    """The earlier version of a file.
+
+    Args:
+        loaded: the file.
+        revision: the git revision that was asked for.
+        against: the file that was asked for.
+        helpers: the FunctionsManual.cpp that formulas are compiled with; that of the revision goes with the base.
+        stands_in: whether the file of the installed PyTorch may stand in where no revision has the file.
+
+    Returns:
+        None where there is none: the file is the one of the installed PyTorch.
+
+    Raises:
+        InputError: what was asked for is not there, or there is no repository and nothing may stand in.
+    """
+    if against is not None:
+        return _base(loaded, _read(against), str(against))
+    path = Path(loaded.source.path).resolve()
+    try:
+        if loaded.source.path == STDIN:
+            raise InputError("standard input is not in a git repository")
+        found = Revision(revision or HEAD, path.parent)
+        text = found.text_of(path)
+    except InputError:
+        if revision is not None or not stands_in:
+            raise
+        text = None
+    else:
+        if text is not None or revision is not None or not stands_in:
+            earlier = SourceFile.from_bytes(loaded.source.path, _NOTHING if text is None else text)
+            return _base(loaded, earlier, found.name, _helpers_of(found, helpers))
+    torch = installed_torch()
+    if torch is None or torch.derivatives is None or torch.derivatives.resolve() == path:
+        return None
+    return _base(loaded, _read(torch.derivatives), "the installed PyTorch")
+
+
+def changed_operators(model: Model, base: Base | None) -> set[str]:
+    """The operators whose entries are not those of the base."""
+    if base is None:
+        return set()
+    entries = changed_entries(model, base.model.source)
+    return {entry.operator for entry in entries if entry.operator is not None}
+
+
+def own_helpers(path: Path | None) -> Helpers | None:
+    """The user's own FunctionsManual.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    if path is None:
+        return None
+    try:
+        return Helpers.read(path)
+    except FilesError as error:
+        raise InputError(str(error)) from error
+
+
+def _base(loaded: Loaded, source: SourceFile, label: str, helpers: Helpers | None = None) -> Base:
+    return Base(model_of(source, loaded.operators.natives, loaded.settings), label, helpers)
+
+
+def _helpers_of(revision: Revision, path: Path | None) -> Helpers | None:
+    """The FunctionsManual as it was in a revision; None, for that of the installed PyTorch, where it was not there."""
+    if path is None:
+        return None
+    source = revision.text_of(path)
+    if source is None:
+        return None
+    header = revision.text_of(path.with_suffix(".h"))
+    return Helpers(source.decode("utf-8", "replace"), None if header is None else header.decode("utf-8", "replace"))
+
+
+def _read(path: Path) -> SourceFile:
+    try:
+        return read_source(str(path), None)
+    except SourceError as error:
+        raise InputError(str(error)) from error

@@ -1,0 +1,90 @@
+"""The formulas that others are compared with: those of an earlier version of the file.
+
+A formula that both versions have is one function, which is compiled and run once. What is different is compiled beside
+the formulas that are checked, and runs on the same inputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from derivlint.emit.emission import Helpers
+from derivlint.model import Model
+from derivlint.verify.functions import Described, FormulaFunction, collect
+
+#: Lines beyond those of any file, so that what the compiler says of a formula of the base is told from what it says of
+#: the file; each formula has so many to itself.
+_BEYOND = 10_000_000
+_LINES = 1000
+
+
+class Base(Struct, frozen=True):
+    """An earlier version of a file.
+
+    Attributes:
+        model: the file.
+        label: what messages call it, ``HEAD`` for example.
+        helpers: the FunctionsManual that it goes with, None for that of the installed PyTorch.
+    """
+
+    model: Model
+    label: str
+    helpers: Helpers | None = None
+
+
+class Paired(Struct, frozen=True):
+    """The formulas of a base, as functions.
+
+    Attributes:
+        functions: those that have to be made, since the file that is checked has no such function.
+        operators: all functions of each operator, by its name, those that both versions have under their numbers.
+    """
+
+    functions: tuple[FormulaFunction, ...] = ()
+    operators: dict[str, tuple[Described, ...]] = field(default_factory=dict)
+
+
+def paired(functions: Sequence[FormulaFunction], base: Base, helpers: Helpers | None) -> Paired:
+    """The functions of a base for the operators of some functions.
+
+    Args:
+        functions: the functions that are checked.
+        base: the base.
+        helpers: the FunctionsManual that those go with; where it is another one, no function is the same.
+    """
+    known: dict[str, list[FormulaFunction]] = {}
+    for each in functions:
+        known.setdefault(each.described.operator, []).append(each)
+    own: list[FormulaFunction] = []
+    operators: dict[str, list[Described]] = {}
+    for each in collect(base.model, known.keys()).functions:
+        candidates = known[each.described.operator] if helpers == base.helpers else ()
+        same = next((other for other in candidates if _is_same(each, other)), None)
+        if same is None:
+            number = len(functions) + len(own)
+            same = replace(each, described=replace(each.described, number=number, line=_BEYOND + _LINES * number))
+            own.append(same)
+        operators.setdefault(each.described.operator, []).append(same.described)
+    return Paired(tuple(own), {name: tuple(items) for name, items in operators.items()})
+
+
+def corresponds(one: Described, other: Described) -> bool:
+    """Whether two functions of an operator are about the same gradients or tangents, or about some of them."""
+    return one.kind == other.kind and not set(one.targets).isdisjoint(other.targets)
+
+
+def is_unchanged(functions: Collection[Described], base: Collection[Described]) -> bool:
+    """Whether an operator has the very functions that it has in the base."""
+    return {each.number for each in functions} == {each.number for each in base}
+
+
+def _is_same(one: FormulaFunction, other: FormulaFunction) -> bool:
+    """Whether the code of two functions is the same."""
+    return (
+        replace(one.described, number=0, line=0) == replace(other.described, number=0, line=0)
+        and one.evaluation.text == other.evaluation.text
+        and one.evaluation.variables == other.evaluation.variables
+    )

@@ -1,0 +1,79 @@
+"""What inputs reached of formulas: arms of conditions, sides of masks, states of arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+
+from derivlint.verify.functions import FormulaFunction
+from derivlint.verify.outcome import Checked, Outcome
+
+#: What of a condition is reached, by the bit that says so; of masks, elements that are selected and such that are not.
+_ARMS = ((1, "true", "selects"), (2, "false", "leaves out"))
+
+
+class Reached(Struct, frozen=True):
+    """What of a formula was reached.
+
+    Attributes:
+        operator: the operator of the entry.
+        key: the key of the formula.
+        items: how many things could be reached, the formula itself among them.
+        missing: those that were not, in words.
+    """
+
+    operator: str
+    key: str
+    items: int
+    missing: tuple[str, ...]
+
+
+def coverage(outcome: Outcome) -> list[Reached]:
+    """What was reached of each formula that a function could be made of, in the order of the file."""
+    return [_reached(each, outcome.checked.get(each.described.operator)) for each in outcome.collected.functions]
+
+
+def figure(reached: Sequence[Reached]) -> tuple[int, int]:
+    """How many things were reached, and how many could be."""
+    items = sum(each.items for each in reached)
+    return items - sum(len(each.missing) for each in reached), items
+
+
+def _reached(function: FormulaFunction, state: Checked | None) -> Reached:
+    of = function.described
+    items = [*_items(function, state)]
+    missing = tuple(name for name, is_reached in items if not is_reached)
+    if state is None or of.number not in state.functions:
+        return Reached(of.operator, of.key, len(items) + 1, ("it was compared with nothing", *missing))
+    return Reached(of.operator, of.key, len(items) + 1, missing)
+
+
+def _items(function: FormulaFunction, state: Checked | None) -> Iterator[tuple[str, bool]]:
+    """The things to reach beside the formula itself, each with whether it was reached."""
+    of = function.described
+    arms = state.arms.get(of.number, []) if state is not None else []
+    for index, site in enumerate(of.sites):
+        taken = arms[index] if index < len(arms) else 0
+        for bit, holds, selects in _ARMS:
+            what = f'"{site.text}" {selects} elements' if site.is_mask else f'"{site.text}" is {holds}'
+            yield what, bool(taken & bit)
+    states = state.states if state is not None else {}
+    for argument in of.arguments:
+        if argument.name not in function.evaluation.variables and not _is_named(function, argument.name):
+            continue
+        wanted: tuple[str, ...] = ()
+        if argument.type == "bool":
+            wanted = ("True", "False")
+        elif argument.type.endswith("?") and argument.type != "Generator?":
+            wanted = ("present", "absent")
+        for one in wanted:
+            known = states.get(argument.name, ())
+            # of words the states are the words
+            is_reached = any(state != "absent" for state in known) if one == "present" else one in known
+            yield f'"{argument.name}" is {one.lower()}', is_reached
+
+
+def _is_named(function: FormulaFunction, name: str) -> bool:
+    """Whether a variable of a formula is made of an argument."""
+    return any(each.startswith((f"{name}_", f"{name}.")) for each in function.evaluation.variables)

@@ -1,0 +1,61 @@
+"""What is known of findings in PyTorch's own file: conventions, gauge freedom, and defects of its own.
+
+It says what a finding is, for whoever reads it. Nothing is left out of a report for it.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from msgspec import Struct, convert
+
+from derivlint.project.settings.document import load_toml
+
+FILE = Path(__file__).parent / "data" / "known.toml"
+#: What a known finding can be, as a report says it.
+KINDS = {
+    "convention": "a convention",
+    "gauge": "free by nature",
+    "manifold": "confined inputs",
+    "defect": "a known defect of PyTorch",
+}
+#: The operator, the key of the formula and the rule.
+Place = tuple[str, str, str]
+
+
+class Known(Struct, frozen=True, forbid_unknown_fields=True):
+    """What is known of some findings.
+
+    Attributes:
+        kind: one of ``KINDS``.
+        reason: why there are such findings.
+        findings: the findings.
+        reference: where they are spoken of; empty where nowhere.
+    """
+
+    kind: str
+    reason: str
+    findings: tuple[Place, ...]
+    reference: str = ""
+
+    def __str__(self) -> str:
+        of = f" ({self.reference})" if self.reference else ""
+        return f"{KINDS[self.kind]}: {self.reason}{of}"
+
+
+@cache
+def known_findings() -> tuple[Known, ...]:
+    """All that is known, as it is shipped."""
+    return convert(load_toml(FILE.read_text(encoding="utf-8"))["known"], tuple[Known, ...])
+
+
+@cache
+def _by_place() -> dict[Place, Known]:
+    return {place: known for known in known_findings() for place in known.findings}
+
+
+def what_is_known(operator: str, key: str, rule: str) -> str:
+    """What is known of a finding in a sentence; empty where nothing is."""
+    known = _by_place().get((operator, key, rule))
+    return "" if known is None else str(known)

@@ -1,0 +1,117 @@
+"""Where formulas decide: the conditions and masks in their syntax trees, and what they compare with."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from derivlint.formula import Binary, Call, Conditional, Expr, Member, Name, Number, String, Unary, parse_formula, walk
+
+#: Functions and methods one of whose arguments is a mask, with its position; of methods, the tensor does not count.
+_MASKED = {"where": 0, "masked_fill": 0, "masked_fill_": 0, "masked_scatter": 0, "masked_select": 0}
+_COMPARED = frozenset({"<", "<=", ">", ">=", "==", "!="})
+_COMPARING = frozenset({"lt", "le", "gt", "ge", "eq", "ne"})
+
+
+class Site(Struct, frozen=True):
+    """A condition with two arms, or a mask that selects elements.
+
+    Attributes:
+        start: where it begins in the formula.
+        end: where it ends.
+        text: the condition.
+        is_mask: whether it is a tensor.
+    """
+
+    start: int
+    end: int
+    text: str
+    is_mask: bool = False
+
+
+class Decisions(Struct, frozen=True):
+    """What a formula decides by.
+
+    Attributes:
+        sites: its conditions and masks, none within another.
+        bounds: the numbers that it compares with.
+        words: the words that it compares with.
+    """
+
+    sites: tuple[Site, ...] = ()
+    bounds: tuple[float, ...] = ()
+    words: tuple[str, ...] = ()
+
+
+def decisions_of(text: str) -> Decisions:
+    """What a formula decides by; nothing where it cannot be parsed."""
+    tree = parse_formula(text).tree
+    if tree is None:
+        return Decisions()
+    sites: list[Site] = []
+    for node in walk(tree):
+        found = _site(node, text) if isinstance(node, Expr) else None
+        if found is not None and not any(each.start < found.end and found.start < each.end for each in sites):
+            sites.append(found)
+    bounds = {number for node in walk(tree) for number in _bounds(node)}
+    words = {ast.literal_eval(node.text) for node in walk(tree) if isinstance(node, String)}
+    return Decisions(tuple(sites), tuple(sorted(bounds)), tuple(sorted(words)))
+
+
+def instrumented(text: str, sites: tuple[Site, ...], function: int) -> str:
+    """A formula that says which of its arms it takes; it has the same lines.
+
+    Args:
+        text: the formula.
+        sites: its conditions and masks.
+        function: the number of its function.
+    """
+    order = sorted(enumerate(sites), key=lambda item: -item[1].start)
+    for index, site in order:
+        name = "derivlint_verify::mask" if site.is_mask else "derivlint_verify::arm"
+        text = f"{text[: site.start]}{name}({function}, {index}, {text[site.start : site.end]}){text[site.end :]}"
+    return text
+
+
+def _site(node: Expr, text: str) -> Site | None:
+    if isinstance(node, Conditional):
+        condition = node.condition
+        return Site(condition.start, condition.end, text[condition.start : condition.end])
+    if not isinstance(node, Call):
+        return None
+    name, is_method = _called(node)
+    place = _MASKED.get(name, -1)
+    if place >= 0 and not is_method and name != "where":
+        place += 1
+    if place < 0 or len(node.args) <= place:
+        return None
+    mask = node.args[place]
+    return Site(mask.start, mask.end, text[mask.start : mask.end], is_mask=True)
+
+
+def _called(node: Call) -> tuple[str, bool]:
+    """The last part of the name of what is called, and whether it is a method."""
+    if isinstance(node.callee, Member):
+        return node.callee.name, True
+    if isinstance(node.callee, Name):
+        return node.callee.parts[-1].identifier, False
+    return "", False
+
+
+def _bounds(node: object) -> Iterator[float]:
+    operands: tuple[Expr, ...] = ()
+    if isinstance(node, Binary) and node.op in _COMPARED:
+        operands = (node.left, node.right)
+    elif isinstance(node, Call) and _called(node)[0] in _COMPARING:
+        operands = node.args
+    for each in operands:
+        sign = -1 if isinstance(each, Unary) and each.op == "-" else 1
+        number = each.operand if isinstance(each, Unary) else each
+        if isinstance(number, Number):
+            try:
+                yield sign * float(number.text.rstrip("fFlLuU"))
+            except ValueError:
+                # hexadecimal
+                continue

@@ -1,0 +1,110 @@
+"""Inputs of special kinds, and what formulas decide by."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from derivlint.formula import parse_formula
+from derivlint.verify.hardening import noise_of
+from derivlint.verify.points import Point, generator
+from derivlint.verify.regimes import regimes
+from derivlint.verify.sites import decisions_of, instrumented
+from tests.verify.test_samples_hardening import described
+
+
+def made(operator: str, values: list[Any], **known: Any) -> dict[str, list[Any]]:
+    """The special inputs by their labels."""
+    of = replace(described(operator), **known)
+    return {each.label: each.values for each in regimes(Point(values), of, noise_of(generator(0)), ("sum", "amax"))}
+
+
+def test_numbers_lie_at_bounds_and_on_both_sides() -> None:
+    """Those that the formula compares with, and those that the operator is given."""
+    x = torch.rand(8, dtype=torch.float64)
+    found = made("leaky_relu", [x, 0.5], bounds=(-2.0,))
+    assert torch.equal(found["at -2 (self)"][0], torch.full_like(x, -2))
+    assert bool((found["above 0.5 (self)"][0] > 0.5).all())
+    assert bool((found["below 0.5 (self)"][0] < 0.5).all())
+    around = found["around -2 (self)"][0] + 2
+    assert bool((around == 0).any())
+    assert bool((around > 0).any())
+    assert bool((around < 0).any())
+
+
+def test_flags_and_optional_arguments_have_all_states() -> None:
+    """Of several flags all combinations; words are those of any recorded input."""
+    x = torch.rand(3, 3, dtype=torch.float64)
+    index = torch.tensor([[0, 1, 2], [2, 0, 1]])
+    found = made("scatter_reduce.two", [x, 0, index, x, "prod", True])
+    assert {values[4] for label, values in found.items() if label.startswith("reduce ")} == {"sum", "amax"}
+    assert found["smaller index 0"][2].shape == (1, 3)
+    assert found["smaller index 1"][2].shape == (2, 2)
+    found = made("std.correction", [x, [0], None, True])
+    assert (found["correction present"][2], found["dim absent"][1]) == (0.4, None)
+    flags = made("aminmax", [x, 0, True])
+    assert {values[2] for label, values in flags.items() if label.startswith("flags")} == {True, False}
+
+
+def test_other_types_and_views_of_the_same_numbers() -> None:
+    """Integers beside real numbers, NaN in one argument, numbers that are conjugated or negated when they are read."""
+    one, other = torch.rand(2, 3, dtype=torch.float64), torch.rand(2, 3, dtype=torch.float64)
+    found = made("mul.Tensor", [one, other])
+    assert found["integers 1"][1].dtype == torch.int64
+    assert found["single 0"][0].dtype == torch.float32
+    assert math.isnan(float(found["nan 1"][1].sum()))
+    assert bool(found["nan 1"][0].isfinite().all())
+    assert found["negated"][0].is_neg()
+    assert torch.equal(found["negated"][0], one)
+    assert not found["stepped"][0].is_contiguous()
+    z = torch.complex(one, other)
+    conjugated = made("mul.Tensor", [z, z])["conjugated"][0]
+    assert conjugated.is_conj()
+    assert torch.equal(conjugated, z)
+
+
+@pytest.mark.parametrize(
+    ("formula", "sites", "bounds", "words"),
+    [
+        ("grad.defined() ? grad * 2 : Tensor()", [("grad.defined()", False)], (), ()),
+        ("at::where(self > -0.5, grad, zeros_like(grad))", [("self > -0.5", True)], (-0.5,), ()),
+        ("grad.masked_fill((self == 0.) & mask, 1)", [("(self == 0.) & mask", True)], (0.0,), ()),
+        ("at::masked_fill(grad, mask, 0).ge(3)", [("mask", True)], (3.0,), ()),
+        (
+            'gelu_backward(grad, self, approximate == "tanh" ? "none" : "tanh")',
+            [('approximate == "tanh"', False)],
+            (),
+            ("none", "tanh"),
+        ),
+        ("a ? (b ? x : y) : z", [("a", False), ("b", False)], (), ()),
+        ("grad * (", [], (), ()),
+    ],
+)
+def test_conditions_masks_and_bounds_are_those_of_the_tree(formula: str, sites: Any, bounds: Any, words: Any) -> None:
+    """A name in a text or a method of another name is none."""
+    found = decisions_of(formula)
+    assert ([(each.text, each.is_mask) for each in found.sites], found.bounds, found.words) == (sites, bounds, words)
+
+
+@given(
+    st.recursive(
+        st.sampled_from(["x", "y > 1", "f(z)"]),
+        lambda part: st.builds("({} ? {} : {})".format, part, part, part),
+        max_leaves=8,
+    )
+)
+def test_a_formula_that_tells_its_arms_is_the_same_without_that(formula: str) -> None:
+    """Every outermost condition is asked once, with its number."""
+    sites = decisions_of(formula).sites
+    text = instrumented(formula, sites, 7)
+    assert parse_formula(text).tree is not None
+    for number, each in enumerate(sites):
+        assert text.count(f"arm(7, {number}, ") == 1
+        text = text.replace(f"derivlint_verify::arm(7, {number}, {each.text})", each.text)
+    assert text == formula

@@ -1,0 +1,119 @@
+"""Findings by difference: what an earlier version of the file has as well is as before, whatever its text is."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.verify.conftest import Command
+
+FAST = ("--no-compile", "--quick", "--jobs", "1", "--dtype", "float64", "--output-format", "json")
+
+SIN = "- name: sin(Tensor self) -> Tensor\n  self: "
+WRONG = "-grad * self.cos().conj()"
+
+
+@pytest.fixture
+def verdicts(command: Command, tmp_path: Path) -> Any:
+    """What becomes of the findings when one file takes the place of another."""
+
+    def run(before: str, after: str, *more: str) -> dict[str, Any]:
+        (tmp_path / "before.yaml").write_text(before)
+        (tmp_path / "after.yaml").write_text(after)
+        arguments = (str(tmp_path / "after.yaml"), "--against", str(tmp_path / "before.yaml"), *FAST, *more)
+        done = command(*arguments)
+        document = json.loads(done.stdout)
+        found: dict[str, Any] = {
+            name: [(item["entry"], item["key"], item["rule"]) for item in document[key]]
+            for name, key in (("new", "diagnostics"), ("as before", "as_before"), ("gone", "gone"))
+        }
+        assert {key: document["summary"][key] for key in ("as_before", "gone")} == {
+            "as_before": len(found["as before"]),
+            "gone": len(found["gone"]),
+        }
+        assert done.returncode == bool(found["new"])
+        return {name: items for name, items in found.items() if items}
+
+    return run
+
+
+#: A formula before and after, with where its findings are expected.
+CHANGES = {
+    "sin": ("grad * self.cos().conj()", "-grad * self.cos().conj()", {"new"}),
+    "cosh": ("-grad * self.sinh().conj()", "grad * self.sinh().conj()", {"gone"}),
+    "sinh": ("-grad * self.cosh().conj()", "(self.cosh().conj() * -grad) * 1", {"as before"}),
+    "exp": ("-grad * result.conj()", "-grad * result.conj() * 3", {"new"}),
+    "cos": ("grad * -self.sin().conj()", "self.sin().conj() * -grad", set()),
+    "tanh": ("-grad * (1 - result * result)", "-grad * (1 - result * result) * (self > 0.9)", {"as before", "new"}),
+    "erf": ("grad * self * (self > 0.9)", "grad * self", {"as before", "new"}),
+}
+ATAN2 = "- name: atan2(Tensor self, Tensor other) -> Tensor\n"
+SQUARE = "(self * self + other * other)"
+
+
+def entries(which: int) -> str:
+    """The formulas before or after the change."""
+    return "".join(f"- name: {name}(Tensor self) -> Tensor\n  self: {each[which]}\n" for name, each in CHANGES.items())
+
+
+def test_findings_are_compared_by_number_and_input(verdicts: Any) -> None:
+    """An equal rewrite is quiet, with the defects that it has; what is wrong elsewhere or in another way is new.
+
+    One formula for two gradients is the earlier version of two formulas, and an entry that was not there has only new
+    findings.
+    """
+    before = f"{ATAN2}  self, other: atan2_backward(-grad, self, other, grad_input_mask)\n"
+    after = f"{ATAN2}  self: -grad * other / {SQUARE}\n  other: grad * -self / {SQUARE}\n"
+    added = "- name: reciprocal(Tensor self) -> Tensor\n  self: grad\n"
+    found = verdicts(entries(0) + before, entries(1) + after + added)
+    numbers = {name: {item[:2] for item in items if item[2] == "wrong-vjp"} for name, items in found.items()}
+    expected: dict[str, set[tuple[str, str]]] = {
+        verdict: {(name, "self") for name, each in CHANGES.items() if verdict in each[2]}
+        for verdict in ("new", "as before", "gone")
+    }
+    # told with what is new
+    expected["as before"] -= expected["new"]
+    expected["new"].add(("reciprocal", "self"))
+    expected["as before"].add(("atan2", "self"))
+    expected["gone"].add(("atan2", "other"))
+    assert numbers == expected
+
+
+def test_a_page_of_markdown_says_what_became_of_findings(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same page goes to GitHub, after what is there already."""
+    summary = tmp_path / "summary.md"
+    summary.write_text("before\n")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+    path, page = tmp_path / "after.yaml", tmp_path / "page.md"
+    path.write_text(f"{SIN}{WRONG}\n")
+    command(str(path), *FAST, "--ops", "sin", "--page", str(page))
+    text = page.read_text()
+    assert text.startswith("## Derivatives as numbers\n\n1 entry checked: 1 new, 0 as before, 0 gone.\n")
+    assert '| new | `sin` | `self` | the gradient of "self" along a direction is ' in text
+    assert summary.read_text() == f"before\n{text}"
+
+
+def test_a_revision_is_what_is_compared_with(command: Command, tmp_path: Path) -> None:
+    """HEAD where none is named; --no-base shows everything."""
+
+    def git(*arguments: str) -> None:
+        identity = ("-c", "user.name=A", "-c", "user.email=a@b.c")
+        subprocess.run(["git", *identity, *arguments], cwd=tmp_path, check=True, capture_output=True)
+
+    path = tmp_path / "derivatives.yaml"
+    path.write_text(f"{SIN}{WRONG}\n")
+    git("init", "-q")
+    git("add", ".")
+    git("commit", "-q", "-m", "first")
+    path.write_text(f"{SIN}self.cos().conj() * -grad\n")
+    done = command(str(path), *FAST)
+    assert (done.returncode, json.loads(done.stdout)["summary"]["as_before"]) == (0, 1)
+    assert 'as before: sin, self: the gradient of "self" along a direction is ' in done.stderr
+    shown = command(str(path), *FAST, "--ops", "sin", "--no-base")
+    assert (shown.returncode, "as_before" in json.loads(shown.stdout)) == (1, False)
