@@ -10,7 +10,7 @@ FunctionsManual.h check by themselves.
 ## Why it is bad
 
 An omitted argument is an undefined tensor in formulas. Operators raise an error for an undefined tensor, in the
-backward of somebody who calls the operator without it.
+backward of someone who calls the operator without it.
 
 ## Example
 

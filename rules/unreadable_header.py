@@ -21,7 +21,7 @@ A header with ``Tensor my_backward(const Tensor& grad, const Tensor& self);``.
 
 ## What it cannot see
 
-Macros are not expanded. What they declare is not known, and is no finding.
+Macros are not expanded. What they declare is not known, and is not a finding.
 
 ## Sources
 

@@ -21,7 +21,7 @@ MISSED = [
     ("pytorch/pytorch#27039", "_cudnn_ctc_loss"),
     # the same rule finds the fixed formula: it was wrong where the real part is negative, and fixed again
     ("pytorch/pytorch#44444, pytorch/pytorch#46275", "acosh"),
-    # the same rule finds the mended formula, at infinity
+    # the same rule finds the fixed formula, at infinity
     ("pytorch/pytorch#44444, pytorch/pytorch#46275", "atan"),
 ]
 

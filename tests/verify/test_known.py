@@ -54,7 +54,7 @@ def test_every_defect_is_shown() -> None:
 @pytest.mark.full
 @pytest.mark.parametrize(("title", "code", "printed"), SECTIONS, ids=[title for title, _, _ in SECTIONS])
 def test_pytorch_still_has_the_defect(title: str, code: str, printed: str) -> None:
-    """Each block of the page prints what stands below it."""
+    """Each block of the page prints what is below it."""
     assert metadata.version("torch").partition("+")[0] == "2.13.0", "the page is about the release that is pinned"
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=False, timeout=600

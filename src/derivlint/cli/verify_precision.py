@@ -16,7 +16,7 @@ WORTH_TELLING = 8.0
 
 
 def report_precision(outcome: Outcome, output: Output) -> int:
-    """Show how precise formulas are, the least precise first; the exit status, which is no judgement."""
+    """Show how precise formulas are, the least precise first; the exit status, which is not a judgement."""
     functions = {each.described.number: each for each in outcome.functions}
     rows = []
     for each in outcome.measures:

@@ -63,7 +63,7 @@ class Reporting(Struct, frozen=True):
         named: whether they were asked for by name.
         scripts: where scripts are written, None for nowhere.
         page: where a page of Markdown is written, None for nowhere.
-        tells_coverage: whether it is told what of formulas no input reached.
+        shows_coverage: whether the parts of formulas that no input reached are listed.
         baseline: the file of known findings, None where there is none.
         updates_baseline: whether what is found becomes known.
         exit_zero: whether findings do not matter for the exit status.
@@ -75,7 +75,7 @@ class Reporting(Struct, frozen=True):
     named: bool
     scripts: Path | None
     page: Path | None
-    tells_coverage: bool
+    shows_coverage: bool
     baseline: BaselineFile | None
     updates_baseline: bool
     exit_zero: bool
@@ -124,7 +124,7 @@ class Reporting(Struct, frozen=True):
                 coverage=tuple(
                     NotReached(each.operator, each.key, each.items, each.missing) for each in coverage(outcome)
                 )
-                if self.tells_coverage
+                if self.shows_coverage
                 else None,
             )
         )
@@ -133,7 +133,7 @@ class Reporting(Struct, frozen=True):
         if not output.quiet:
             _summarize(outcome, unchecked)
             self._tell_others(as_before, gone, output)
-        if self.tells_coverage:
+        if self.shows_coverage:
             _tell_coverage(coverage(outcome))
         self._tell_unchecked(unchecked, missing, output)
         if baseline is not None and self.updates_baseline:

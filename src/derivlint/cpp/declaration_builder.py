@@ -312,7 +312,7 @@ def parameter_of(words: Words) -> Named:
 
 
 def _second_parameter(words: Words) -> Token | None:
-    """The type behind a parameter with its name, where the comma between two parameters is missing."""
+    """The type after a parameter with its name, where the comma between two parameters is missing."""
     kinds = 0
     before = ""
     for word in words:

@@ -258,9 +258,9 @@ class _HeaderReader:
 
         Args:
             start: its first token.
-            end: behind its last token.
+            end: after its last token.
             is_head: whether it is the head of a class or a namespace, or an enumeration with its enumerators.
-            joined: how many declarations stand ahead of it without semicolons between them.
+            joined: how many declarations come ahead of it without semicolons between them.
         """
         if self._declares_nothing(start, end):
             return None
@@ -295,7 +295,7 @@ class _HeaderReader:
 
         Args:
             start: the first token.
-            end: behind the last token.
+            end: after the last token.
             unexpected: the token that does not belong to the first declaration.
         """
         middle = bisect_left(self._items, unexpected.start, start, end, key=_start_of)

@@ -97,7 +97,7 @@ class Report(Struct, frozen=True):
         return self.sources.get(path) or self.others.get(path)
 
     def file_of(self, diagnostic: Diagnostic) -> SourceFile:
-        """The file that a diagnostic stands in: a checked one, or a header."""
+        """The file that a diagnostic is in: a checked one, or a header."""
         source = self.source(diagnostic.path)
         assert source is not None
         return source

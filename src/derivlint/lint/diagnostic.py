@@ -75,7 +75,7 @@ class Finding(Struct, frozen=True):
 class Diagnostic(Compared, Struct, frozen=True):
     """A finding with everything that formats show; sorts by path, place, rule and message.
 
-    ``elsewhere`` says that it stands in another file than the one that was checked, a header: it belongs to no entry.
+    ``elsewhere`` says that it is in another file than the one that was checked, a header: it belongs to no entry.
     """
 
     path: str

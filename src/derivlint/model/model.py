@@ -459,7 +459,7 @@ def _type_checker(model: Model) -> TypeChecker:
         natives = natives.with_declarations(None, complete=False)
     library = library_of(natives)
     complete = natives.declarations_complete or (model.is_pytorchs_own and not model.layout.declares)
-    # what a bracket hides is declared all the same
+    # what a bracket hides is declared nevertheless
     complete = complete and not any(problem.hides for problem in natives.header_problems)
     return TypeChecker(library, is_complete=complete and library.has_headers)
 

@@ -68,7 +68,7 @@ def read_headers(paths: Sequence[Path], use_cache: bool) -> list[Header]:
         read = partial(_reading, source)
         reading = cached("header", source.text.encode(), read, shape=_READING, use_cache=use_cache)
         if not all(0 <= start <= end <= len(source.text) for _, start, end, *_ in reading["problems"]):
-            # what somebody else has put into the cache
+            # what someone else has put into the cache
             reading = read()
         problems = tuple(
             HeaderProblem(source, message, Span(start, end), *more)

@@ -15,8 +15,8 @@ from derivlint.emit.emission import Helpers
 from derivlint.model import Model
 from derivlint.verify.functions import Described, FormulaFunction, collect
 
-#: Lines beyond those of any file, so that what the compiler says of a formula of the base is told from what it says of
-#: the file; each formula has so many to itself.
+#: Lines beyond those of any file: they tell what the compiler says about a formula of the base from what it says about
+#: the file. Each formula has so many to itself.
 _BEYOND = 10_000_000
 _LINES = 1000
 

@@ -64,7 +64,7 @@ def points_for(
     random = generator(seed, described.operator, "regimes", dtype)
     words = _words(described, recorded) if special else ()
     seen: set[str] = set()
-    # a kind that cannot be made of the first point may be made of another one
+    # a kind that cannot be constructed from the first point may be made of another one
     for point in chosen[:REGIMES] if special else ():
         kinds = (each for each in regimes(point, described, noise_of(random), words) if each.label not in seen)
         for each in islice(_callable(described, kinds), special - len(seen)):

@@ -53,7 +53,7 @@ def measured(
     Args:
         functions: the functions.
         base: those of an earlier version.
-        recorded: inputs, for the arguments that are no tensors.
+        recorded: inputs, for the arguments that are not tensors.
         namespace: where the functions can be called.
     """
     first = functions[0]

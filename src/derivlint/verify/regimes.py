@@ -1,6 +1,6 @@
 """Inputs of special kinds: what operators take although samples seldom have it.
 
-Each kind is tried at the first input of which it can be made, once for each operator and type of numbers. Where
+Each kind is tried at the first input that allows it, once for each operator and type of numbers. Where
 formulas compare with numbers, inputs lie at these and on both sides of them.
 """
 
@@ -75,7 +75,7 @@ def _all(point: Point, change: Callable[[Any], Any], label: str) -> Iterator[Poi
         yield Point(values, label)
 
 
-# ---- arguments that are no tensors
+# ---- arguments that are not tensors
 
 
 def _flags(point: Point, described: Described) -> Iterator[Point]:

@@ -206,7 +206,7 @@ def _engine(
 
 
 def _described(earlier: Paired, outcome: Outcome) -> dict[str, list[dict[str, Any]]]:
-    """The functions of the base that could be made, by operator; the outcome is told what was refused there as well."""
+    """The functions of the base that could be made, by operator; the outcome records what was refused there."""
     missing = outcome.refused.keys() | outcome.left_out.keys()
     outcome.base = earlier.operators
     return {

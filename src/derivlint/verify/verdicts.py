@@ -94,7 +94,7 @@ class Referee:
         return corresponds(self._functions[one.function], self._functions[other.function])
 
     def _replaces(self, own: Failure, earlier: Failure) -> bool:
-        """Whether a failure stands where one of the earlier version stood, be it of another kind."""
+        """Whether a failure is where one of the earlier version stood, be it of another kind."""
         of, before = self._functions[own.function], self._functions[earlier.function]
         about = {earlier.what} if earlier.what in before.targets else set(before.targets)
         is_about = own.what in about if own.what in of.targets else not about.isdisjoint(of.targets)
