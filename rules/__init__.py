@@ -191,7 +191,7 @@ NUMERIC: dict[str, str] = {
 }
 
 #: What is found by no rule, but is ignored and judged by name like what rules find.
-BESIDES: dict[str, str] = {"compiler-error": "the C++ compiler refuses the formula", **NUMERIC}
+EXTRA_FINDINGS: dict[str, str] = {"compiler-error": "the C++ compiler refuses the formula", **NUMERIC}
 
 #: Former names of rules and what they are called now: old configurations and comments go on working.
 RENAMED: dict[str, str] = {
@@ -209,7 +209,7 @@ def group_of(name: str) -> str | None:
     """The group of a rule, or of what is found by none."""
     if name in NAMES:
         return load_rule(name).meta.group
-    return "numbers" if name in NUMERIC else "types" if name in BESIDES else None
+    return "numbers" if name in NUMERIC else "types" if name in EXTRA_FINDINGS else None
 
 
 @cache

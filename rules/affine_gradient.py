@@ -38,13 +38,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from derivlint.analysis import analyses_of
+from derivlint.analysis.facts import Cause
+from derivlint.analysis.linearity import not_linear
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.degree_wording import degree_finding
 from derivlint.lint.judging import judges
 from derivlint.lint.precedence import NONLINEAR
-from derivlint.meaning import meaning_of
-from derivlint.meaning.facts import Cause
-from derivlint.meaning.linearity import not_linear
 from derivlint.model import Entry, Model
 
 META = RuleMeta(severity=Severity.ERROR, group="gradients", yields_to=NONLINEAR)
@@ -102,6 +102,6 @@ CAUSES = (Cause.CONSTANT_TERM, Cause.CONSTANT_BRANCH)
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the backward formulas that are affine."""
-    for problem in not_linear(meaning_of(model), entry, backward=True):
+    for problem in not_linear(analyses_of(model), entry, backward=True):
         if problem.culprit.cause in CAUSES:
             yield degree_finding(problem, "a backward formula is linear in the gradients of the outputs")

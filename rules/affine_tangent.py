@@ -44,13 +44,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from derivlint.analysis import analyses_of
+from derivlint.analysis.facts import Cause
+from derivlint.analysis.linearity import not_linear
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity, Within, Yields
 from derivlint.lint.degree_wording import degree_finding
 from derivlint.lint.judging import judges
 from derivlint.lint.precedence import NONLINEAR
-from derivlint.meaning import meaning_of
-from derivlint.meaning.facts import Cause
-from derivlint.meaning.linearity import not_linear
 from derivlint.model import Entry, Model
 
 META = RuleMeta(
@@ -114,6 +114,6 @@ CAUSES = (Cause.CONSTANT_TERM, Cause.CONSTANT_BRANCH)
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the forward formulas that are affine."""
-    for problem in not_linear(meaning_of(model), entry, backward=False):
+    for problem in not_linear(analyses_of(model), entry, backward=False):
         if problem.culprit.cause in CAUSES:
             yield degree_finding(problem, "a forward formula is linear in the tangents of the inputs")

@@ -41,14 +41,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from derivlint.analysis import analyses_of
+from derivlint.analysis.aliasing import aliased_tangents
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity, Within, Yields
 from derivlint.lint.edits import formula_fix
 from derivlint.lint.judging import judges
 from derivlint.lint.precedence import WRONG_DEGREE
 from derivlint.lint.typed_edits import with_method
 from derivlint.lint.wording import quoted, quoted_list
-from derivlint.meaning import meaning_of
-from derivlint.meaning.aliasing import aliased_tangents
 from derivlint.model import Entry, Model
 
 META = RuleMeta(
@@ -120,8 +120,8 @@ INVALID = (
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the forward formulas that may return a tangent as it is."""
-    meaning = meaning_of(model)
-    for interpretation in meaning.interpretations(entry):
+    analyses = analyses_of(model)
+    for interpretation in analyses.interpretations(entry):
         names = aliased_tangents(interpretation)
         if not names:
             continue

@@ -34,7 +34,7 @@ from collections.abc import Iterator
 from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity, Within, Yields
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted, quoted_list
-from derivlint.model import DispatchBody, KeyedFormula, KeyName, NameKind, Role
+from derivlint.model import DerivativeFormula, DispatchBody, KeyName, NameKind, Role
 
 META = RuleMeta(
     severity=Severity.ERROR,
@@ -99,7 +99,7 @@ INVALID = (
 @judges(DispatchBody)
 def check(body: DispatchBody) -> Iterator[Finding]:
     """Find the keys with names that an earlier key has, each key once."""
-    first: dict[str, KeyedFormula] = {}
+    first: dict[str, DerivativeFormula] = {}
     for line in body.lines:
         names = _own_names(line)
         repeated = [text for text in names if text in first]
@@ -121,7 +121,7 @@ def check(body: DispatchBody) -> Iterator[Finding]:
             first.setdefault(text, line)
 
 
-def _own_names(line: KeyedFormula) -> dict[str, KeyName]:
+def _own_names(line: DerivativeFormula) -> dict[str, KeyName]:
     """The names that the line computes something for: tensor arguments, or outputs."""
     if line.role is Role.BACKWARD:
         return {

@@ -36,13 +36,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from derivlint.analysis.interpret import ASSIGNMENTS
 from derivlint.formula import Binary
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.edits import formula_fix
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
-from derivlint.meaning.interpret import ASSIGNMENTS
-from derivlint.model import KeyedFormula
+from derivlint.model import DerivativeFormula
 
 META = RuleMeta(severity=Severity.ERROR, group="syntax")
 
@@ -90,8 +90,8 @@ INVALID = (
 )
 
 
-@judges(Binary, KeyedFormula)
-def check(node: Binary, line: KeyedFormula) -> Iterator[Finding]:
+@judges(Binary, DerivativeFormula)
+def check(node: Binary, line: DerivativeFormula) -> Iterator[Finding]:
     """Find the assignments in a formula."""
     if node.op in ASSIGNMENTS:
         end = node.op_start + len(node.op)

@@ -40,7 +40,7 @@ from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit, 
 from derivlint.lint.judging import judges
 from derivlint.lint.precedence import JOINED_ENTRIES, UNREAD
 from derivlint.lint.wording import quoted
-from derivlint.model import KeyedFormula
+from derivlint.model import DerivativeFormula
 from derivlint.model.forward import PRIMAL, TANGENT, base_name_uses
 from derivlint.model.inplace import ORIGINAL_PRIMAL
 from derivlint.model.keywords import near_keyword
@@ -131,8 +131,8 @@ INVALID = (
 )
 
 
-@judges(KeyedFormula)
-def check(line: KeyedFormula) -> Iterator[Finding]:
+@judges(DerivativeFormula)
+def check(line: DerivativeFormula) -> Iterator[Finding]:
     """Judge the plain names of differentiable arguments in one forward formula."""
     info = line.body.info
     # a formula with gradients is a backward formula in the wrong place
@@ -160,7 +160,7 @@ def check(line: KeyedFormula) -> Iterator[Finding]:
         )
 
 
-def _fix(line: KeyedFormula, uses: tuple[Word, ...], primal: str) -> Fix | None:
+def _fix(line: DerivativeFormula, uses: tuple[Word, ...], primal: str) -> Fix | None:
     # without any tangent in the formula, the tangent may be what is missing
     has_tangent = any(variable_uses(line.formula, tangent) for tangent in visible_tangents(line))
     if not has_tangent or not line.is_exact():

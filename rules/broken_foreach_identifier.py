@@ -34,7 +34,7 @@ from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.judging import judges
 from derivlint.lint.precedence import UNCOMPILED
 from derivlint.lint.wording import quoted
-from derivlint.model import Entry, KeyedFormula, MatchProblem, Model
+from derivlint.model import DerivativeFormula, Entry, MatchProblem, Model
 from derivlint.model.foreach import ForeachProblem
 from derivlint.model.gradients import GRADS, gradients_of
 from derivlint.model.match_problem import MatchProblemKind
@@ -92,7 +92,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
 
 
 def _check_entry(entry: Entry, problems: list[MatchProblem]) -> Iterator[Finding]:
-    seen: set[tuple[KeyedFormula, str]] = set()
+    seen: set[tuple[DerivativeFormula, str]] = set()
     for problem in problems:
         detail = problem.detail
         if not isinstance(detail, ForeachProblem) or detail.derivative.line is None:
@@ -114,7 +114,7 @@ def _check_entry(entry: Entry, problems: list[MatchProblem]) -> Iterator[Finding
         )
 
 
-def _is_another_slip(line: KeyedFormula, name: str) -> bool:
+def _is_another_slip(line: DerivativeFormula, name: str) -> bool:
     """Whether the name is wrong in the formula itself already."""
     if name == GRADS:
         gradients = gradients_of(line.body)

@@ -31,7 +31,7 @@ from collections.abc import Iterator
 from derivlint.formula import SyntaxProblemKind
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.judging import judges
-from derivlint.model import KeyedFormula
+from derivlint.model import DerivativeFormula
 
 META = RuleMeta(severity=Severity.WARNING, group="syntax", checks=("X2",))
 
@@ -66,8 +66,8 @@ INVALID = (
 )
 
 
-@judges(KeyedFormula)
-def check(line: KeyedFormula) -> Iterator[Finding]:
+@judges(DerivativeFormula)
+def check(line: DerivativeFormula) -> Iterator[Finding]:
     """Judge the parentheses of one formula."""
     if line.is_expression:
         for problem in line.formula.problems:

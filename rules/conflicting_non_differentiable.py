@@ -31,7 +31,7 @@ from collections.abc import Iterator
 from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted, quoted_list
-from derivlint.model import DispatchBody, KeyedFormula, Role
+from derivlint.model import DerivativeFormula, DispatchBody, Role
 
 META = RuleMeta(severity=Severity.ERROR, group="differentiability", checks=("L12",))
 
@@ -90,7 +90,7 @@ INVALID = (
 @judges(DispatchBody)
 def check(body: DispatchBody) -> Iterator[Finding]:
     """Find the declarations that contradict a formula, each once however many names it has."""
-    formulas: dict[str, KeyedFormula] = {}
+    formulas: dict[str, DerivativeFormula] = {}
     for line in body.with_role(Role.BACKWARD):
         for name, resolved in line.resolved_names:
             if resolved.argument is not None and resolved.argument.is_tensor_like:

@@ -36,12 +36,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from derivlint.analysis.scalar_evaluation.judgement import judgement_of
 from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
 from derivlint.lint.judging import judges
 from derivlint.lint.precedence import WRONG_TANGENT
 from derivlint.lint.value_wording import number, values
 from derivlint.lint.wording import quoted
-from derivlint.meaning.one_element.judgement import judgement_of
 from derivlint.model import Entry, Model
 
 META = RuleMeta(

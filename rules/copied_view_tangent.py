@@ -38,13 +38,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from derivlint.analysis import analyses_of
+from derivlint.analysis.aliasing import is_copied_view
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.edits import formula_fix
 from derivlint.lint.judging import judges
 from derivlint.lint.precedence import WRONG_VALUE
 from derivlint.lint.wording import quoted
-from derivlint.meaning import meaning_of
-from derivlint.meaning.aliasing import is_copied_view
 from derivlint.model import AUTO_LINEAR, Entry, Model
 
 META = RuleMeta(severity=Severity.WARNING, group="views", yields_to=(WRONG_VALUE,))
@@ -99,8 +99,8 @@ INVALID = (
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the forward formulas of views that make new tensors."""
-    meaning = meaning_of(model)
-    for interpretation in meaning.interpretations(entry):
+    analyses = analyses_of(model)
+    for interpretation in analyses.interpretations(entry):
         if is_copied_view(interpretation):
             line = interpretation.formula.line
             yield Finding(

@@ -39,10 +39,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from derivlint.analysis.siblings import odd_tokens
 from derivlint.lint import Confidence, Finding, Invalid, Related, RuleMeta, Severity
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
-from derivlint.meaning.siblings import odd_tokens
 from derivlint.model import Entry, Model
 
 META = RuleMeta(

@@ -38,12 +38,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from derivlint.analysis import analyses_of
+from derivlint.analysis.dropping import dropped_arguments
 from derivlint.lint import Confidence, Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.judging import judges
 from derivlint.lint.precedence import UNCOMPILED
 from derivlint.lint.wording import quoted
-from derivlint.meaning import meaning_of
-from derivlint.meaning.dropping import dropped_arguments
 from derivlint.model import Entry, Model
 
 META = RuleMeta(severity=Severity.WARNING, group="arguments", yields_to=(UNCOMPILED,))
@@ -92,8 +92,8 @@ IS_RESULT = "is_result"
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the arguments that backward functions do not get."""
-    meaning = meaning_of(model)
-    for interpretation in meaning.interpretations(entry):
+    analyses = analyses_of(model)
+    for interpretation in analyses.interpretations(entry):
         for dropped in dropped_arguments(interpretation):
             formula, name = dropped.formula, dropped.name
             if dropped.literal is None:

@@ -35,12 +35,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from derivlint.analysis import analyses_of
+from derivlint.analysis.arguments import dropped_values
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.judging import judges
 from derivlint.lint.precedence import UNCOMPILED
 from derivlint.lint.wording import quoted_list
-from derivlint.meaning import meaning_of
-from derivlint.meaning.arguments import dropped_values
 from derivlint.model import Entry, Model
 
 META = RuleMeta(
@@ -93,10 +93,10 @@ dropout_p, is_causal, attn_mask, scale)
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Compare the names of keys with the types of formulas."""
-    meaning = meaning_of(model)
+    analyses = analyses_of(model)
     if not any(len(line.names) > 1 for line in entry.lines):
         return
-    for formula in meaning.formulas(entry):
+    for formula in analyses.formulas(entry):
         count = dropped_values(model, formula)
         if count is not None:
             names = [name.text for name in formula.line.names]

@@ -38,11 +38,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from derivlint.analysis import analyses_of
+from derivlint.analysis.statistics import statistics_in_tangents
 from derivlint.lint import Confidence, Finding, Invalid, RuleMeta, Severity, Within, Yields
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted_list
-from derivlint.meaning import meaning_of
-from derivlint.meaning.statistics import statistics_in_tangents
 from derivlint.model import Entry, Model
 
 META = RuleMeta(
@@ -118,9 +118,9 @@ result2, weight, bias, grad_input_mask) : std::tuple<Tensor, Tensor, Tensor>()"
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the forward formulas that read saved statistics."""
-    meaning = meaning_of(model)
+    analyses = analyses_of(model)
     for body in entry.bodies:
-        for found in statistics_in_tangents(meaning, body):
+        for found in statistics_in_tangents(analyses, body):
             line = found.interpretation.formula.line
             verb = "has" if len(found.names) == 1 else "have"
             yield Finding(

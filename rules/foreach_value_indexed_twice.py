@@ -34,7 +34,7 @@ from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.judging import judges
 from derivlint.lint.precedence import WRONG_VALUE
 from derivlint.lint.wording import quoted
-from derivlint.model import Entry, KeyedFormula, Model
+from derivlint.model import DerivativeFormula, Entry, Model
 from derivlint.model.foreach import ForeachProblem
 from derivlint.model.match_problem import MatchProblemKind
 
@@ -78,7 +78,7 @@ KIND = MatchProblemKind.INDEXED_TWICE
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Judge the arguments in reference formulas of foreach operators."""
-    seen: set[tuple[KeyedFormula, str]] = set()
+    seen: set[tuple[DerivativeFormula, str]] = set()
     for problem in model.match_problems(entry):
         detail = problem.detail
         if (

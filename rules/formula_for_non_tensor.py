@@ -38,7 +38,7 @@ from derivlint.lint.edits import removal_fix
 from derivlint.lint.judging import judges
 from derivlint.lint.precedence import JOINED_ENTRIES
 from derivlint.lint.wording import quoted, quoted_list
-from derivlint.model import EntryFunction, KeyedFormula, Role
+from derivlint.model import DerivativeFormula, EntryFunction, Role
 
 META = RuleMeta(
     severity=Severity.ERROR,
@@ -91,8 +91,8 @@ INVALID = (
 )
 
 
-@judges(KeyedFormula)
-def check(line: KeyedFormula) -> Iterator[Finding]:
+@judges(DerivativeFormula)
+def check(line: DerivativeFormula) -> Iterator[Finding]:
     """Find names of arguments that cannot have a gradient."""
     function = line.entry.function
     if function is None or line.role is not Role.BACKWARD or line.text is None:
@@ -112,7 +112,7 @@ def check(line: KeyedFormula) -> Iterator[Finding]:
         )
 
 
-def _fix(line: KeyedFormula) -> Fix | None:
+def _fix(line: DerivativeFormula) -> Fix | None:
     """Take the arguments that have no gradient out of the key, or the whole line out of the entry."""
     names = [
         name.text for name, resolved in line.resolved_names if resolved.argument and resolved.argument.is_tensor_like

@@ -36,7 +36,7 @@ from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.edits import removal_fix
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
-from derivlint.model import KeyedFormula, NameKind, Role
+from derivlint.model import DerivativeFormula, NameKind, Role
 
 META = RuleMeta(severity=Severity.ERROR, group="keys", checks=("G8",))
 
@@ -94,8 +94,8 @@ INVALID = (
 )
 
 
-@judges(KeyedFormula)
-def check(line: KeyedFormula) -> Iterator[Finding]:
+@judges(DerivativeFormula)
+def check(line: DerivativeFormula) -> Iterator[Finding]:
     """Find outputs that cannot have a tangent."""
     if line.role is not Role.FORWARD or line.says_non_differentiable:
         return

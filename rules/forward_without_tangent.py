@@ -38,7 +38,7 @@ from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.judging import judges
 from derivlint.lint.precedence import SLIP, UNCOMPILED
 from derivlint.lint.wording import quoted_list
-from derivlint.model import Differentiability, DispatchBody, Entry, KeyedFormula, Model, Role
+from derivlint.model import DerivativeFormula, Differentiability, DispatchBody, Entry, Model, Role
 from derivlint.model.forward import base_name_uses
 from derivlint.model.inplace import ORIGINAL_TANGENT, SELF_PRIMAL
 from derivlint.model.keywords import is_clear
@@ -147,7 +147,7 @@ def _needs_tangents(differentiability: Differentiability) -> bool:
     return differentiability.requires_derivative and unpacks
 
 
-def _lacks_tangent(line: KeyedFormula) -> bool:
+def _lacks_tangent(line: DerivativeFormula) -> bool:
     """Whether the formula needs no tangent, and nothing else is wrong with its names."""
     forward = line.forward
     if forward is None or forward.required_inputs_fw_grad or line.says_non_differentiable:
@@ -158,13 +158,13 @@ def _lacks_tangent(line: KeyedFormula) -> bool:
     return proper and not undeclared_names(line) and not base_name_uses(line) and not _uses_overwritten_self(line)
 
 
-def _uses_overwritten_self(line: KeyedFormula) -> bool:
+def _uses_overwritten_self(line: DerivativeFormula) -> bool:
     """Whether an in-place operator's formula takes ``self_p``, which is wrong whatever else is missing."""
     function = line.entry.function
     return function is not None and function.is_inplace and mentions(line.formula, SELF_PRIMAL)
 
 
-def _finding(line: KeyedFormula, body: DispatchBody) -> Finding:
+def _finding(line: DerivativeFormula, body: DispatchBody) -> Finding:
     outputs = quoted_list([name.text for name in line.names])
     message = f"the forward formula of {outputs} uses no tangent"
     tangents = visible_tangents(line)

@@ -32,7 +32,7 @@ from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.judging import judges
 from derivlint.lint.precedence import UNREAD
 from derivlint.lint.wording import quoted
-from derivlint.model import KeyedFormula
+from derivlint.model import DerivativeFormula
 from derivlint.model.scope import NotDeclared, first_undeclared
 
 META = RuleMeta(severity=Severity.ERROR, group="names", checks=("X2",), yields_to=(UNREAD,))
@@ -71,8 +71,8 @@ INVALID = (
 )
 
 
-@judges(KeyedFormula)
-def check(line: KeyedFormula) -> Iterator[Finding]:
+@judges(DerivativeFormula)
+def check(line: DerivativeFormula) -> Iterator[Finding]:
     """Judge the use of the mask in one backward formula."""
     for name in first_undeclared(line, NotDeclared.MASK_IN_SINGLE):
         yield Finding(

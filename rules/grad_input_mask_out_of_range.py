@@ -33,7 +33,7 @@ from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
 from derivlint.lint.judging import judges
 from derivlint.lint.precedence import UNREAD
 from derivlint.lint.wording import counted
-from derivlint.model import KeyedFormula, Role
+from derivlint.model import DerivativeFormula, Role
 from derivlint.model.gradients import out_of_range_masks
 
 META = RuleMeta(severity=Severity.ERROR, group="names", checks=("X3",), yields_to=(UNREAD,))
@@ -71,8 +71,8 @@ INVALID = (
 )
 
 
-@judges(KeyedFormula)
-def check(line: KeyedFormula) -> Iterator[Finding]:
+@judges(DerivativeFormula)
+def check(line: DerivativeFormula) -> Iterator[Finding]:
     """Judge the literal indices into the mask in one backward formula."""
     # for a single argument there is no mask at all
     if line.role is not Role.BACKWARD or line.text is None or len(line.names) < 2:

@@ -41,7 +41,7 @@ from derivlint.lint.edits import formula_fix
 from derivlint.lint.judging import judges
 from derivlint.lint.precedence import EXCHANGED
 from derivlint.lint.wording import quoted, quoted_list
-from derivlint.model import KeyedFormula
+from derivlint.model import DerivativeFormula
 from derivlint.model.gradients import GRAD_INPUT_MASK
 from derivlint.model.scope import RETAIN_VARIABLES, NotDeclared, UndeclaredName, first_undeclared, visible_tangents
 
@@ -105,8 +105,8 @@ INVALID = (
 )
 
 
-@judges(KeyedFormula)
-def check(line: KeyedFormula) -> Iterator[Finding]:
+@judges(DerivativeFormula)
+def check(line: DerivativeFormula) -> Iterator[Finding]:
     """Judge the gradients of one forward formula."""
     for name in first_undeclared(line, NotDeclared.GRADIENT_IN_FORWARD):
         tangents = visible_tangents(line)
@@ -121,5 +121,5 @@ def check(line: KeyedFormula) -> Iterator[Finding]:
         )
 
 
-def _uses(line: KeyedFormula, name: UndeclaredName) -> list[Word]:
+def _uses(line: DerivativeFormula, name: UndeclaredName) -> list[Word]:
     return [word for word in line.formula.words if word.text == name.word.text and word.role == name.word.role]

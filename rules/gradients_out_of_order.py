@@ -40,12 +40,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from derivlint.analysis.argument_order import Passed
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.argument_order import order_finding, wrongly_passed
 from derivlint.lint.judging import judges
-from derivlint.lint.passing import passing_finding, wrongly_passed
 from derivlint.lint.typed_edits import swapped
 from derivlint.lint.wording import quoted
-from derivlint.meaning.passing import Passed
 from derivlint.model import Entry, Model
 
 META = RuleMeta(severity=Severity.WARNING, group="arguments")
@@ -102,7 +102,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
     for problem in wrongly_passed(entry, model):
         if problem.kind is Passed.DISORDER:
             first, second = problem.names[:2]
-            yield passing_finding(
+            yield order_finding(
                 problem,
                 f"{quoted(first)} before {quoted(second)}",
                 "helpers take the gradients in the order of the outputs",

@@ -43,7 +43,7 @@ from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.judging import judges
 from derivlint.lint.precedence import UNCOMPILED_HERE
 from derivlint.lint.wording import quoted
-from derivlint.model import KeyedFormula
+from derivlint.model import DerivativeFormula
 
 META = RuleMeta(severity=Severity.WARNING, group="arguments", yields_to=(UNCOMPILED_HERE,))
 
@@ -83,8 +83,8 @@ Tensor>()"
 OPERATORS = frozenset({"||", "&&", "-", "/", "<", ">"})
 
 
-@judges(Binary, KeyedFormula)
-def check(node: Binary, line: KeyedFormula) -> Iterator[Finding]:
+@judges(Binary, DerivativeFormula)
+def check(node: Binary, line: DerivativeFormula) -> Iterator[Finding]:
     """Find the operators with the same expression on both sides."""
     if node.op in OPERATORS:
         text = line.formula.text

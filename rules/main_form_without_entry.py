@@ -39,11 +39,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from derivlint.analysis.siblings import main_form_without_derivative
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.judging import judges
 from derivlint.lint.precedence import WITHOUT_NAME
 from derivlint.lint.wording import quoted
-from derivlint.meaning.siblings import main_form_without_derivative
 from derivlint.model import Entry, Model
 
 META = RuleMeta(severity=Severity.WARNING, group="schema", compares=True, yields_to=(WITHOUT_NAME,))

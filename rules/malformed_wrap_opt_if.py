@@ -37,7 +37,7 @@ from collections.abc import Iterator
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
-from derivlint.model import KeyedFormula, Role
+from derivlint.model import DerivativeFormula, Role
 from derivlint.model.guards import wrap_opt_if_calls
 
 META = RuleMeta(severity=Severity.ERROR, group="syntax", checks=("G11",))
@@ -79,8 +79,8 @@ INVALID = (
 )
 
 
-@judges(KeyedFormula)
-def check(line: KeyedFormula) -> Iterator[Finding]:
+@judges(DerivativeFormula)
+def check(line: DerivativeFormula) -> Iterator[Finding]:
     """Judge the calls of ``wrap_opt_if`` in one backward formula."""
     info = line.body.info
     if info is None or line.role is not Role.BACKWARD or line.text is None:

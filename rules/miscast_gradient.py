@@ -36,12 +36,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from derivlint.analysis import analyses_of
+from derivlint.analysis.missing import miscasts, uncast_gradients
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.judging import judges
 from derivlint.lint.precedence import UNCOMPILED_HERE
 from derivlint.lint.wording import quoted
-from derivlint.meaning import meaning_of
-from derivlint.meaning.missing import miscasts, uncast_gradients
 from derivlint.model import Entry, Model
 
 META = RuleMeta(severity=Severity.WARNING, group="precision", yields_to=(UNCOMPILED_HERE,))
@@ -86,10 +86,10 @@ INVALID = (
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the gradients with the cast of another input, or without one."""
-    meaning = meaning_of(model)
+    analyses = analyses_of(model)
     for body in entry.bodies:
-        for formula in meaning.formulas_of(body):
-            for call, name in miscasts(meaning.interpretation(formula)):
+        for formula in analyses.formulas_of(body):
+            for call, name in miscasts(analyses.interpretation(formula)):
                 (own,) = formula.names
                 yield Finding(
                     formula.span_of(call.arguments[0].node),
@@ -97,7 +97,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
                     help=f"use the type of {quoted(own)}",
                     at=formula.line,
                 )
-        for interpretation in uncast_gradients(meaning, body):
+        for interpretation in uncast_gradients(analyses, body):
             line = interpretation.formula.line
             own = line.names[0].text
             yield Finding(

@@ -42,13 +42,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from derivlint.analysis.argument_order import Passed
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.argument_order import order_finding, parameter, passed, wrongly_passed
 from derivlint.lint.judging import judges
-from derivlint.lint.passing import parameter, passed, passing_finding, wrongly_passed
 from derivlint.lint.precedence import UNCOMPILED_HERE
 from derivlint.lint.typed_edits import as_named
 from derivlint.lint.wording import quoted
-from derivlint.meaning.passing import Passed
 from derivlint.model import Entry, Model
 
 META = RuleMeta(severity=Severity.WARNING, group="arguments", yields_to=(UNCOMPILED_HERE,))
@@ -103,10 +103,10 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
         kind, names = problem.kind, problem.names
         if kind in (Passed.OTHER_ARGUMENT, Passed.RESULT_FOR_ARGUMENT):
             message = f"{passed(problem)} for {parameter(problem)}"
-            yield passing_finding(problem, message, "pass the argument of the parameter's name", as_named(problem))
+            yield order_finding(problem, message, "pass the argument of the parameter's name", as_named(problem))
         elif kind is Passed.REPEATED_VALUE:
             message = f"{quoted(names[0])} for both {parameter(problem, 1)} and {parameter(problem)}"
-            yield passing_finding(problem, message, "pass what the parameter is for")
+            yield order_finding(problem, message, "pass what the parameter is for")
         elif kind is Passed.NOT_DISCRETE:
             message = f"{quoted(names[0])} for {parameter(problem)}, and {quoted(names[1])} holds integers or a mask"
-            yield passing_finding(problem, message, "pass the output that holds the indices")
+            yield order_finding(problem, message, "pass the output that holds the indices")

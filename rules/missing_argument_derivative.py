@@ -55,11 +55,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from derivlint.analysis import analyses_of
+from derivlint.analysis.arguments import MissingDerivative, missing_derivatives
 from derivlint.lint import Confidence, Finding, Invalid, Option, Options, Related, RuleMeta, Severity, Within, Yields
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
-from derivlint.meaning import meaning_of
-from derivlint.meaning.arguments import MissingDerivative, missing_derivatives
 from derivlint.model import Entry, Model
 
 META = RuleMeta(
@@ -154,8 +154,8 @@ INVALID = (
 @judges(Entry, Model, Options)
 def check(entry: Entry, model: Model, options: Options) -> Iterator[Finding]:
     """Report the arguments that should have a formula."""
-    meaning = meaning_of(model)
-    for missing in missing_derivatives(meaning, entry):
+    analyses = analyses_of(model)
+    for missing in missing_derivatives(analyses, entry):
         if not options.lists("arguments", missing.argument):
             yield _finding(missing, options.number("usual"))
 

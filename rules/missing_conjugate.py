@@ -47,14 +47,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from derivlint.analysis import analyses_of
+from derivlint.analysis.conjugation import Mistake, mistakes
 from derivlint.lint import Confidence, Finding, Invalid, RuleMeta, Severity, Within, Yields
 from derivlint.lint.degree_wording import shown
 from derivlint.lint.judging import judges
 from derivlint.lint.precedence import UNCOMPILED_HERE, WRONG_VALUE
 from derivlint.lint.typed_edits import conjugate
 from derivlint.lint.wording import quoted_list
-from derivlint.meaning import meaning_of
-from derivlint.meaning.conjugation import Mistake, mistakes
 from derivlint.model import Entry, Model
 from derivlint.operators import holds_for
 
@@ -141,7 +141,7 @@ INVALID = (
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the factors of backward formulas that are not conjugated."""
     confidence = Confidence.HIGH if holds_for(model.natives) else Confidence.MEDIUM
-    for mistake in meaning_of(model).found(entry, mistakes):
+    for mistake in analyses_of(model).found(entry, mistakes):
         if mistake.kind in (Mistake.MISSING, Mistake.OWN_OPERATOR):
             formula = mistake.interpretation.formula
             yield Finding(

@@ -39,12 +39,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from derivlint.analysis import analyses_of
+from derivlint.analysis.arguments import constant_masks
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
 from derivlint.lint.judging import judges
 from derivlint.lint.precedence import UNCOMPILED, WRONG_VALUE
 from derivlint.lint.wording import quoted
-from derivlint.meaning import meaning_of
-from derivlint.meaning.arguments import constant_masks
 from derivlint.model import Entry, Model
 from derivlint.model.gradients import GRAD_INPUT_MASK
 
@@ -106,10 +106,10 @@ INVALID = (
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find calls with constant masks."""
-    meaning = meaning_of(model)
+    analyses = analyses_of(model)
     if not any(len(line.names) > 1 for line in entry.lines):
         return
-    for formula in meaning.formulas(entry):
+    for formula in analyses.formulas(entry):
         for mask in constant_masks(formula):
             line, fix = formula.line, None
             where = formula.span_of(mask.call if mask.argument is None else mask.argument)

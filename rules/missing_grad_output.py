@@ -35,12 +35,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from derivlint.analysis import analyses_of
+from derivlint.analysis.missing import missing_factors
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity, Within, Yields
 from derivlint.lint.judging import judges
 from derivlint.lint.precedence import CONFLICT, FOREIGN_KEY, UNCOMPILED
 from derivlint.lint.wording import closest, quoted
-from derivlint.meaning import meaning_of
-from derivlint.meaning.missing import missing_factors
 from derivlint.model import Entry, Model
 
 META = RuleMeta(
@@ -95,8 +95,8 @@ INVALID = (
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the double backward formulas without the gradient argument."""
-    meaning = meaning_of(model)
-    for interpretation in meaning.interpretations(entry):
+    analyses = analyses_of(model)
+    for interpretation in analyses.interpretations(entry):
         for missing in missing_factors(interpretation):
             if closest(missing.gradient, interpretation.formula.variables) is not None:
                 # it is there, and misspelt

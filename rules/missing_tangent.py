@@ -37,12 +37,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from derivlint.analysis import analyses_of
+from derivlint.analysis.missing import missing_tangents
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.judging import judges
 from derivlint.lint.precedence import UNCOMPILED, WRONG_DEGREE
 from derivlint.lint.wording import quoted
-from derivlint.meaning import meaning_of
-from derivlint.meaning.missing import missing_tangents
 from derivlint.model import Entry, Model
 from derivlint.model.forward import TANGENT
 
@@ -97,9 +97,9 @@ INVALID = (
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the inputs whose tangents have no part in any output."""
-    meaning = meaning_of(model)
+    analyses = analyses_of(model)
     for body in entry.bodies:
-        for line, name in missing_tangents(meaning, body):
+        for line, name in missing_tangents(analyses, body):
             yield Finding(
                 line.value.span,
                 f"the formula does not use {quoted(name + TANGENT)}, although {quoted(name)} has a gradient",

@@ -40,7 +40,7 @@ from collections.abc import Iterator
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit, Within, Yields
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import distance, quoted
-from derivlint.model import NON_DIFFERENTIABLE, KeyedFormula, Role
+from derivlint.model import NON_DIFFERENTIABLE, DerivativeFormula, Role
 from derivlint.model.keywords import near_keyword
 from derivlint.yaml_reader import Scalar
 
@@ -145,8 +145,8 @@ INVALID = (
 )
 
 
-@judges(KeyedFormula)
-def check(line: KeyedFormula) -> Iterator[Finding]:
+@judges(DerivativeFormula)
+def check(line: DerivativeFormula) -> Iterator[Finding]:
     """Judge a formula that is one word."""
     meant = near_keyword(line)
     if meant is None or line.text is None or line.entry.function is None or line.role is Role.UNRESOLVED:
@@ -173,7 +173,7 @@ def check(line: KeyedFormula) -> Iterator[Finding]:
     yield Finding(where, message, help=f"did you mean {quoted(meant)}?", fix=_fix(line, meant))
 
 
-def _fix(line: KeyedFormula, meant: str) -> Fix | None:
+def _fix(line: DerivativeFormula, meant: str) -> Fix | None:
     value = line.value
     if not isinstance(value, Scalar) or value.style not in ("plain", "single", "double") or line.text is None:
         return None

@@ -39,7 +39,7 @@ from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
 from derivlint.lint.judging import judges
 from derivlint.lint.precedence import UNNAMED_KEY
 from derivlint.lint.wording import quoted, quoted_list
-from derivlint.model import AUTO_ELEMENT_WISE, DispatchBody, KeyedFormula, Role
+from derivlint.model import AUTO_ELEMENT_WISE, DerivativeFormula, DispatchBody, Role
 from derivlint.model.forward import packed_lists
 from derivlint.model.keywords import is_clear
 
@@ -146,7 +146,7 @@ def check(body: DispatchBody) -> Iterator[Finding]:
         yield Finding(line.value.span, f'"{AUTO_ELEMENT_WISE}" {message}', help=cure, related=related, at=line)
 
 
-def _refusal(body: DispatchBody, line: KeyedFormula) -> tuple[str, str, tuple[Related, ...]] | None:
+def _refusal(body: DispatchBody, line: DerivativeFormula) -> tuple[str, str, tuple[Related, ...]] | None:
     operator = quoted(body.entry.operator or "")
     function, info = body.entry.function, body.info
     if function is None or info is None:

@@ -40,7 +40,7 @@ from derivlint.lint import Finding, Fix, Invalid, Related, RuleMeta, Severity, T
 from derivlint.lint.edits import formulas_fix
 from derivlint.lint.judging import judges
 from derivlint.lint.precedence import JOINED_ENTRIES
-from derivlint.model import DispatchBody, KeyedFormula
+from derivlint.model import DerivativeFormula, DispatchBody
 from derivlint.model.gradients import MIXED, BodyGradients, gradients_of
 
 META = RuleMeta(
@@ -117,7 +117,7 @@ def check(body: DispatchBody) -> Iterator[Finding]:
     )
 
 
-def _place(use: tuple[KeyedFormula, Word]) -> tuple[int, int]:
+def _place(use: tuple[DerivativeFormula, Word]) -> tuple[int, int]:
     return use[0].index, use[1].start
 
 

@@ -33,7 +33,7 @@ from collections.abc import Iterator
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
-from derivlint.model import KeyedFormula, NameKind, Role
+from derivlint.model import DerivativeFormula, NameKind, Role
 
 META = RuleMeta(severity=Severity.ERROR, group="keys", checks=("G2", "L9", "X4"))
 
@@ -74,8 +74,8 @@ INVALID = (
 OUTPUTS = (NameKind.OUTPUT, NameKind.GENERIC_OUTPUT)
 
 
-@judges(KeyedFormula)
-def check(line: KeyedFormula) -> Iterator[Finding]:
+@judges(DerivativeFormula)
+def check(line: DerivativeFormula) -> Iterator[Finding]:
     """Find the first name that is of another kind than the first one of the key."""
     if line.role is Role.UNRESOLVED:
         return

@@ -33,12 +33,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from derivlint.analysis.scalar_evaluation.judgement import judgement_of
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.judging import judges
 from derivlint.lint.precedence import SLIP, UNCOMPILED, UNCOMPILED_BESIDE, WRONG_DEGREE
 from derivlint.lint.value_wording import values
 from derivlint.lint.wording import quoted_list
-from derivlint.meaning.one_element.judgement import judgement_of
 from derivlint.model import Entry, Model
 
 META = RuleMeta(

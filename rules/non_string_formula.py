@@ -38,7 +38,7 @@ from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
 from derivlint.lint.edits import quote_scalar, quote_text
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import closest, quoted
-from derivlint.model import Entry, KeyedFormula, Model, NameKind
+from derivlint.model import DerivativeFormula, Entry, Model, NameKind
 from derivlint.yaml_reader import Mapping, Scalar, Sequence
 
 META = RuleMeta(severity=Severity.ERROR, group="yaml", checks=("Y4",))
@@ -129,14 +129,14 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
             yield _finding(model, line)
 
 
-def _is_other_slip(line: KeyedFormula) -> bool:
+def _is_other_slip(line: DerivativeFormula) -> bool:
     """Whether the key is not a key of a formula, such as a misspelt ``output_differentiability``."""
     if line.resolved_names:
         return line.resolved_names[0][1].kind is NameKind.UNKNOWN
     return closest(line.key_text, ("output_differentiability",)) is not None
 
 
-def _finding(model: Model, line: KeyedFormula) -> Finding:
+def _finding(model: Model, line: DerivativeFormula) -> Finding:
     node, key = line.value, quoted(line.key_text)
     if isinstance(node, Scalar):
         if node.kind == "null":

@@ -37,7 +37,7 @@ from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
 from derivlint.lint.judging import judges
 from derivlint.lint.precedence import UNREAD
 from derivlint.lint.wording import quoted
-from derivlint.model import Entry, KeyedFormula, Model, Role
+from derivlint.model import DerivativeFormula, Entry, Model, Role
 from derivlint.model.sizes import SYMBOLIC, PlainSize, plain_sizes
 
 META = RuleMeta(severity=Severity.ERROR, group="types", checks=("L13", "L14", "L15"), yields_to=(UNREAD,))
@@ -106,7 +106,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
                 yield from _judge(line)
 
 
-def _judge(line: KeyedFormula) -> Iterator[Finding]:
+def _judge(line: DerivativeFormula) -> Iterator[Finding]:
     if line.role is not Role.BACKWARD or line.text is None:
         return
     text = line.formula.text
@@ -126,7 +126,7 @@ def _judge(line: KeyedFormula) -> Iterator[Finding]:
         )
 
 
-def _can_be_symbolic(line: KeyedFormula, found: PlainSize) -> bool:
+def _can_be_symbolic(line: DerivativeFormula, found: PlainSize) -> bool:
     """Whether the symbolic form would be accepted: strides only of the argument that the formula is for."""
     function = line.entry.function
     if found.method.text != "strides" or function is None or found.receiver is None:

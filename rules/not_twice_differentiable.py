@@ -44,13 +44,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from derivlint.analysis import analyses_of
+from derivlint.analysis.differentiability import Answer, Reason
+from derivlint.analysis.differentiability_coverage import coverage_of
+from derivlint.analysis.differentiability_flow import Again
+from derivlint.analysis.typed import TypedFormula
 from derivlint.lint import Confidence, Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.judging import judges
-from derivlint.meaning import meaning_of
-from derivlint.meaning.differentiability import Answer, Reason
-from derivlint.meaning.differentiability_coverage import coverage_of
-from derivlint.meaning.differentiability_flow import Again
-from derivlint.meaning.typed import TypedFormula
 from derivlint.model import Entry, Model
 
 META = RuleMeta(severity=Severity.WARNING, group="higher-order", confidence=Confidence.MEDIUM, compares=True)
@@ -118,9 +118,9 @@ infinitely_differentiable_logit_backward(grad, self, eps)"
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Judge the backward formulas."""
-    meaning = meaning_of(model)
+    analyses = analyses_of(model)
     coverage = coverage_of(model)
-    for formula in meaning.formulas(entry):
+    for formula in analyses.formulas(entry):
         if not formula.is_backward or coverage.is_refused(formula):
             continue
         for reason in coverage.flow.verdict(formula, Again.REVERSE).reasons:

@@ -40,7 +40,7 @@ from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
 from derivlint.lint.judging import judges
 from derivlint.lint.precedence import UNREAD
 from derivlint.lint.wording import quoted
-from derivlint.model import KeyedFormula
+from derivlint.model import DerivativeFormula
 from derivlint.model.inplace import ORIGINAL_PRIMAL, SELF_PRIMAL, SELF_TANGENT
 from derivlint.model.scope import NotDeclared, UndeclaredName, undeclared_names, visible_names
 
@@ -93,8 +93,8 @@ INVALID = (
 )
 
 
-@judges(KeyedFormula)
-def check(line: KeyedFormula) -> Iterator[Finding]:
+@judges(DerivativeFormula)
+def check(line: DerivativeFormula) -> Iterator[Finding]:
     """Judge the names of the original self in one formula, once."""
     names = [name for name in undeclared_names(line) if name.reason is NotDeclared.ORIGINAL_SELF]
     if names:
@@ -111,7 +111,7 @@ def _instead(name: UndeclaredName) -> str:
     return SELF_PRIMAL if name.word.text == ORIGINAL_PRIMAL else SELF_TANGENT
 
 
-def _fix(line: KeyedFormula, names: list[UndeclaredName]) -> Fix | None:
+def _fix(line: DerivativeFormula, names: list[UndeclaredName]) -> Fix | None:
     if not line.is_exact() or SELF_TANGENT not in visible_names(line):
         return None
     edits = tuple(TextEdit(line.span_of(name.word), _instead(name)) for name in names)

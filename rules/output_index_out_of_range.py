@@ -33,7 +33,7 @@ from collections.abc import Iterator
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import counted, listed, quoted
-from derivlint.model import KeyedFormula, NameKind, Role
+from derivlint.model import DerivativeFormula, NameKind, Role
 
 META = RuleMeta(severity=Severity.ERROR, group="keys", checks=("L11",))
 
@@ -79,8 +79,8 @@ INVALID = (
 )
 
 
-@judges(KeyedFormula)
-def check(line: KeyedFormula) -> Iterator[Finding]:
+@judges(DerivativeFormula)
+def check(line: DerivativeFormula) -> Iterator[Finding]:
     """Find indices of outputs that do not exist."""
     function = line.entry.function
     if function is None or line.role is not Role.FORWARD or line.says_non_differentiable:

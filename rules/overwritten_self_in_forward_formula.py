@@ -38,7 +38,7 @@ from collections.abc import Iterator
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
-from derivlint.model import Entry, KeyedFormula, Model
+from derivlint.model import DerivativeFormula, Entry, Model
 from derivlint.model.inplace import ORIGINAL_PRIMAL, SELF_PRIMAL, InplaceProblem
 from derivlint.model.match_problem import MatchProblemKind
 from derivlint.model.scope import visible_tangents
@@ -122,7 +122,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
             yield _finding(line)
 
 
-def _finding(line: KeyedFormula) -> Finding:
+def _finding(line: DerivativeFormula) -> Finding:
     uses = variable_uses(line.formula, SELF_PRIMAL)
     where = line.value.span
     for word in (*uses, *occurrences(line.formula, SELF_PRIMAL))[:1]:

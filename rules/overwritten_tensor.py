@@ -34,12 +34,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from derivlint.analysis import analyses_of
+from derivlint.analysis.aliasing import overwrites
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.degree_wording import shown
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted, quoted_list
-from derivlint.meaning import meaning_of
-from derivlint.meaning.aliasing import overwrites
 from derivlint.model import Entry, Model
 
 META = RuleMeta(severity=Severity.WARNING, group="views")
@@ -90,8 +90,8 @@ INVALID = (
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the in-place methods that change what they must not."""
-    meaning = meaning_of(model)
-    for interpretation in meaning.interpretations(entry):
+    analyses = analyses_of(model)
+    for interpretation in analyses.interpretations(entry):
         seen: set[tuple[str, ...]] = set()
         for write in overwrites(interpretation):
             formula = write.formula

@@ -37,7 +37,7 @@ from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
 from derivlint.lint.judging import judges
 from derivlint.lint.precedence import UNREAD
 from derivlint.lint.wording import quoted
-from derivlint.model import KeyedFormula
+from derivlint.model import DerivativeFormula
 from derivlint.model.forward import TANGENT
 from derivlint.model.scope import NotDeclared, UndeclaredName, first_undeclared, undeclared_names
 
@@ -81,8 +81,8 @@ INVALID = (
 )
 
 
-@judges(KeyedFormula)
-def check(line: KeyedFormula) -> Iterator[Finding]:
+@judges(DerivativeFormula)
+def check(line: DerivativeFormula) -> Iterator[Finding]:
     """Judge the primals and tangents of one backward formula."""
     # of a forward formula under the key of an argument one name is enough
     for name in islice(first_undeclared(line, NotDeclared.PRIMAL_IN_BACKWARD), 1):
@@ -99,7 +99,7 @@ def check(line: KeyedFormula) -> Iterator[Finding]:
         )
 
 
-def _fix(line: KeyedFormula, name: UndeclaredName, subject: str) -> Fix | None:
+def _fix(line: DerivativeFormula, name: UndeclaredName, subject: str) -> Fix | None:
     if not line.is_exact():
         return None
     uses = [other.word for other in undeclared_names(line) if other.word.text == name.word.text]

@@ -34,7 +34,7 @@ from collections.abc import Iterator
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
-from derivlint.model import DispatchBody, KeyedFormula, Role
+from derivlint.model import DerivativeFormula, DispatchBody, Role
 from derivlint.model.forward import misread_base_name
 from derivlint.model.gradients import MIXED, MIXED_NAMED, misread_gradients
 from derivlint.model.sizes import sizes_in_text
@@ -131,13 +131,13 @@ PLACES = {
 }
 
 
-def _sizes(line: KeyedFormula) -> Iterator[Finding]:
+def _sizes(line: DerivativeFormula) -> Iterator[Finding]:
     for word in sizes_in_text(line.formula):
         message = f"torchgen mistakes {quoted(word.text + '()')} {PLACES[word.role]} for a call and rejects it"
         yield Finding(line.span_of(word), message, help="use another word", at=line)
 
 
-def _base_names(line: KeyedFormula) -> Iterator[Finding]:
+def _base_names(line: DerivativeFormula) -> Iterator[Finding]:
     for name, word in misread_base_name(line):
         if word is None:
             yield Finding(

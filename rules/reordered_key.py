@@ -41,12 +41,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from derivlint.analysis.key_order import reordered_key
 from derivlint.lint import Confidence, Finding, Fix, Invalid, RuleMeta, Severity, TextEdit, Within, Yields
 from derivlint.lint.judging import judges
 from derivlint.lint.precedence import UNREAD
 from derivlint.lint.wording import quoted
-from derivlint.meaning.key_order import reordered_key
-from derivlint.model import KeyedFormula
+from derivlint.model import DerivativeFormula
 
 META = RuleMeta(
     severity=Severity.WARNING,
@@ -148,8 +148,8 @@ running_mean, running_var, true, epsilon, save_mean, save_var, grad_input_mask)
 )
 
 
-@judges(KeyedFormula)
-def check(line: KeyedFormula) -> Iterator[Finding]:
+@judges(DerivativeFormula)
+def check(line: DerivativeFormula) -> Iterator[Finding]:
     """Judge the order of the names in a key."""
     found = reordered_key(line) if len(line.names) > 1 else None
     if found is None:

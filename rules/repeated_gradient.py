@@ -36,12 +36,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from derivlint.analysis.argument_order import Passed
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.argument_order import order_finding, parameter, wrongly_passed
 from derivlint.lint.judging import judges
-from derivlint.lint.passing import parameter, passing_finding, wrongly_passed
 from derivlint.lint.precedence import UNCOMPILED_HERE
 from derivlint.lint.wording import quoted
-from derivlint.meaning.passing import Passed
 from derivlint.model import Entry, Model
 
 META = RuleMeta(severity=Severity.WARNING, group="arguments", yields_to=(UNCOMPILED_HERE,))
@@ -85,6 +85,6 @@ INVALID = (
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the calls that get one gradient twice."""
     for problem in wrongly_passed(entry, model):
-        if problem.kind is Passed.REPEATED_DIRECTION:
+        if problem.kind is Passed.REPEATED_SEED:
             both = f"{quoted(problem.names[0])} for both {parameter(problem, 1)} and {parameter(problem)}"
-            yield passing_finding(problem, both, "pass the gradient of each output once")
+            yield order_finding(problem, both, "pass the gradient of each output once")

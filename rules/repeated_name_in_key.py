@@ -35,7 +35,7 @@ from collections.abc import Iterator
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
-from derivlint.model import KeyedFormula, Role
+from derivlint.model import DerivativeFormula, Role
 
 META = RuleMeta(severity=Severity.ERROR, group="keys", checks=("X4",))
 
@@ -79,8 +79,8 @@ INVALID = (
 )
 
 
-@judges(KeyedFormula)
-def check(line: KeyedFormula) -> Iterator[Finding]:
+@judges(DerivativeFormula)
+def check(line: DerivativeFormula) -> Iterator[Finding]:
     """Find the second occurrence of each repeated name."""
     if line.role not in (Role.BACKWARD, Role.FORWARD) or len(line.names) < 2:
         return

@@ -86,13 +86,13 @@ def check(entry: Entry) -> Iterator[Finding]:
     if entry.function is None or entry.name is None:
         return
     declared = entry.function.declared.schema
-    for name, meaning in RESERVED.items():
+    for name, analyses in RESERVED.items():
         if entry.function.schema.arguments.by_name(name) is None:
             continue
         where = entry.name_span
         argument = declared.arguments.by_name(name)
         if argument is not None and argument.name_span is not None and declared.text == entry.name.value:
             where = entry.name.span_of(*argument.name_span)
-        message = f'"{entry.operator}" has an argument "{name}", which is {meaning} in formulas'
+        message = f'"{entry.operator}" has an argument "{name}", which is {analyses} in formulas'
         yield Finding(where, message, help="give the argument another name in native_functions.yaml")
         return

@@ -30,7 +30,7 @@ from collections.abc import Iterator
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
-from derivlint.model import KeyedFormula
+from derivlint.model import DerivativeFormula
 
 META = RuleMeta(severity=Severity.ERROR, group="saving", checks=("G10", "F1"))
 
@@ -67,8 +67,8 @@ INVALID = (
 )
 
 
-@judges(KeyedFormula)
-def check(line: KeyedFormula) -> Iterator[Finding]:
+@judges(DerivativeFormula)
+def check(line: DerivativeFormula) -> Iterator[Finding]:
     """Judge the outputs that one backward formula saves."""
     derivative, function = line.derivative, line.entry.function
     if derivative is None or function is None or function.canonical.name.is_foreach:

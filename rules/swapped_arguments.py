@@ -40,13 +40,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from derivlint.analysis.argument_order import Passed
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.argument_order import order_finding, parameter, passed, wrongly_passed
 from derivlint.lint.judging import judges
-from derivlint.lint.passing import parameter, passed, passing_finding, wrongly_passed
 from derivlint.lint.precedence import UNCOMPILED_HERE
 from derivlint.lint.typed_edits import swapped, with_other_suffix
 from derivlint.lint.wording import quoted
-from derivlint.meaning.passing import Passed
 from derivlint.model import Entry, Model
 
 META = RuleMeta(severity=Severity.WARNING, group="arguments", yields_to=(UNCOMPILED_HERE,))
@@ -133,15 +133,15 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
         if kind is Passed.PRIMAL_AND_TANGENT:
             message = f"{passed(problem)} for {parameter(problem)}"
             help = 'a name with "_p" is a primal, one with "_t" a tangent'
-            yield passing_finding(problem, message, help, with_other_suffix(problem))
+            yield order_finding(problem, message, help, with_other_suffix(problem))
         elif kind is Passed.GRADIENT_ELSEWHERE:
             other = f"{quoted(names[0])} for {parameter(problem, 1)}"
             message = f"the gradient {passed(problem)} for {parameter(problem)}, and {other}"
-            yield passing_finding(problem, message, "swap the two", swapped(problem))
+            yield order_finding(problem, message, "swap the two", swapped(problem))
         elif kind is Passed.SWAPPED:
             other = f"{quoted(names[1])} for {parameter(problem, 1)}"
             message = f"{quoted(names[0])} for {parameter(problem)}, and {other}"
-            yield passing_finding(problem, message, "swap the two", swapped(problem))
+            yield order_finding(problem, message, "swap the two", swapped(problem))
         elif kind is Passed.OUTPUT_DISORDER:
             message = f"{quoted(names[0])} before {quoted(names[1])}"
-            yield passing_finding(problem, message, "helpers take the outputs in their order", swapped(problem))
+            yield order_finding(problem, message, "helpers take the outputs in their order", swapped(problem))

@@ -34,7 +34,7 @@ from collections.abc import Iterator
 from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted, quoted_list
-from derivlint.model import KeyedFormula
+from derivlint.model import DerivativeFormula
 from derivlint.model.scope import NotDeclared, first_undeclared
 
 META = RuleMeta(severity=Severity.ERROR, group="differentiability", checks=("X2", "X3"))
@@ -75,8 +75,8 @@ INVALID = (
 )
 
 
-@judges(KeyedFormula)
-def check(line: KeyedFormula) -> Iterator[Finding]:
+@judges(DerivativeFormula)
+def check(line: DerivativeFormula) -> Iterator[Finding]:
     """Judge the named gradients of one backward formula."""
     info, declared = line.body.info, line.entry.output_differentiability
     for name in first_undeclared(line, NotDeclared.SWITCHED_OFF):

@@ -31,7 +31,7 @@ from collections.abc import Iterator
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
-from derivlint.model import KeyedFormula, NameKind, Role
+from derivlint.model import DerivativeFormula, NameKind, Role
 
 META = RuleMeta(severity=Severity.ERROR, group="keys", checks=("G9",))
 
@@ -78,8 +78,8 @@ INVALID = (
 )
 
 
-@judges(KeyedFormula)
-def check(line: KeyedFormula) -> Iterator[Finding]:
+@judges(DerivativeFormula)
+def check(line: DerivativeFormula) -> Iterator[Finding]:
     """Find the first list among several outputs."""
     outputs = {name.text for name, resolved in line.resolved_names if resolved.kind is NameKind.OUTPUT}
     if line.role is not Role.FORWARD or len(outputs) < 2:

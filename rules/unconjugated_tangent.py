@@ -40,14 +40,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from derivlint.analysis import analyses_of
+from derivlint.analysis.conjugation import Mistake, mistakes
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.degree_wording import shown
 from derivlint.lint.judging import judges
 from derivlint.lint.precedence import UNCOMPILED_HERE, WRONG_VALUE
 from derivlint.lint.typed_edits import conjugate_call
 from derivlint.lint.wording import quoted
-from derivlint.meaning import meaning_of
-from derivlint.meaning.conjugation import Mistake, mistakes
 from derivlint.model import Entry, Model
 
 META = RuleMeta(severity=Severity.WARNING, group="complex", yields_to=(UNCOMPILED_HERE, WRONG_VALUE))
@@ -104,7 +104,7 @@ INVALID = (
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the tangents that backward helpers are called with."""
-    for mistake in meaning_of(model).found(entry, mistakes):
+    for mistake in analyses_of(model).found(entry, mistakes):
         if mistake.kind is Mistake.REUSED_BACKWARD:
             formula = mistake.interpretation.formula
             yield Finding(

@@ -40,7 +40,7 @@ from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
 from derivlint.lint.judging import judges
 from derivlint.lint.precedence import FOREIGN_KEY, UNREAD
 from derivlint.lint.wording import closest, listed, quoted, quoted_list
-from derivlint.model import Entry, KeyedFormula, Role
+from derivlint.model import DerivativeFormula, Entry, Role
 from derivlint.model.entry import Expression
 from derivlint.model.gradients import GRADS
 from derivlint.model.keywords import near_keyword
@@ -190,7 +190,7 @@ def _first_of_each(words: list[Word]) -> list[Word]:
     return list(first.values())
 
 
-def _in_line(expression: Expression, line: KeyedFormula, name: UndeclaredName) -> Finding:
+def _in_line(expression: Expression, line: DerivativeFormula, name: UndeclaredName) -> Finding:
     where = line.span_of(name.word)
     written = quoted(name.word.text)
     operator = line.entry.operator
@@ -203,7 +203,7 @@ def _in_line(expression: Expression, line: KeyedFormula, name: UndeclaredName) -
     return _unknown(expression, name.word, visible_names(line), f'in a {kind} formula of "{operator}"')
 
 
-def _other_output(expression: Expression, line: KeyedFormula, name: UndeclaredName) -> Finding:
+def _other_output(expression: Expression, line: DerivativeFormula, name: UndeclaredName) -> Finding:
     function = line.entry.function
     outputs = [output.name for output in function.outputs] if function is not None else []
     where = line.span_of(name.word)

@@ -42,12 +42,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from derivlint.analysis import analyses_of
+from derivlint.analysis.definedness import unguarded_reads
 from derivlint.lint import Finding, Invalid, Option, Options, RuleMeta, Severity, Within, Yields
 from derivlint.lint.judging import judges
 from derivlint.lint.precedence import WRONG_VALUE
 from derivlint.lint.wording import quoted
-from derivlint.meaning import meaning_of
-from derivlint.meaning.definedness import unguarded_reads
 from derivlint.model import Entry, Model
 
 META = RuleMeta(
@@ -102,8 +102,8 @@ INVALID = (
 @judges(Entry, Model, Options)
 def check(entry: Entry, model: Model, options: Options) -> Iterator[Finding]:
     """Find the gradients that operators get without a guard."""
-    meaning = meaning_of(model)
-    for interpretation in meaning.interpretations(entry):
+    analyses = analyses_of(model)
+    for interpretation in analyses.interpretations(entry):
         for read in unguarded_reads(model, interpretation):
             if options.lists("operators", read.operator):
                 continue

@@ -39,7 +39,7 @@ from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
 from derivlint.lint.judging import judges
 from derivlint.lint.precedence import JOINED_ENTRIES
 from derivlint.lint.wording import closest, quoted, quoted_list
-from derivlint.model import EntryFunction, KeyedFormula, KeyName, NameKind
+from derivlint.model import DerivativeFormula, EntryFunction, KeyName, NameKind
 
 META = RuleMeta(
     severity=Severity.ERROR,
@@ -147,8 +147,8 @@ Device? device=None, bool? pin_memory=None) -> Tensor
 ENTRY_KEYS = ("dispatch", "name", "output_differentiability")
 
 
-@judges(KeyedFormula)
-def check(line: KeyedFormula) -> Iterator[Finding]:
+@judges(DerivativeFormula)
+def check(line: DerivativeFormula) -> Iterator[Finding]:
     """Judge the names of one key."""
     function = line.entry.function
     if function is None:
@@ -168,7 +168,7 @@ def check(line: KeyedFormula) -> Iterator[Finding]:
             yield _without_name(line, name)
 
 
-def _unknown(line: KeyedFormula, name: KeyName, function: EntryFunction) -> Finding:
+def _unknown(line: DerivativeFormula, name: KeyName, function: EntryFunction) -> Finding:
     if line.body.key_node is not None and name.text in ENTRY_KEYS:
         return Finding(
             name.span,
@@ -190,7 +190,7 @@ def _unknown(line: KeyedFormula, name: KeyName, function: EntryFunction) -> Find
     return Finding(name.span, message, help=f'did you mean "{found}"?', fix=fix)
 
 
-def _without_name(line: KeyedFormula, name: KeyName) -> Finding:
+def _without_name(line: DerivativeFormula, name: KeyName) -> Finding:
     rest = [other.text for other in line.names if other.text]
     if not rest:
         message = f"the key {quoted(line.key_text)} names nothing"

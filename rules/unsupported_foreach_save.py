@@ -33,7 +33,7 @@ from derivlint.lint import Finding, Invalid, RuleMeta, Severity, Yields
 from derivlint.lint.judging import judges
 from derivlint.lint.precedence import UNCOMPILED
 from derivlint.lint.wording import quoted
-from derivlint.model import Derivative, Entry, KeyedFormula, MatchProblem, Model
+from derivlint.model import Derivative, DerivativeFormula, Entry, MatchProblem, Model
 from derivlint.model.foreach import ForeachProblem
 from derivlint.model.match_problem import MatchProblemKind
 
@@ -113,7 +113,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
 
 
 def _check_entry(entry: Entry, problems: list[MatchProblem]) -> Iterator[Finding]:
-    seen: set[tuple[KeyedFormula, str]] = set()
+    seen: set[tuple[DerivativeFormula, str]] = set()
     for problem in problems:
         detail = problem.detail
         if problem.kind not in KINDS or problem.is_of_part or not isinstance(detail, ForeachProblem):
@@ -128,7 +128,7 @@ def _check_entry(entry: Entry, problems: list[MatchProblem]) -> Iterator[Finding
         yield _finding(entry, line, problem, detail)
 
 
-def _finding(entry: Entry, line: KeyedFormula, problem: MatchProblem, detail: ForeachProblem) -> Finding:
+def _finding(entry: Entry, line: DerivativeFormula, problem: MatchProblem, detail: ForeachProblem) -> Finding:
     foreach = quoted(str(problem.function.name))
     word = detail.word
     assert word is not None

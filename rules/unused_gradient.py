@@ -40,13 +40,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from derivlint.analysis import analyses_of
+from derivlint.analysis.linearity import without_seed
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity, Within, Yields
 from derivlint.lint.degree_wording import shown
 from derivlint.lint.judging import judges
 from derivlint.lint.precedence import CONFLICT, SLIP, UNCOMPILED
 from derivlint.lint.wording import quoted_list
-from derivlint.meaning import meaning_of
-from derivlint.meaning.linearity import without_direction
 from derivlint.model import Entry, Model
 
 META = RuleMeta(
@@ -109,7 +109,7 @@ HELP = 'multiply by the gradient of the output, "grad", or pass it to the helper
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the backward formulas without a gradient."""
-    for interpretation, node in without_direction(meaning_of(model), entry, backward=True):
+    for interpretation, node in without_seed(analyses_of(model), entry, backward=True):
         formula = interpretation.formula
         names = quoted_list([name.text for name in formula.line.names])
         message = f"the gradient of {names} does not depend on the gradient of an output"

@@ -34,12 +34,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from derivlint.analysis import analyses_of
+from derivlint.analysis.missing import unused_output_gradients
 from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity, Within, Yields
 from derivlint.lint.judging import judges
 from derivlint.lint.precedence import UNKNOWN_OUTPUTS
 from derivlint.lint.wording import quoted, quoted_list
-from derivlint.meaning import meaning_of
-from derivlint.meaning.missing import unused_output_gradients
 from derivlint.model import Entry, Model
 
 META = RuleMeta(
@@ -95,9 +95,9 @@ grads[1], input_gates, hidden_gates, input_bias, hidden_bias, cx, result1)
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the outputs whose gradients are dropped."""
-    meaning = meaning_of(model)
+    analyses = analyses_of(model)
     for body in entry.bodies:
-        for unused in unused_output_gradients(meaning, body):
+        for unused in unused_output_gradients(analyses, body):
             gradient = f"grad_{unused.output}" if unused.named else f"grads[{unused.index}]"
             yield Finding(
                 body.entry.name_span,

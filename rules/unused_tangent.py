@@ -35,12 +35,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from derivlint.analysis import analyses_of
+from derivlint.analysis.linearity import without_seed
+from derivlint.analysis.seeds import seed_names
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity, Within, Yields
 from derivlint.lint.judging import judges
 from derivlint.lint.precedence import CONFLICT, SLIP, UNCOMPILED
-from derivlint.meaning import meaning_of
-from derivlint.meaning.directions import direction_names
-from derivlint.meaning.linearity import without_direction
 from derivlint.model import Entry, Model
 
 META = RuleMeta(
@@ -94,9 +94,9 @@ INVALID = (
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the forward formulas without a tangent."""
-    for interpretation, node in without_direction(meaning_of(model), entry, backward=False):
+    for interpretation, node in without_seed(analyses_of(model), entry, backward=False):
         formula = interpretation.formula
-        if formula.line.auto is None and direction_names(formula):
+        if formula.line.auto is None and seed_names(formula):
             yield Finding(
                 formula.span_of(node),
                 "the tangent of the output does not depend on the tangent of an input",

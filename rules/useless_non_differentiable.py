@@ -36,7 +36,7 @@ from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
 from derivlint.lint.edits import removal_fix
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
-from derivlint.model import KeyedFormula, Role
+from derivlint.model import DerivativeFormula, Role
 
 META = RuleMeta(severity=Severity.WARNING, group="differentiability", checks=("X4",))
 
@@ -87,8 +87,8 @@ INVALID = (
 )
 
 
-@judges(KeyedFormula)
-def check(line: KeyedFormula) -> Iterator[Finding]:
+@judges(DerivativeFormula)
+def check(line: DerivativeFormula) -> Iterator[Finding]:
     """Find declarations that say nothing."""
     if line.role is not Role.NON_DIFFERENTIABLE:
         return

@@ -36,13 +36,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from derivlint.analysis import analyses_of
+from derivlint.analysis.automatic import Reason, wrong_automatic
 from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
 from derivlint.lint.degree_wording import shown
 from derivlint.lint.judging import judges
 from derivlint.lint.precedence import BACKWARD_SIZES, UNCOMPILED
 from derivlint.lint.wording import quoted
-from derivlint.meaning import meaning_of
-from derivlint.meaning.automatic import Reason, wrong_automatic
 from derivlint.model import Entry, Model
 
 META = RuleMeta(severity=Severity.WARNING, group="tangents", yields_to=(UNCOMPILED, BACKWARD_SIZES))
@@ -107,9 +107,9 @@ REASONS = {
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the operators that their own backward formulas show not to be element-wise."""
-    meaning = meaning_of(model)
+    analyses = analyses_of(model)
     for body in entry.bodies:
-        for wrong in wrong_automatic(meaning, body):
+        for wrong in wrong_automatic(analyses, body):
             if wrong.reason in REASONS:
                 formula = wrong.interpretation.formula
                 where = formula.line.value.span if wrong.node is None else formula.span_of(wrong.node)

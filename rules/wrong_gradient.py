@@ -36,14 +36,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from derivlint.analysis.scalar_evaluation.compare import Disagreement, differ
+from derivlint.analysis.scalar_evaluation.judgement import judgement_of
+from derivlint.analysis.small_tensors.judgement import small_tensors_of
 from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity, Within, Yields
 from derivlint.lint.judging import judges
 from derivlint.lint.precedence import SLIP, UNCOMPILED, UNCOMPILED_BESIDE, WRONG_DEGREE
 from derivlint.lint.value_wording import differs, differs_at
 from derivlint.lint.wording import quoted
-from derivlint.meaning.one_element.compare import Disagreement, differ
-from derivlint.meaning.one_element.judgement import judgement_of
-from derivlint.meaning.small_tensors.judgement import small_tensors_of
 from derivlint.model import Entry, Model
 
 META = RuleMeta(

@@ -38,13 +38,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from derivlint.analysis.scalar_evaluation.judgement import judgement_of
+from derivlint.analysis.scalar_evaluation.ties import WrongShares
 from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity, Within, Yields
 from derivlint.lint.judging import judges
 from derivlint.lint.precedence import SLIP, UNCOMPILED, WRONG_DEGREE
 from derivlint.lint.value_wording import number
 from derivlint.lint.wording import quoted, quoted_list
-from derivlint.meaning.one_element.judgement import judgement_of
-from derivlint.meaning.one_element.ties import WrongShares
 from derivlint.model import Entry, Model
 
 META = RuleMeta(

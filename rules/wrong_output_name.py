@@ -38,7 +38,7 @@ from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
 from derivlint.lint.judging import judges
 from derivlint.lint.precedence import FOREIGN_KEY
 from derivlint.lint.wording import counted, listed, quoted
-from derivlint.model import EntryFunction, KeyedFormula, NameKind, Output, Role
+from derivlint.model import DerivativeFormula, EntryFunction, NameKind, Output, Role
 
 META = RuleMeta(
     severity=Severity.ERROR,
@@ -113,8 +113,8 @@ INVALID = (
 )
 
 
-@judges(KeyedFormula)
-def check(line: KeyedFormula) -> Iterator[Finding]:
+@judges(DerivativeFormula)
+def check(line: DerivativeFormula) -> Iterator[Finding]:
     """Find outputs under names that are not theirs."""
     function = line.entry.function
     if function is None or line.role is not Role.FORWARD or line.says_non_differentiable:
@@ -145,7 +145,7 @@ def _position(function: EntryFunction, output: Output) -> str:
     return "the output" if len(function.outputs) == 1 else f"output {output.index}"
 
 
-def _rename(line: KeyedFormula, output: Output, edit: TextEdit) -> Fix | None:
+def _rename(line: DerivativeFormula, output: Output, edit: TextEdit) -> Fix | None:
     named = {name.text for each in line.body.lines for name in each.names}
     if edit.text in named or not line.key.exact:
         return None

@@ -39,12 +39,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from derivlint.analysis.scalar_evaluation.judgement import judgement_of
+from derivlint.analysis.small_tensors.judgement import small_tensors_of
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.judging import judges
 from derivlint.lint.precedence import WRONG_TANGENT
 from derivlint.lint.value_wording import differs, differs_at
-from derivlint.meaning.one_element.judgement import judgement_of
-from derivlint.meaning.small_tensors.judgement import small_tensors_of
 from derivlint.model import Entry, Model
 
 META = RuleMeta(

@@ -40,8 +40,8 @@ PRIMITIVES = "implements primitives for one interpreter: under the name of each 
 #: Where else names stand: the names, and the reason.
 EXCEPTIONS = {
     "src/derivlint/functional": (ALL, PRIMITIVES),
-    "src/derivlint/meaning/one_element": (ALL, PRIMITIVES),
-    "src/derivlint/meaning/small_tensors": (ALL, PRIMITIVES),
+    "src/derivlint/analysis/scalar_evaluation": (ALL, PRIMITIVES),
+    "src/derivlint/analysis/small_tensors": (ALL, PRIMITIVES),
     "src/derivlint/graph/built_in_helpers.py": (ALL, PRIMITIVES),
     "src/derivlint/graph/numbers.py": (ALL, PRIMITIVES),
     "src/derivlint/graph/lowering.py": (
@@ -72,8 +72,8 @@ EXCEPTIONS = {
         "add bernoulli bernoulli.p div inverse lshift mul polygamma_ pow resize_ resize_as_ rshift scatter set_ sub",
         "torchgen's own conventions of names and its special cases, on a floor below the book",
     ),
-    "src/derivlint/meaning/arguments.py": ("logsumexp", "the name of an argument"),
-    "src/derivlint/meaning/conjugation.py": ("adjoint", "the name of an argument"),
+    "src/derivlint/analysis/arguments.py": ("logsumexp", "the name of an argument"),
+    "src/derivlint/analysis/conjugation.py": ("adjoint", "the name of an argument"),
     "src/derivlint/verify/defined.py": ("abs", "the name of an argument"),
     "src/derivlint/verify/domains.py": ("mean", "the name of an argument"),
     "src/derivlint/verify/hardening.py": ("narrow zeros", "labels of inputs"),

@@ -20,7 +20,7 @@ from derivlint.cli.main import cli
 from derivlint.formats.registry import FORMATS
 from derivlint.formula import parse_formula
 from derivlint.lint import Finding, Fix, Rule, RuleMeta, Severity, TextEdit
-from derivlint.model import KeyedFormula, Model
+from derivlint.model import DerivativeFormula, Model
 from derivlint.project.check import CheckedFile, check_source
 from derivlint.project.fixing import fix_source
 from derivlint.project.settings import ConfigurationError, Settings
@@ -276,7 +276,7 @@ def test_work_grows_with_the_text_and_not_faster(bundled_natives: NativeFunction
         '- "\\ud800\\udc00\\U00110000\\x"\n',
     ],
 )
-def test_odd_yaml_is_told_and_not_executed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+def test_odd_yaml_is_reported_and_not_executed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.chdir(tmp_path)
     status, out, _ = run("check", "-", "--no-cache", stdin=text.encode())
     assert status == 1
@@ -311,7 +311,7 @@ def derivlint(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="has no such files")
-def test_odd_files_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_odd_files_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "folder" / "derivatives.yaml").mkdir(parents=True)
     (tmp_path / "loop.yaml").symlink_to("loop.yaml")
@@ -334,7 +334,7 @@ def test_odd_files_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-32", "latin-1", "cp037"])
-def test_other_encodings_are_told(encoding: str) -> None:
+def test_other_encodings_are_reported(encoding: str) -> None:
     data = f"{ENTRY}grad * self.cos() # \u00e9\n".encode(encoding)
     status, out, err = run("check", "-", "--no-config", "--no-cache", stdin=data)
     assert (status, err) == (1, "")
@@ -344,7 +344,7 @@ def test_other_encodings_are_told(encoding: str) -> None:
 def silly_rule(name: str, fix: Fix) -> Rule:
     """A rule that finds something in each formula, with a fix that may not be."""
 
-    def check(line: KeyedFormula) -> list[Finding]:
+    def check(line: DerivativeFormula) -> list[Finding]:
         return [Finding(line.key.span, "a finding", fix=fix)]
 
     return Rule(name, "silly", "silly\n", RuleMeta(Severity.WARNING, "style"), "line", check, (), ())
@@ -373,7 +373,7 @@ def test_a_rule_that_crashes_leaves_the_others_alone(bundled_natives: NativeFunc
     def recursion(model: Model) -> list[Finding]:
         return recursion(model)
 
-    def attribute(line: KeyedFormula) -> list[Finding]:
+    def attribute(line: DerivativeFormula) -> list[Finding]:
         return [Finding(line.nothing, "never")]  # type: ignore[attr-defined]  # it is to crash
 
     crashing = [

@@ -13,7 +13,7 @@ import pytest
 import derivlint.rules
 from derivlint.cli.main import COMMANDS, cli
 from derivlint.lint import Confidence, Finding, Rule, RuleMeta, Severity
-from derivlint.model import Entry, KeyedFormula
+from derivlint.model import DerivativeFormula, Entry
 from tests.running import runner
 
 SIN = "- name: sin(Tensor self) -> Tensor\n  self: grad * self.cos().conj()\n  result: auto_element_wise\n"
@@ -63,7 +63,7 @@ def word_rule(
 ) -> Rule:
     """A rule that finds a word in formulas."""
 
-    def check(line: KeyedFormula) -> Iterator[Finding]:
+    def check(line: DerivativeFormula) -> Iterator[Finding]:
         text = line.text or ""
         if word in text:
             start = text.index(word)

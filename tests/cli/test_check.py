@@ -235,7 +235,7 @@ def test_a_file_on_which_derivlint_fails_does_not_stop_the_others(
         run("check", "a.yaml")
 
 
-def test_an_exception_outside_of_checks_is_told_without_a_traceback(
+def test_an_exception_outside_of_checks_is_reported_without_a_traceback(
     here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (here / "derivatives.yaml").write_text(SIN)
@@ -322,7 +322,7 @@ def test_the_cache_that_there_is_not_can_be_switched_off(run: Run, here: Path) -
     assert run("check", "derivatives.yaml", "--no-cache").status == 0
 
 
-def test_operators_of_a_file_are_used_and_its_problems_are_told_once(run: Run, here: Path) -> None:
+def test_operators_of_a_file_are_used_and_its_problems_are_reported_once(run: Run, here: Path) -> None:
     for name in ("a.yaml", "b.yaml"):
         (here / name).write_text("[]")
     (here / "native.yaml").write_text(f"{ADD}- func: broken(\n")

@@ -176,7 +176,7 @@ def test_files_are_excluded_unless_they_are_named(run: Run, here: Path) -> None:
     assert files("-", "--stdin-filename", "b/derivatives.yaml", "--force-exclude") == []
 
 
-def test_that_everything_is_excluded_is_told(run: Run, here: Path) -> None:
+def test_that_everything_is_excluded_is_reported(run: Run, here: Path) -> None:
     (here / "derivatives.yaml").write_text(SIN)
     outcome = run("check", ".", "--exclude", "*.yaml")
     assert (outcome.status, outcome.out) == (0, "")

@@ -95,7 +95,7 @@ def test_a_file_that_is_not_there_is_2(run: Run) -> None:
     assert (outcome.status, outcome.out) == (2, "")
 
 
-def test_nothing_to_show_is_told(run: Run, here: Path) -> None:
+def test_nothing_to_show_is_reported(run: Run, here: Path) -> None:
     (here / "derivatives.yaml").write_text(LGAMMA)
     outcome = run("coverage", "derivatives.yaml", "--missing", "backward")
     assert names(outcome.out) == []

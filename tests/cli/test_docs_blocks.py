@@ -85,7 +85,7 @@ def test_the_contents_list_other_pages_with_their_first_paragraph(here: Path) ->
         ),
     ],
 )
-def test_what_cannot_be_made_is_told(here: Path, text: str, message: str) -> None:
+def test_what_cannot_be_made_is_reported(here: Path, text: str, message: str) -> None:
     with pytest.raises(InputError) as caught:
         fill(text, PAGE, here)
     assert caught.value.messages == (message,)

@@ -194,7 +194,7 @@ def test_lintrunner_applies_fixes_and_is_content(checkout: Path) -> None:
     assert runner.run("README.md") == []
 
 
-def test_lintrunner_is_told_of_a_wrong_configuration(checkout: Path) -> None:
+def test_lintrunner_gets_a_wrong_configuration(checkout: Path) -> None:
     (checkout / "derivlint.toml").write_text("nonsense = 1\n")
     (message,) = Lintrunner(checkout).run(DERIVATIVES)
     assert (message["path"], message["name"]) == (None, "command-failed")

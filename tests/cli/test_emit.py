@@ -47,10 +47,13 @@ def test_only_changed_files_are_rewritten(run: Run, here: Path, derivatives: Pat
     """A changed backward formula changes the node and nothing else."""
     run("emit", "cpp", "--out", "ext", "--ops", "sin")
     derivatives.write_text((SIN + COS).replace("grad * self.cos().conj()", "grad * self.cos().conj() * 1", 1))
-    told = run("emit", "cpp", "--out", "ext", "--ops", "sin", "--check")
-    stale = [line for line in told.err.splitlines() if line.endswith("is stale")]
+    reported = run("emit", "cpp", "--out", "ext", "--ops", "sin", "--check")
+    stale = [line for line in reported.err.splitlines() if line.endswith("is stale")]
     # the forward formula is automatic and made of the backward one, so that the kernel changes with it
-    assert (told.status, stale) == (1, [f"derivlint: ext/{name} is stale" for name in ("kernels_0.cpp", "nodes_0.cpp")])
+    assert (reported.status, stale) == (
+        1,
+        [f"derivlint: ext/{name} is stale" for name in ("kernels_0.cpp", "nodes_0.cpp")],
+    )
     assert run("emit", "cpp", "--out", "ext", "--ops", "sin").status == 0
     assert run("emit", "cpp", "--out", "ext", "--ops", "sin", "--check").status == 0
 
@@ -67,10 +70,10 @@ def test_files_of_an_earlier_emission_are_removed(run: Run, here: Path, derivati
 def test_a_file_with_errors_is_refused(run: Run, here: Path, derivatives: Path) -> None:
     """The errors are printed and nothing is written, unless their rules are ignored or they do not matter."""
     derivatives.write_text(WRONG + COS)
-    told = run("emit", "cpp", "--out", "ext")
-    assert told.status == 1
-    assert 'derivatives.yaml:2:21: error: "Tensor" has no member "coss"' in told.out
-    assert told.err == "derivlint: nothing is written: 1 error; --ignore leaves out rules, --force goes on\n"
+    reported = run("emit", "cpp", "--out", "ext")
+    assert reported.status == 1
+    assert 'derivatives.yaml:2:21: error: "Tensor" has no member "coss"' in reported.out
+    assert reported.err == "derivlint: nothing is written: 1 error; --ignore leaves out rules, --force goes on\n"
     assert not (here / "ext").exists()
     assert run("emit", "cpp", "--out", "ext", "--ignore", "undefined-member").status == 0
     assert run("emit", "cpp", "--out", "other", "--force").status == 0
@@ -148,18 +151,18 @@ def test_in_tree_files_are_those_that_pytorchs_build_names(run: Run, here: Path,
         (("derivatives.yaml", "other.yaml"), "one derivatives file is wanted, and there are 2"),
     ],
 )
-def test_wrong_usage_is_told(run: Run, derivatives: Path, arguments: tuple[str, ...], message: str) -> None:
+def test_wrong_usage_is_reported(run: Run, derivatives: Path, arguments: tuple[str, ...], message: str) -> None:
     """Whatever cannot be done is said in one line, and the status is 2."""
-    told = run("emit", "cpp", "--out", "ext", *arguments)
-    assert told.status == 2
-    assert message in told.err
+    reported = run("emit", "cpp", "--out", "ext", *arguments)
+    assert reported.status == 2
+    assert message in reported.err
 
 
 def test_show_prints_node_and_kernels(run: Run, derivatives: Path) -> None:
     """The listing has the class, its apply and each kernel, with the place in the YAML and no line directives."""
-    told = run("show", "sin")
-    assert told.status == 0
-    assert "#line" not in told.out
+    reported = run("show", "sin")
+    assert reported.status == 0
+    assert "#line" not in reported.out
     for text in (
         "derivatives.yaml:1: sin\n",
         "SinBackward0 : public TraceableFunction",
@@ -169,20 +172,20 @@ def test_show_prints_node_and_kernels(run: Run, derivatives: Path) -> None:
         'm.impl("sin_", ',
         'm.impl("sin.out", ',
     ):
-        assert text in told.out
-    assert "CosBackward0" not in told.out
+        assert text in reported.out
+    assert "CosBackward0" not in reported.out
 
 
 def test_show_of_one_function_has_only_its_kernel(run: Run, derivatives: Path) -> None:
     """A name with an overload, or of an in-place function, means that function."""
-    told = run("show", "sin_")
-    assert 'm.impl("sin_", ' in told.out
-    assert 'm.impl("sin", ' not in told.out
+    reported = run("show", "sin_")
+    assert 'm.impl("sin_", ' in reported.out
+    assert 'm.impl("sin", ' not in reported.out
 
 
-def test_show_of_an_operator_without_entry_is_told(run: Run, derivatives: Path) -> None:
-    told = run("show", "tan")
-    assert (told.status, told.err) == (2, 'derivlint: "tan" gets no code: no entry applies to it\n')
+def test_show_of_an_operator_without_entry_is_reported(run: Run, derivatives: Path) -> None:
+    reported = run("show", "tan")
+    assert (reported.status, reported.err) == (2, 'derivlint: "tan" gets no code: no entry applies to it\n')
 
 
 def test_messages_of_a_compiler_point_into_the_formula(bundled_natives: NativeFunctions) -> None:

@@ -180,7 +180,7 @@ def test_mode_and_links_are_kept(run: Run, here: Path) -> None:
     assert sorted(path.name for path in target.parent.iterdir()) == ["file.yaml"]
 
 
-def test_a_read_only_file_is_told_and_the_others_are_fixed(run: Run, here: Path) -> None:
+def test_a_read_only_file_is_reported_and_the_others_are_fixed(run: Run, here: Path) -> None:
     first = write(here, SLIPS, "derivatives_a.yaml")
     second = write(here, SLIPS, "derivatives_b.yaml")
     first.chmod(0o444)

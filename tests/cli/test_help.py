@@ -99,7 +99,7 @@ def test_names_are_completed(arguments: list[str], incomplete: str, expected: li
         ("coverage", "--ops", "cosg"),
     ],
 )
-def test_a_misspelt_operator_is_told_with_the_one_that_is_meant(run: Run, arguments: tuple[str, ...]) -> None:
+def test_a_misspelt_operator_is_reported_with_the_one_that_is_meant(run: Run, arguments: tuple[str, ...]) -> None:
     name, *rest = arguments
     position = 2 if name == "derive" else len(arguments)
     given = [*arguments[:position], str(EXAMPLE), *arguments[position:]]
@@ -109,7 +109,7 @@ def test_a_misspelt_operator_is_told_with_the_one_that_is_meant(run: Run, argume
     assert rest
 
 
-def test_names_in_the_configuration_that_are_those_of_no_operator_are_told(run: Run, here: Path) -> None:
+def test_names_in_the_configuration_that_are_those_of_no_operator_are_reported(run: Run, here: Path) -> None:
     (here / "derivatives.yaml").write_text(SIN)
     (here / "derivlint.toml").write_text(
         "[per-operator-ignores]\n"

@@ -82,7 +82,7 @@ def test_without_headers_nothing_is_compiled(model: Model, tmp_path: Path) -> No
     assert line == "emission: 5 operators with 2 node classes; not compiled, since there are no headers"
 
 
-def test_what_the_compiler_refuses_is_told(model: Model, tmp_path: Path) -> None:
+def test_what_the_compiler_refuses_is_reported(model: Model, tmp_path: Path) -> None:
     include = tmp_path / "torch" / "include"
     (include / "ATen").mkdir(parents=True)
     (include / "ATen" / "ATen.h").write_text("#error this is not it\n")

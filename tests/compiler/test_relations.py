@@ -48,27 +48,27 @@ def answers(relations: Relations, types: list[str]) -> Iterator[Answer]:
 
     table = RelationsByName(relations)
 
-    def told(result: str | None) -> str | None:
+    def reported(result: str | None) -> str | None:
         return result if result is None or result in types else "?"
 
     for a in types:
         yield f"{a} as condition", table.condition(a)
         for op in UNARY:
-            yield f"{op} {a}", told(table.unary(op, a))
+            yield f"{op} {a}", reported(table.unary(op, a))
         for literal in LITERALS:
             yield f"{literal} to {a}", table.literal(literal, a)
         for literal in BRANCHES:
-            yield f"{literal} : {a}", told(table.literal_ternary(literal, a, literal_first=True))
-            yield f"{a} : {literal}", told(table.literal_ternary(literal, a, literal_first=False))
+            yield f"{literal} : {a}", reported(table.literal_ternary(literal, a, literal_first=True))
+            yield f"{a} : {literal}", reported(table.literal_ternary(literal, a, literal_first=False))
         for b in types:
             yield f"{a} to {b}", table.implicit(a, b)
             yield f"{b}({a})", table.explicit(a, b)
             yield f"{{{a}}} to {b}", table.braced(a, b)
             yield f"{a} is a {b}", table.is_base(a, b)
-            yield f"{a} : {b}", told(table.ternary(a, b))
-            yield f"{a}[{b}]", told(table.index(a, b))
+            yield f"{a} : {b}", reported(table.ternary(a, b))
+            yield f"{a}[{b}]", reported(table.index(a, b))
             for op in (*BINARY, *ASSIGNING):
-                yield f"{a} {op} {b}", told(table.binary(op, a, b))
+                yield f"{a} {op} {b}", reported(table.binary(op, a, b))
 
 
 def test_shipped_table_is_what_the_compiler_says(toolchain: Toolchain) -> None:

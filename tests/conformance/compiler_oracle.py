@@ -11,7 +11,7 @@ from functools import cache
 from derivlint.compiler.gxx import find_toolchain
 from derivlint.compiler.judge import refusals
 from derivlint.lint import Severity, run_rules
-from derivlint.model import KeyedFormula, build_model
+from derivlint.model import DerivativeFormula, build_model
 from derivlint.model.consequences import is_checkable
 from derivlint.model.evaluation import Evaluation, evaluations
 from derivlint.model.scope import visible_names
@@ -101,7 +101,7 @@ def mutants(seed: int, count: int) -> list[tuple[dict[str, object], str, Mutant]
     return found
 
 
-def _is_changed(line: KeyedFormula, mutant: Mutant) -> bool:
+def _is_changed(line: DerivativeFormula, mutant: Mutant) -> bool:
     """Whether a line is the changed one, or made of it."""
     return line.text == mutant.text or line.auto is not None
 

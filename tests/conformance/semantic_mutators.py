@@ -10,10 +10,10 @@ import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from derivlint.analysis.seeds import seed_names, seed_of
+from derivlint.analysis.typed import TypedFormula
 from derivlint.cpp.cpp_type import cpp_type
 from derivlint.formula import Binary, Call, Edit, Index, Member, Name, Node, apply_edits, walk
-from derivlint.meaning.directions import direction_names, direction_of
-from derivlint.meaning.typed import TypedFormula
 from derivlint.model import Entry
 
 
@@ -41,7 +41,7 @@ class Subject:
     formula: TypedFormula
     tree: Node
     text: str
-    directions: frozenset[str]
+    seeds: frozenset[str]
     dice: random.Random
 
     def replaced(self, node: Node, text: str) -> str:
@@ -64,7 +64,7 @@ class Subject:
             node
             for node in walk(self.tree)
             if isinstance(node, (Name, Index))
-            and direction_of(node, self.directions) is not None
+            and seed_of(node, self.seeds) is not None
             and id(node) not in metadata
             and id(node) not in inside
             and self.of(node) != "grads"
@@ -191,7 +191,7 @@ def mutants(entries: list[tuple[Entry, tuple[TypedFormula, ...]]], dice: random.
             tree = line.formula.tree
             if tree is None or line.text is None or line.auto is not None or line.body.key != "Default":
                 continue
-            subject = Subject(formula, tree, line.text, direction_names(formula), dice)
+            subject = Subject(formula, tree, line.text, seed_names(formula), dice)
             for name, operator in OPERATORS.items():
                 text = operator(subject)
                 if text is not None and text != line.text:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from derivlint.analysis import analyses_of
 from derivlint.lint import Confidence, Diagnostic, Severity, run_rules
-from derivlint.meaning import meaning_of
 from derivlint.model import Model, build_model
 from derivlint.rules import load_rules
 from derivlint.schema import NativeFunctions
@@ -34,7 +34,7 @@ RATCHETS = {
 SAMPLE = 40
 
 
-def told(diagnostics: tuple[Diagnostic, ...] | list[Diagnostic]) -> set[tuple[str | None, str, str]]:
+def reported(diagnostics: tuple[Diagnostic, ...] | list[Diagnostic]) -> set[tuple[str | None, str, str]]:
     """The findings that a user sees, without their places."""
     return {
         (item.entry, item.rule, item.message)
@@ -51,10 +51,10 @@ def released(derivatives_path: Path, bundled_natives: NativeFunctions) -> Model:
 @pytest.fixture(scope="module")
 def sample(released: Model) -> dict[str, list[SemanticMutant]]:
     """Some mutants of each kind, of at most one formula of an entry."""
-    meaning = meaning_of(released)
+    analyses = analyses_of(released)
     dice = random.Random(2013)
     found: dict[str, list[SemanticMutant]] = {name: [] for name in OPERATORS}
-    for mutant in mutants([(entry, meaning.formulas(entry)) for entry in released.entries], dice):
+    for mutant in mutants([(entry, analyses.formulas(entry)) for entry in released.entries], dice):
         found[mutant.operator].append(mutant)
     return {name: dice.sample(items, min(SAMPLE, len(items))) for name, items in found.items()}
 
@@ -76,13 +76,13 @@ def test_slips_are_seen(
     operator: str, sample: dict[str, list[SemanticMutant]], released: Model, bundled_natives: NativeFunctions
 ) -> None:
     rules = load_rules()
-    known = told(run_rules(released, rules).diagnostics)
+    known = reported(run_rules(released, rules).diagnostics)
     seen: Counter[bool] = Counter()
     missed = []
     for mutant in sample[operator]:
         result = run_rules(build_model(SourceFile("d.yaml", changed(released, mutant)), bundled_natives), rules)
         assert result.internal_errors == 0
-        new = told(result.diagnostics) - known
+        new = reported(result.diagnostics) - known
         seen[bool(new)] += 1
         if not new:
             missed.append(f"{mutant.key}: {mutant.text}")

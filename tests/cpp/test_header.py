@@ -314,7 +314,9 @@ def test_nearly_every_header_of_the_core_is_read() -> None:
         ("int f(); /* int g();", "a comment is never closed", "/*", None),
     ],
 )
-def test_what_cannot_be_read_is_told_with_its_place(text: str, message: str, marked: str, opaque: str | None) -> None:
+def test_what_cannot_be_read_is_reported_with_its_place(
+    text: str, message: str, marked: str, opaque: str | None
+) -> None:
     reading = read_declarations(text)
     start = text.rindex(marked)
     assert [problem[:2] for problem in reading.problems] == [(message, Span(start, start + len(marked)))]

@@ -9,7 +9,7 @@ from derivlint.cpp.header import read_declarations
 from derivlint.cpp.library import Library
 from derivlint.cpp.library_sources import STUBS, read_library
 from derivlint.cpp.load import library_of
-from derivlint.cpp.lookup import MeaningKind, look_up
+from derivlint.cpp.lookup import EntityKind, look_up
 from derivlint.cpp.scope import BACKWARD_LEVELS, FORWARD_LEVELS, Scope
 from derivlint.cpp.stubs import load_stubs, render_library
 from derivlint.schema import NativeFunctions, installed_torch, load_index
@@ -49,17 +49,17 @@ def test_every_helper_of_the_release_is_declared(library: Library) -> None:
 @pytest.mark.parametrize(
     ("name", "backward", "forward"),
     [
-        ("maybe_multiply", MeaningKind.FUNCTION, MeaningKind.FUNCTION),
-        ("scalar_tensor", MeaningKind.NOTHING, MeaningKind.FUNCTION),
-        ("sqrt", MeaningKind.FUNCTION, MeaningKind.FUNCTION),
-        ("M_PI", MeaningKind.VARIABLE, MeaningKind.VARIABLE),
-        ("Tensor", MeaningKind.TYPE, MeaningKind.TYPE),
-        ("complex", MeaningKind.NOTHING, MeaningKind.AMBIGUOUS),
-        ("no_such_name", MeaningKind.NOTHING, MeaningKind.NOTHING),
+        ("maybe_multiply", EntityKind.FUNCTION, EntityKind.FUNCTION),
+        ("scalar_tensor", EntityKind.NOTHING, EntityKind.FUNCTION),
+        ("sqrt", EntityKind.FUNCTION, EntityKind.FUNCTION),
+        ("M_PI", EntityKind.VARIABLE, EntityKind.VARIABLE),
+        ("Tensor", EntityKind.TYPE, EntityKind.TYPE),
+        ("complex", EntityKind.NOTHING, EntityKind.AMBIGUOUS),
+        ("no_such_name", EntityKind.NOTHING, EntityKind.NOTHING),
     ],
 )
 def test_bare_names_are_sought_as_the_generated_files_make_them_visible(
-    library: Library, name: str, backward: MeaningKind, forward: MeaningKind
+    library: Library, name: str, backward: EntityKind, forward: EntityKind
 ) -> None:
     assert look_up(library, Scope({}, BACKWARD_LEVELS, "backward formula"), name).kind is backward
     assert look_up(library, Scope({}, FORWARD_LEVELS, "forward formula"), name).kind is forward

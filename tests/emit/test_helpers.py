@@ -54,7 +54,7 @@ def torch_cpu() -> Path:
 
 
 @needs_linux
-def test_symbols_of_a_library_are_told_apart(tmp_path: Path) -> None:
+def test_symbols_of_a_library_are_distinguished(tmp_path: Path) -> None:
     """Exported names are those a linker finds; hidden functions are found with address, size and code."""
     path = compiled(tmp_path, "some", LIBRARY, "-shared")
     with ElfFile(path) as file:

@@ -202,7 +202,7 @@ def test_an_output_is_unpacked_with_its_node(bundled_natives: NativeFunctions) -
     assert "args.collect(result_, true);" in node.source
 
 
-def test_what_runs_backward_twice_is_told_to_the_formula(bundled_natives: NativeFunctions) -> None:
+def test_what_runs_backward_twice_is_passed_to_the_formula(bundled_natives: NativeFunctions) -> None:
     (node,) = source_of(
         "- name: sin(Tensor self) -> Tensor\n  self: f(grad, self, retain_variables)\n", bundled_natives
     )

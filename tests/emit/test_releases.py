@@ -296,7 +296,7 @@ def test_history_of_elements_before_2_3(bundled_natives: NativeFunctions) -> Non
     assert "    rebase_history(self[i], grad_fns[i]);\n" in since
 
 
-def test_hooks_are_told_of_new_nodes_since_2_14(bundled_natives: NativeFunctions) -> None:
+def test_hooks_are_called_with_new_nodes_since_2_14(bundled_natives: NativeFunctions) -> None:
     """At the end, when what the node saves of its outputs is there."""
     assert kernel_text("2.14.0", bundled_natives, "exp").endswith(
         """\
@@ -312,7 +312,7 @@ def test_hooks_are_told_of_new_nodes_since_2_14(bundled_natives: NativeFunctions
     assert "fire_node" not in kernel_text("2.13.0", bundled_natives, "exp")
 
 
-def test_hooks_are_told_of_the_node_that_an_in_place_change_attached(bundled_natives: NativeFunctions) -> None:
+def test_hooks_are_called_with_the_node_that_an_in_place_change_attached(bundled_natives: NativeFunctions) -> None:
     text = kernel_text("2.14.0", bundled_natives, "mul_.Tensor")
     assert (
         """\
@@ -327,7 +327,7 @@ def test_hooks_are_told_of_the_node_that_an_in_place_change_attached(bundled_nat
     assert "_rebased_fn" not in kernel_text("2.13.0", bundled_natives, "mul_.Tensor")
 
 
-def test_hooks_are_told_of_the_nodes_of_elements(bundled_natives: NativeFunctions) -> None:
+def test_hooks_are_called_with_the_nodes_of_elements(bundled_natives: NativeFunctions) -> None:
     text = kernel_text("2.14.0", bundled_natives, "_foreach_mul_.List")
     assert (
         """\

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from derivlint.analysis.differentiability import Answer
+from derivlint.analysis.differentiability_coverage import Aspect, coverage_of
 from derivlint.emit.python.module import PythonModule, python_module
-from derivlint.meaning.differentiability import Answer
-from derivlint.meaning.differentiability_coverage import Aspect, coverage_of
 from derivlint.model import Model, build_model
 from derivlint.schema import NativeFunctions, SchemaKind
 from derivlint.source import SourceFile

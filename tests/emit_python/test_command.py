@@ -42,7 +42,7 @@ def test_a_module_is_written_once(derivatives: Path, tmp_path: Path) -> None:
     assert run(derivatives, out, "--check").exit_code == 0
 
 
-def test_unknown_operators_are_told_with_the_one_that_is_meant(derivatives: Path, tmp_path: Path) -> None:
+def test_unknown_operators_are_reported_with_the_one_that_is_meant(derivatives: Path, tmp_path: Path) -> None:
     """A misspelt name ends the command, and nothing is written."""
     done = run(derivatives, tmp_path / "out.py", "--ops", "sigmiod")
     assert done.exit_code == 2
@@ -72,7 +72,7 @@ def test_what_is_left_out_is_named(tmp_path: Path) -> None:
     assert "class Values" not in (tmp_path / "out.py").read_text(encoding="utf-8")
 
 
-def test_what_cannot_be_written_is_told(derivatives: Path, tmp_path: Path) -> None:
+def test_what_cannot_be_written_is_reported(derivatives: Path, tmp_path: Path) -> None:
     """A file where a folder should be is not a traceback."""
     (tmp_path / "file").write_text("", encoding="utf-8")
     done = run(derivatives, tmp_path / "file" / "out.py")

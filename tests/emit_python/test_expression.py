@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from derivlint.analysis.typed import typed_formulas
 from derivlint.emit.python.expression import PythonExpression, Typing, Untranslatable, translate
 from derivlint.emit.python.helpers import helper_modules
 from derivlint.emit.python.module import PythonModule
 from derivlint.emit.python.spelling import python_name
 from derivlint.formula import Binary, Call, Member, Name, Number, parse_formula, unparenthesized
-from derivlint.meaning.typed import typed_formulas
 from derivlint.model import Model, build_model
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile
@@ -62,7 +62,7 @@ def test_expressions(cpp: str, python: str, bundled_natives: NativeFunctions) ->
     assert found.text == python
 
 
-def test_what_cannot_be_said_is_told_with_its_place(bundled_natives: NativeFunctions) -> None:
+def test_what_cannot_be_said_is_reported_with_its_place(bundled_natives: NativeFunctions) -> None:
     """A call of something unknown is refused, and the refusal names it and where it is."""
     found = translated("grad * unheard_of(self)", bundled_natives)
     assert found == Untranslatable('there is no Python for "unheard_of"', 7, 23)

@@ -154,7 +154,7 @@ def test_a_semicolon_at_the_end_keeps_the_tree() -> None:
     assert (formula.tree.start, formula.tree.end) == (0, 5)
 
 
-def test_a_worse_slip_is_told_instead_of_the_semicolon_at_the_end() -> None:
+def test_a_worse_slip_is_reported_instead_of_the_semicolon_at_the_end() -> None:
     assert problem_of("f(a b);").kind.value == "missing-operator"
 
 

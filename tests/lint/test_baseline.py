@@ -73,7 +73,7 @@ def test_the_text_is_sorted_and_has_one_line_for_each_finding() -> None:
     assert render_baseline(Baseline()) == '{\n "version": 1,\n "findings": []\n}\n'
 
 
-def test_long_texts_are_cut_and_still_told_apart() -> None:
+def test_long_texts_are_cut_and_still_distinguished() -> None:
     first, second = (entry_of(finding(16, end), SOURCE, "d.yaml").text for end in (400, 405))
     assert len(first) <= 100
     assert first[:84] == second[:84]

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from derivlint.lint.edits import formula_edit, formula_fix, removal_fix
-from derivlint.model import KeyedFormula, build_model
+from derivlint.model import DerivativeFormula, build_model
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile
 
@@ -22,7 +22,7 @@ VALUES = {
 }
 
 
-def line_of(text: str, natives: NativeFunctions) -> KeyedFormula:
+def line_of(text: str, natives: NativeFunctions) -> DerivativeFormula:
     model = build_model(SourceFile("derivatives.yaml", text), natives)
     return model.entries[0].bodies[0].lines[0]
 

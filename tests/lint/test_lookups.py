@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-import derivlint.meaning
+import derivlint.analysis
 import derivlint.rules
 
 #: What goes through all entries: reports, and rules for the file as a whole.
@@ -32,7 +32,7 @@ def whole_file_reads(path: Path) -> Iterator[str]:
 
 
 def test_only_reports_and_rules_for_the_file_go_through_all_entries() -> None:
-    folders = [Path(package.__path__[0]) for package in (derivlint.meaning, derivlint.rules)]
+    folders = [Path(package.__path__[0]) for package in (derivlint.analysis, derivlint.rules)]
     found = {name for folder in folders for path in folder.glob("**/*.py") for name in whole_file_reads(path)}
     # a position in the list is not a loop over it
     assert found - {"differentiability_coverage.py:_body"} == OF_THE_FILE

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from derivlint.lint import Confidence, Diagnostic, Finding, Rule, RuleMeta, Severity, run_rules
-from derivlint.model import Entry, KeyedFormula, Model, build_model
+from derivlint.model import DerivativeFormula, Entry, Model, build_model
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile, Span
 
@@ -29,7 +29,7 @@ def model(natives: NativeFunctions) -> Model:
 
 
 def test_findings_become_sorted_diagnostics_without_duplicates(bundled_natives: NativeFunctions) -> None:
-    def lines(line: KeyedFormula) -> Iterable[Finding]:
+    def lines(line: DerivativeFormula) -> Iterable[Finding]:
         yield Finding(line.value.span, "formula")
         yield Finding(line.value.span, "formula")
 

@@ -123,7 +123,7 @@ def test_helpers_of_the_operator_come_before_others() -> None:
     assert helpers[0] == "atan2_backward"
 
 
-def test_the_declarations_of_a_proposal_are_told_when_asked_for() -> None:
+def test_the_declarations_of_a_proposal_are_reported_when_asked_for() -> None:
     text = f"{ADDCMUL}  self: at::neg§\n"
     offset = text.index("§")
     items = completions(LAST, text.replace("§", ""), offset).items

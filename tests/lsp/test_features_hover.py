@@ -14,7 +14,7 @@ SUM = """\
 """
 
 
-def told(text: str, place: str) -> tuple[str, str]:
+def reported(text: str, place: str) -> tuple[str, str]:
     """What is told of a place, and the text that it is about."""
     analysis, offset = at(text, place)
     found = hover(analysis, offset)
@@ -23,10 +23,10 @@ def told(text: str, place: str) -> tuple[str, str]:
 
 
 def test_an_entry_shows_its_schema_what_is_differentiable_and_whom_it_serves() -> None:
-    markdown, span = told(MUL, "mul.T§ensor(")
+    markdown, span = reported(MUL, "mul.T§ensor(")
     assert span == "mul.Tensor"
-    told_of_entry, _, kernels = markdown.rpartition("\n\n")
-    assert told_of_entry == (
+    reported_of_entry, _, kernels = markdown.rpartition("\n\n")
+    assert reported_of_entry == (
         "```text\nmul.Tensor(Tensor self, Tensor other) -> Tensor\n```\n\n"
         "- differentiable arguments: `self`, `other`\n"
         "- differentiable outputs: `result`\n"
@@ -47,7 +47,7 @@ def test_an_entry_shows_its_schema_what_is_differentiable_and_whom_it_serves() -
 
 
 def test_an_argument_of_the_schema_shows_its_gradient_and_how_it_is_saved() -> None:
-    markdown, span = told(MUL, "Tensor oth§er)")
+    markdown, span = reported(MUL, "Tensor oth§er)")
     assert span == "other"
     assert markdown == (
         "```text\nTensor other\n```\n\nC++ type `at::Tensor`\n\n"
@@ -58,7 +58,7 @@ def test_an_argument_of_the_schema_shows_its_gradient_and_how_it_is_saved() -> N
 
 
 def test_a_return_shows_its_name_and_its_forward_formula() -> None:
-    markdown, _ = told(SORT, "Tensor val§ues,")
+    markdown, _ = reported(SORT, "Tensor val§ues,")
     assert markdown == (
         "```text\nTensor values\n```\n\noutput 0, `values` in formulas\n\n"
         "tangent: `gather_with_keepdimed_indices(self_t, dim, indices, true)`"
@@ -66,23 +66,26 @@ def test_a_return_shows_its_name_and_its_forward_formula() -> None:
 
 
 def test_a_variable_shows_its_type_what_it_is_and_how_it_is_saved() -> None:
-    assert told(MUL, "(grad, oth§er, self.scalar") == (
+    assert reported(MUL, "(grad, oth§er, self.scalar") == (
         "```cpp\nTensor& other\n```\n\nargument `Tensor other`\n\nsaved as:\n- `at::Tensor other`",
         "other",
     )
-    assert told(MUL, "(gr§ad, other") == (
+    assert reported(MUL, "(gr§ad, other") == (
         "```cpp\nconst Tensor& grad\n```\n\ngradient of the output `result`",
         "grad",
     )
-    assert told(MUL, "result: oth§er_t") == ("```cpp\nat::Tensor other_t\n```\n\ntangent of `Tensor other`", "other_t")
-    assert told(SORT, "dim, ind§ices, self") == (
+    assert reported(MUL, "result: oth§er_t") == (
+        "```cpp\nat::Tensor other_t\n```\n\ntangent of `Tensor other`",
+        "other_t",
+    )
+    assert reported(SORT, "dim, ind§ices, self") == (
         "```cpp\nTensor& indices\n```\n\noutput 1, `Tensor indices`\n\nsaved as:\n- `at::Tensor indices`",
         "indices",
     )
 
 
 def test_a_helper_shows_its_declaration_and_the_call_its_type_and_degree() -> None:
-    assert told(SUM, "self: sum_§backward") == (
+    assert reported(SUM, "self: sum_§backward") == (
         "```cpp\n"
         "Tensor sum_backward(Tensor grad, ArrayRef<SymInt> sizes, OptionalArrayRef<int64_t> opt_dims, bool keepdim)\n"
         "Tensor sum_backward(Tensor grad, ArrayRef<SymInt> sizes, ArrayRef<int64_t> dims, bool keepdim)\n```\n\n"
@@ -93,7 +96,7 @@ def test_a_helper_shows_its_declaration_and_the_call_its_type_and_degree() -> No
 
 def test_an_operator_shows_its_signatures_schemas_and_own_derivatives() -> None:
     text = "- name: neg(Tensor self) -> Tensor\n  self: at::neg(grad)\n  result: auto_linear\n"
-    assert told(text, "at::n§eg") == (
+    assert reported(text, "at::n§eg") == (
         "```cpp\nTensor neg(Tensor self)\n```\n\n```text\nneg(Tensor self) -> Tensor\n```\n\n"
         "derivatives:\n- `neg` (line 1): `self`, `result`\n\n"
         "`neg(…)` is a `Tensor`, linear in the gradients",
@@ -102,7 +105,7 @@ def test_an_operator_shows_its_signatures_schemas_and_own_derivatives() -> None:
 
 
 def test_a_method_shows_its_declaration() -> None:
-    markdown, span = told(MUL, "self.scal§ar_type()")
+    markdown, span = reported(MUL, "self.scal§ar_type()")
     assert span == "scalar_type"
     assert markdown == (
         "```cpp\nScalarType scalar_type()\n```\n\n`scalar_type(…)` is a `ScalarType`, without gradients"
@@ -110,7 +113,7 @@ def test_a_method_shows_its_declaration() -> None:
 
 
 def test_an_operator_of_c_shows_type_degree_and_what_the_formula_needs() -> None:
-    assert told(MUL, "other_t §* self_p") == (
+    assert reported(MUL, "other_t §* self_p") == (
         "`other_t * self_p` is a `Tensor`, linear in the tangents\n\n"
         "forward formula (JVP): tangent of `result`\n\n"
         "needs `self_t`, `other_t`, `self_p`, `other_p`",
@@ -119,7 +122,7 @@ def test_an_operator_of_c_shows_type_degree_and_what_the_formula_needs() -> None
 
 
 def test_an_automatic_formula_is_shown_as_the_formula_that_it_stands_for() -> None:
-    markdown, span = told(SUM, "auto_§linear")
+    markdown, span = reported(SUM, "auto_§linear")
     assert span == "auto_linear"
     assert markdown == (
         "forward formula (JVP): tangent of `result`\n\n`auto_linear` stands for\n\n"
@@ -128,7 +131,7 @@ def test_an_automatic_formula_is_shown_as_the_formula_that_it_stands_for() -> No
 
 
 def test_a_key_shows_what_it_declares_and_what_the_formula_saves() -> None:
-    assert told(MUL, "\n  sel§f: mul") == (
+    assert reported(MUL, "\n  sel§f: mul") == (
         "`self`: argument `Tensor self`\n\nbackward formula (VJP): gradient of `self`\n\n"
         "saves:\n- `at::ScalarType self_scalar_type` = `self.scalar_type()`\n- `at::Tensor other`",
         "self",
@@ -136,14 +139,14 @@ def test_a_key_shows_what_it_declares_and_what_the_formula_saves() -> None:
 
 
 def test_the_keys_of_an_entry_are_explained() -> None:
-    markdown, span = told(SORT, "output_differ§entiability")
+    markdown, span = reported(SORT, "output_differ§entiability")
     assert span == "output_differentiability"
     assert markdown.endswith("- `values`: differentiable\n- `indices`: not differentiable")
 
 
 def test_a_dispatch_key_shows_its_formulas_and_its_node() -> None:
     text = "- name: neg(Tensor self) -> Tensor\n  dispatch:\n    Default:\n      self: -grad\n"
-    assert told(text, "Def§ault") == (
+    assert reported(text, "Def§ault") == (
         "dispatch key `Default` with formulas for `self`\n\nautograd node: `NegBackward0`",
         "Default",
     )
@@ -151,13 +154,13 @@ def test_a_dispatch_key_shows_its_formulas_and_its_node() -> None:
 
 def test_a_rule_in_a_suppression_shows_its_page() -> None:
     text = "# derivlint: ignore[nonlinear-gradient] a reason\n" + MUL
-    markdown, span = told(text, "nonlinear-§gradient")
+    markdown, span = reported(text, "nonlinear-§gradient")
     assert span == "nonlinear-gradient"
     assert markdown.startswith("# nonlinear-gradient\n")
     assert "## Why it is bad" in markdown
     assert "## Messages" not in markdown
     assert markdown.endswith("/nonlinear-gradient.md)")
-    assert told("# derivlint: ignore[no-such] x\n" + MUL, "no-§such")[0] == "no rule is called `no-such`"
+    assert reported("# derivlint: ignore[no-such] x\n" + MUL, "no-§such")[0] == "no rule is called `no-such`"
 
 
 @pytest.mark.parametrize(
@@ -180,6 +183,6 @@ def test_what_is_not_understood_is_still_answered(text: str, place: str) -> None
     assert found.markdown
 
 
-def test_nothing_is_told_of_what_is_outside_of_entries() -> None:
+def test_nothing_is_shown_for_what_is_outside_of_entries() -> None:
     analysis, offset = at(f"# a com§ment\n\n{MUL}".replace("§", ""), "# a com§ment")
     assert hover(analysis, offset) is None

@@ -73,7 +73,7 @@ def test_an_operator_is_the_innermost_node_that_holds_it() -> None:
         ("other: mul_ten§sor", AtFormula, "mul_tensor_backward"),
     ],
 )
-def test_parts_of_an_entry_are_told_apart(place: str, kind: type[object], span: str) -> None:
+def test_parts_of_an_entry_are_distinguished(place: str, kind: type[object], span: str) -> None:
     analysis, offset = at(MUL, place)
     if place.startswith("§"):
         # the dash belongs to no key
@@ -94,7 +94,7 @@ def test_each_name_of_a_key_has_its_place() -> None:
     assert (found.name.text, analysis.source.slice(found.span)) == ("other", "other")
 
 
-def test_two_equal_returns_are_told_apart() -> None:
+def test_two_equal_returns_are_distinguished() -> None:
     arguments = "Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps"
     text = f"- name: native_layer_norm({arguments}) -> (Tensor, Tensor, Tensor)\n  input: grad\n"
     analysis, offset = at(text, "(Tensor, Ten§sor, Tensor)")

@@ -23,7 +23,7 @@ from derivlint.lsp.features.rename import prepare_rename
 from derivlint.lsp.features.signature import signature_help
 from derivlint.lsp.features.tokens import semantic_tokens
 from derivlint.lsp.features.variables import VariableKind, variable
-from derivlint.model import KeyedFormula
+from derivlint.model import DerivativeFormula
 from derivlint.source import Span
 from tests.lsp.feature_analysis import analysis_of
 
@@ -34,7 +34,7 @@ def real(derivatives_path: Path) -> Analysis:
     return analysis_of(derivatives_path.read_text(encoding="utf-8"))
 
 
-def formulas(analysis: Analysis) -> Iterator[KeyedFormula]:
+def formulas(analysis: Analysis) -> Iterator[DerivativeFormula]:
     return (line for entry in analysis.model.entries for line in entry.lines if line.is_expression)
 
 

@@ -68,7 +68,7 @@ async def actions(
     return {item.title: item for item in found or () if isinstance(item, types.CodeAction)}
 
 
-def test_code_actions_mend_silence_and_complete(tmp_path: Path) -> None:
+def test_code_actions_fix_silence_and_complete(tmp_path: Path) -> None:
     async def test() -> None:
         async with Editor() as editor:
             uri = editor.open(tmp_path / "derivatives.yaml", TEXT, 3)

@@ -26,7 +26,7 @@ def complete(bundled_natives: NativeFunctions) -> NativeFunctions:
     return bundled_natives.with_declarations(bundled_natives.declarations, complete=True)
 
 
-def told(text: str, natives: NativeFunctions) -> list[tuple[str, str, str, str]]:
+def reported(text: str, natives: NativeFunctions) -> list[tuple[str, str, str, str]]:
     """Every problem: its kind, the text at its place, whose formula it is, and which part of the code."""
     source = SourceFile("d.yaml", text)
     return [
@@ -51,12 +51,12 @@ def test_places_are_exact_behind_saved_properties_and_in_folded_scalars(complete
     mm_mat1_backward(grad, mat2, self.sym_sizes(), self.sym_strides(),
     self.layout(), self.conjj())
 """
-    assert told(text, complete) == [("no-such-member", "conjj", YAML, BACKWARD)]
+    assert reported(text, complete) == [("no-such-member", "conjj", YAML, BACKWARD)]
 
 
 def test_a_saved_property_is_underlined_as_a_whole(complete: NativeFunctions) -> None:
     text = "- name: abs(Tensor self) -> Tensor\n  self: maybe_multiply(self.sym_sizes(), grad)\n"
-    assert told(text, complete) == [("argument-type", "self.sym_sizes()", YAML, BACKWARD)]
+    assert reported(text, complete) == [("argument-type", "self.sym_sizes()", YAML, BACKWARD)]
 
 
 def test_what_is_saved_must_be_computable_in_the_kernel(complete: NativeFunctions) -> None:
@@ -64,20 +64,20 @@ def test_what_is_saved_must_be_computable_in_the_kernel(complete: NativeFunction
         "- name: add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor\n"
         "  self: handle_r_to_c(alpha.scalar_type(), grad)\n"
     )
-    assert told(text, complete) == [("no-such-member", "alpha.scalar_type()", YAML, SAVE)]
+    assert reported(text, complete) == [("no-such-member", "alpha.scalar_type()", YAML, SAVE)]
 
 
-def test_variants_are_told_only_where_the_formula_itself_is_right(complete: NativeFunctions) -> None:
+def test_variants_are_reported_only_where_the_formula_itself_is_right(complete: NativeFunctions) -> None:
     head = "- name: atan2(Tensor self, Tensor other) -> Tensor\n  self, other: atan2_backward(grad, self, other, {})\n"
     variant = head.format("grad_input_mask") + "  result: other_t * other_p\n"
-    assert told(variant, complete) == [("undeclared-name", "other_t * other_p", INPLACE, FORWARD)]
+    assert reported(variant, complete) == [("undeclared-name", "other_t * other_p", INPLACE, FORWARD)]
     both = head.format("grad_input_mask") + "  result: other_t.conjj() * other_p\n"
-    assert told(both, complete) == [("no-such-member", "conjj", YAML, FORWARD)]
+    assert reported(both, complete) == [("no-such-member", "conjj", YAML, FORWARD)]
 
 
 def test_a_foreach_variant_has_types_of_its_own(complete: NativeFunctions) -> None:
     text = "- name: clamp_max(Tensor self, Scalar max) -> Tensor\n  self: where(self <= max.conj(), grad, max)\n"
-    assert told(text, complete) == []
+    assert reported(text, complete) == []
 
 
 @pytest.mark.parametrize(
@@ -93,30 +93,30 @@ def test_a_foreach_variant_has_types_of_its_own(complete: NativeFunctions) -> No
         "- name: neg(Tensor self) -> Tensor\n  self: grad.neg()\n  result: auto-linear\n",
     ],
 )
-def test_what_follows_from_something_else_is_not_told(text: str, complete: NativeFunctions) -> None:
-    assert told(text, complete) == []
+def test_what_follows_from_something_else_is_not_reported(text: str, complete: NativeFunctions) -> None:
+    assert reported(text, complete) == []
 
 
-def test_an_automatic_formula_of_a_wrong_one_is_not_told_besides(complete: NativeFunctions) -> None:
+def test_an_automatic_formula_of_a_wrong_one_is_not_reported_as_well(complete: NativeFunctions) -> None:
     text = "- name: exp(Tensor self) -> Tensor\n  self: grad * result.conjj()\n  result: auto_element_wise\n"
-    assert told(text, complete) == [("no-such-member", "conjj", YAML, BACKWARD)]
+    assert reported(text, complete) == [("no-such-member", "conjj", YAML, BACKWARD)]
 
 
-def test_an_automatic_formula_that_does_not_compile_is_told(complete: NativeFunctions) -> None:
+def test_an_automatic_formula_that_does_not_compile_is_reported(complete: NativeFunctions) -> None:
     """The text replacement makes "at::mean_p" of "at::mean" where an argument is called mean."""
     text = (
         "- name: normal.Tensor_float(Tensor mean, float std=1, *, Generator? generator=None) -> Tensor\n"
         "  mean: grad * at::mean(grad)\n"
         "  result: auto_element_wise\n"
     )
-    assert ("not-in-namespace", "auto_element_wise", YAML, FORWARD) in told(text, complete)
+    assert ("not-in-namespace", "auto_element_wise", YAML, FORWARD) in reported(text, complete)
 
 
 @pytest.mark.parametrize("pair", ["()", "-", "f(", "!", "{"])
 def test_a_formula_of_any_depth_is_read(pair: str, complete: NativeFunctions) -> None:
     opening, closing = {"()": ("(", ")"), "f(": ("f(", ")"), "{": ("f({", "})")}.get(pair, (f"{pair} ", ""))
     text = f"- name: exp(Tensor self) -> Tensor\n  self: {opening * 3_000}grad{closing * 3_000}\n"
-    assert [item for item in told(text, complete) if len(item[1]) > 20_000] == []
+    assert [item for item in reported(text, complete) if len(item[1]) > 20_000] == []
 
 
 OWN = "- func: my_op(Tensor self, int n) -> Tensor\n"
@@ -126,16 +126,16 @@ def test_files_of_others_may_call_what_is_not_known(bundled_natives: NativeFunct
     own = read_native_functions([SourceFile("my.yaml", OWN)])
     natives = NativeFunctions((*bundled_natives.written, *own.written), declarations=bundled_natives.declarations)
     text = "- name: my_op(Tensor self, int n) -> Tensor\n  self: my_op_backward(grad, n, MY_CONSTANT) + my::f(grad)\n"
-    assert told(text, natives) == []
+    assert reported(text, natives) == []
     wrong = "- name: my_op(Tensor self, int n) -> Tensor\n  self: maybe_multiply(n, grad)\n"
-    assert told(wrong, natives) == [("argument-type", "n", YAML, BACKWARD)]
+    assert reported(wrong, natives) == [("argument-type", "n", YAML, BACKWARD)]
 
 
 def test_a_file_of_another_release_is_judged_without_the_helpers_of_this_one(bundled_natives: NativeFunctions) -> None:
     unknown = "".join(f"- name: gone_{index}(Tensor self) -> Tensor\n  self: grad\n" for index in range(5))
     text = "- name: neg(Tensor self) -> Tensor\n  self: maybe_multiply(grad, 1, 2, 3)\n"
-    assert told(text, bundled_natives) == [("argument-count", "maybe_multiply(grad, 1, 2, 3)", YAML, BACKWARD)]
-    assert told(unknown + text, bundled_natives) == []
+    assert reported(text, bundled_natives) == [("argument-count", "maybe_multiply(grad, 1, 2, 3)", YAML, BACKWARD)]
+    assert reported(unknown + text, bundled_natives) == []
 
 
 def test_the_released_file_has_no_problems(derivatives_path: Path, bundled_natives: NativeFunctions) -> None:

@@ -9,12 +9,12 @@ import pytest
 from torchgen.packaged.autograd import gen_inplace_or_view_type, gen_variable_type
 
 from derivlint import operators
+from derivlint.analysis.differentiability import Answer, decomposes
+from derivlint.analysis.differentiability_coverage import Aspect, coverage_of
 from derivlint.emit.inplace_or_view.kernel import inplace_or_view_kernels
 from derivlint.emit.kernels import kernels
 from derivlint.emit.nodes import node_classes
 from derivlint.lint import run_rules
-from derivlint.meaning.differentiability import Answer, decomposes
-from derivlint.meaning.differentiability_coverage import Aspect, coverage_of
 from derivlint.model import Model, build_model
 from derivlint.operators import Book, book_of, holds_for
 from derivlint.operators.book import GENERATORS, bundled_releases

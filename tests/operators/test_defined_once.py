@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from derivlint.analysis.scalar_evaluation import domain as numbers
+from derivlint.analysis.scalar_evaluation.table import TABLE
 from derivlint.formula.vocabulary import words
 from derivlint.functional import definitions as tensors
 from derivlint.graph.built_in_helpers import BUILT_IN
-from derivlint.meaning.one_element import domain as numbers
-from derivlint.meaning.one_element.table import TABLE
 from derivlint.operators import Book
 from derivlint.operators import definitions as definitions_module
 from derivlint.operators import terms as terms_module

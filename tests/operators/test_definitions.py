@@ -11,6 +11,10 @@ from typing import Any
 import pytest
 import torch
 
+from derivlint.analysis.scalar_evaluation.domain import INTERPRETER as NUMBERS
+from derivlint.analysis.scalar_evaluation.domain import PRIMITIVES as NUMBER_PRIMITIVES
+from derivlint.analysis.scalar_evaluation.evaluate import FAILURES
+from derivlint.analysis.scalar_evaluation.values import COMPLEX, REAL, UnknownValueError
 from derivlint.formula import Call, Member, Name, walk
 from derivlint.formula.vocabulary import words
 from derivlint.functional.definitions import INTERPRETER as TENSORS
@@ -23,10 +27,6 @@ from derivlint.graph.ir import Graph
 from derivlint.graph.lowering import Lowering
 from derivlint.graph.operators import Operators
 from derivlint.graph.types import TENSOR, GraphType, complex_tensor
-from derivlint.meaning.one_element.domain import INTERPRETER as NUMBERS
-from derivlint.meaning.one_element.domain import PRIMITIVES as NUMBER_PRIMITIVES
-from derivlint.meaning.one_element.evaluate import FAILURES
-from derivlint.meaning.one_element.values import COMPLEX, REAL, UnknownValueError
 from derivlint.operators.definitions import (
     FOLDER,
     Definition,

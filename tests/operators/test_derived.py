@@ -12,10 +12,10 @@ import pytest
 import torch
 from msgspec.structs import replace
 
+from derivlint.analysis.degree import Degree
+from derivlint.analysis.derived_calls import degree_of
 from derivlint.formula.vocabulary import words
 from derivlint.functional.definitions import INTERPRETER
-from derivlint.meaning.degree import Degree
-from derivlint.meaning.derived_calls import degree_of
 from derivlint.operators import Book
 from derivlint.operators.definitions import definitions
 from derivlint.operators.derivation import all_derived, derive

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from derivlint.meaning.one_element.domain import implementation_named
+from derivlint.analysis.scalar_evaluation.domain import implementation_named
 
 ATEN = torch.ops.aten
 

@@ -13,7 +13,7 @@ import torch
 from torch.testing._internal.common_methods_invocations import op_db
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from derivlint.meaning.shapes.cases import legal_cases
+from derivlint.analysis.shapes.cases import legal_cases
 from derivlint.operators.definitions import DefinitionError, Kind, definitions
 from derivlint.operators.history import bundled_versions, load_release
 from derivlint.operators.size_cases import size_cases

@@ -12,9 +12,9 @@ import pytest
 import torch
 
 import derivlint.functional as helpers
+from derivlint.analysis.callee import is_conventional
 from derivlint.functional.definitions import INTERPRETER
 from derivlint.functional.tensors import Duals
-from derivlint.meaning.callee import is_conventional
 from derivlint.operators.derived import derived
 from derivlint.operators.parity import Parity
 from derivlint.operators.terms import Polynomial, polynomials

@@ -47,7 +47,7 @@ def test_an_empty_list_names_nothing_to_check(here: Path) -> None:
     assert derivatives_files(["@list"], Settings()) == []
 
 
-def test_a_list_that_cannot_be_read_is_told(here: Path) -> None:
+def test_a_list_that_cannot_be_read_is_reported(here: Path) -> None:
     with pytest.raises(InputError, match=r'cannot read the list of paths "none": No such file'):
         list(with_lists(["@none"]))
     with pytest.raises(InputError, match=r'cannot read the list of paths ".": Is a directory'):
@@ -72,7 +72,7 @@ def test_native_functions_stand_for_the_derivatives_of_the_configuration(here: P
     assert derivatives_files([], settings) == ["./@mine/derivatives.yaml"]
 
 
-def test_native_functions_without_derivatives_are_told(here: Path) -> None:
+def test_native_functions_without_derivatives_are_reported(here: Path) -> None:
     touch(here / "native_functions.yaml")
     with pytest.raises(InputError) as caught:
         derivatives_files(["native_functions.yaml"], Settings())

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from derivlint.lint import Finding, Fix, Rule, RuleMeta, Severity, TextEdit
 from derivlint.lint.kept import Kept
-from derivlint.model import KeyedFormula, Model
+from derivlint.model import DerivativeFormula, Model
 from derivlint.project.check import CheckedFile, check_source
 from derivlint.project.fixing import MIN_TRIALS, FixedFile, fix_source
 from derivlint.project.settings import Settings
@@ -35,7 +35,7 @@ def checker(
 def rule(name: str, severity: Severity, *replacements: tuple[str, str], safe: bool = True) -> Rule:
     """A rule that finds words in formulas and replaces them."""
 
-    def check(line: KeyedFormula) -> Iterator[Finding]:
+    def check(line: DerivativeFormula) -> Iterator[Finding]:
         for old, new in replacements:
             for found in re.finditer(rf"\b{old}\b", line.text or ""):
                 where = line.range(*found.span())
@@ -47,7 +47,7 @@ def rule(name: str, severity: Severity, *replacements: tuple[str, str], safe: bo
 def finder(name: str, word: str) -> Rule:
     """A rule that finds a word and has no fix for it."""
 
-    def check(line: KeyedFormula) -> Iterator[Finding]:
+    def check(line: DerivativeFormula) -> Iterator[Finding]:
         if word in (line.text or ""):
             yield Finding(line.value.span, f'"{word}" is used')
 
@@ -75,7 +75,7 @@ def test_fixes_that_undo_each_other_end(bundled_natives: NativeFunctions) -> Non
     assert formula_of(outcome) == "two"
 
 
-def test_a_text_that_grows_for_ever_is_mended_a_bounded_number_of_times(bundled_natives: NativeFunctions) -> None:
+def test_a_text_that_grows_for_ever_is_fixed_a_bounded_number_of_times(bundled_natives: NativeFunctions) -> None:
     outcome = fixed("one", bundled_natives, rule("a", Severity.WARNING, ("one", "more + one")))
     assert formula_of(outcome) == "more + " * 10 + "one"
 
@@ -194,15 +194,15 @@ def varied(text: str, variant: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def mended(derivatives_path: Path, installed_natives: NativeFunctions) -> FixedFile:
+def resolved(derivatives_path: Path, installed_natives: NativeFunctions) -> FixedFile:
     """PyTorch's file with everything fixed that can be."""
     return fix_source(SourceFile.read(derivatives_path), checker(installed_natives), unsafe=True)
 
 
 @pytest.fixture(scope="module")
-def real_entries(mended: FixedFile) -> list[str]:
+def real_entries(resolved: FixedFile) -> list[str]:
     """The entries of PyTorch's file, with the comments and blank lines after them; none has anything to fix."""
-    return ENTRY.findall(mended.text)
+    return ENTRY.findall(resolved.text)
 
 
 def errors_of(text: str, natives: NativeFunctions) -> set[tuple[str, str]]:
@@ -219,7 +219,7 @@ SAFE_SLIPS = (
 
 @SLOW
 @given(seed=st.integers(0, 2**32), variant=st.sampled_from(VARIANTS))
-def test_safe_slips_are_mended_to_the_very_text_before(
+def test_safe_slips_are_fixed_to_the_very_text_before(
     seed: int, variant: str, real_entries: list[str], bundled_natives: NativeFunctions
 ) -> None:
     """Of damaged entries of PyTorch's file every byte is as it was, in all forms; a second run changes nothing."""
@@ -271,14 +271,14 @@ def test_fixes_of_random_slips_touch_damaged_entries_only(
     assert not again.changed
 
 
-def test_the_real_file_is_mended_line_by_line(mended: FixedFile, installed_natives: NativeFunctions) -> None:
+def test_the_real_file_is_fixed_line_by_line(resolved: FixedFile, installed_natives: NativeFunctions) -> None:
     """Few fixes apply to it, each within one line; then nothing is left to fix."""
-    old, new = mended.source.text.split("\n"), mended.text.split("\n")
+    old, new = resolved.source.text.split("\n"), resolved.text.split("\n")
     matcher = SequenceMatcher(None, old, new, autojunk=False)
     changed = [end - start for kind, start, end, _, _ in matcher.get_opcodes() if kind != "equal"]
-    assert len(changed) <= len(mended.fixed) <= 20
+    assert len(changed) <= len(resolved.fixed) <= 20
     assert set(changed) == {1}
-    assert not fix_source(mended.result, checker(installed_natives), unsafe=True).changed
+    assert not fix_source(resolved.result, checker(installed_natives), unsafe=True).changed
 
 
 TAN = """\

@@ -102,7 +102,7 @@ def test_every_key_is_read_and_paths_are_relative_to_the_file(here: Path) -> Non
     )
 
 
-def test_the_layout_is_the_presets_with_what_is_said_besides() -> None:
+def test_the_layout_is_the_presets_with_the_given_additions() -> None:
     assert Settings().layout is None
     assert Settings(preset="torch_npu").layout == LAYOUTS["torch_npu"]
     own = Settings(preset="torch_npu", entries_key="entries", ignored_keys=("owner",), overrides=False).layout
@@ -215,7 +215,7 @@ SEVERITIES = '"error", "warning", "info"'
         ("[tool.derivlint]\nx = 1\nx = 2\n", ["3:6: no valid TOML: cannot overwrite a value"]),
     ],
 )
-def test_mistakes_are_told_with_their_places_all_at_once(here: Path, text: str, messages: list[str]) -> None:
+def test_mistakes_are_reported_with_their_places_all_at_once(here: Path, text: str, messages: list[str]) -> None:
     (here / "pyproject.toml").write_text(text, encoding="utf-8")
     with pytest.raises(ConfigurationError) as caught:
         find_settings(here)
@@ -231,7 +231,7 @@ def test_a_mistake_has_its_place_as_numbers(here: Path) -> None:
     assert str(mistake) == f"derivlint.toml:2:2: {mistake.message}"
 
 
-def test_a_key_that_resembles_none_is_told_with_all_there_are(here: Path) -> None:
+def test_a_key_that_resembles_none_is_reported_with_all_there_are(here: Path) -> None:
     (here / "derivlint.toml").write_text("zzzzzz = 1\n")
     allowed = '"baseline", "composites", "declares-operators", "entries-key", "exclude", "extend-select", "fail-level"'
     with pytest.raises(InputError, match=f'^derivlint.toml:1:1: unknown key "zzzzzz"; allowed are {allowed}'):
@@ -245,7 +245,7 @@ def test_places_are_right_behind_a_byte_order_mark_and_with_crlf(here: Path) -> 
     assert caught.value.messages == ('derivlint.toml:2:11: unknown rule "nope"; "derivlint rules" lists them',)
 
 
-def test_a_file_that_is_no_text_or_no_file_is_told(here: Path) -> None:
+def test_a_file_that_is_no_text_or_no_file_is_reported(here: Path) -> None:
     path = here / "derivlint.toml"
     path.write_bytes(b"preview = true\nx = '\xc3\xa9\xff'\n")
     with pytest.raises(InputError, match=r"^derivlint.toml:2:7: is not UTF-8: byte 0xff$"):
@@ -261,7 +261,7 @@ def test_a_file_that_is_no_text_or_no_file_is_told(here: Path) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix" or os.getuid() == 0, reason="the superuser reads everything")
-def test_a_file_that_may_not_be_read_is_told(here: Path) -> None:
+def test_a_file_that_may_not_be_read_is_reported(here: Path) -> None:
     (here / "derivlint.toml").touch(mode=0)
     with pytest.raises(InputError, match=r'^cannot read "derivlint.toml": Permission denied$'):
         find_settings(here)
@@ -279,7 +279,7 @@ def test_a_pyproject_that_does_not_speak_of_derivlint_is_none_of_its_business(he
     assert find_settings(below).origin == here / "derivlint.toml"
 
 
-def test_a_former_name_of_a_rule_works_and_is_told_once(
+def test_a_former_name_of_a_rule_works_and_is_reported_once(
     run: Run, here: Path, rules: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(derivlint.rules, "RENAMED", {"old-rule": "error-rule"})

@@ -32,7 +32,7 @@ def read(text: str) -> tuple[Settings, Notes]:
 
 
 @given(tables)
-def test_any_values_are_read_or_told_with_a_place_in_the_text(table: dict[str, Any]) -> None:
+def test_any_values_are_read_or_reported_with_a_place_in_the_text(table: dict[str, Any]) -> None:
     text = "".join(f"{key} = {toml(value)}\n" for key, value in table.items())
     settings, notes = read(text)
     lines = text.split("\n")
@@ -47,7 +47,7 @@ def test_any_values_are_read_or_told_with_a_place_in_the_text(table: dict[str, A
 
 
 @given(st.text(max_size=30) | st.text("[]{}=.#\"'\n abselect", max_size=30))
-def test_any_text_is_read_or_told(text: str) -> None:
+def test_any_text_is_read_or_reported(text: str) -> None:
     _, notes = read(text)
     assert all(mistake.line >= 1 and mistake.column >= 1 for mistake in notes.mistakes)
     of_option = Notes()

@@ -82,7 +82,7 @@ def test_layout_order_and_comments_are_no_change(run: Run, here: Path) -> None:
     assert outcome.out == "a.yaml -> b.yaml\nno entry differs in what it says\n"
 
 
-def test_new_findings_are_told_from_old_ones(run: Run, here: Path) -> None:
+def test_new_findings_are_distinguished_from_old_ones(run: Run, here: Path) -> None:
     outcome = run("review", *files(here, SIN + COS, WRONG + SIN), "--no-code")
     assert outcome.status == 1
     assert outcome.out == (

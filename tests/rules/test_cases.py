@@ -97,7 +97,7 @@ def test_invalid_cases_give_exactly_their_finding(
 
 
 @pytest.mark.parametrize(("rule", "number", "case"), list(invalid_cases()), ids=identify)
-def test_a_fix_mends_its_finding(rule: Rule, number: int, case: Invalid, bundled_natives: NativeFunctions) -> None:
+def test_a_fix_fixes_its_finding(rule: Rule, number: int, case: Invalid, bundled_natives: NativeFunctions) -> None:
     if case.fixed is None:
         return
     _, found = diagnose(case.fixed, operators(case, bundled_natives))

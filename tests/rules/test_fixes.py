@@ -16,7 +16,7 @@ from derivlint.source import SourceFile
 from tests.rules.test_cases import diagnose, identify, operators
 
 #: Rules that judge what a formula means: they can only be heard once it makes sense.
-OF_MEANING = {"wrong-gradient", "wrong-tangent", "nonlinear-gradient", "wrong-result-type"}
+SEMANTIC = {"wrong-gradient", "wrong-tangent", "nonlinear-gradient", "wrong-result-type"}
 
 
 def fixed_cases() -> Iterator[tuple[Rule, int, Invalid]]:
@@ -37,7 +37,7 @@ def test_a_fix_makes_no_error(rule: Rule, number: int, case: Invalid, bundled_na
     natives = operators(case, bundled_natives)
     assert case.fixed is not None
     before, after = (errors(diagnose(text, natives)[1]) for text in (case.yaml, case.fixed))
-    new = {name for name, _ in after - before} - OF_MEANING
+    new = {name for name, _ in after - before} - SEMANTIC
     assert new == set()
 
 
@@ -57,7 +57,7 @@ def test_a_fix_is_the_same_in_every_form_of_text(
 
     natives = operators(case, bundled_natives)
 
-    def mended(text: str) -> str:
+    def resolved(text: str) -> str:
         # suppressions are judged by what all rules find
         asked = load_rules() if rule.target == "suppressions" else (rule,)
         source = SourceFile("derivatives.yaml", text)
@@ -65,6 +65,6 @@ def test_a_fix_is_the_same_in_every_form_of_text(
         return apply_fixes(source, [item for item in found if item.rule == rule.name], unsafe=True).text
 
     assert case.fixed is not None
-    once = mended(varied(case.yaml))
+    once = resolved(varied(case.yaml))
     assert once == varied(case.fixed)
-    assert mended(once) == once
+    assert resolved(once) == once

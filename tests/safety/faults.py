@@ -165,9 +165,9 @@ def run_with(arguments: Sequence[str], folder: Path, fault: Fault | None = None)
         _in_child(arguments, folder, fault, writer)
     os.close(writer)
     with os.fdopen(reader, "rb") as stream:
-        told = stream.read().decode(errors="replace")
+        reported = stream.read().decode(errors="replace")
     _, wait = os.waitpid(child, 0)
-    err, _, calls = told.partition("\0")
+    err, _, calls = reported.partition("\0")
     return Done(os.waitstatus_to_exitcode(wait), err, tuple(filter(None, calls.split("\n"))))
 
 

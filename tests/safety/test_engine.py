@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from derivlint.analysis.formula_analyses import FormulaAnalyses
+from derivlint.analysis.scalar_evaluation import judgement
 from derivlint.lint import Confidence, Finding, Result, Rule, RuleMeta, Severity, run_rules
 from derivlint.lint.suppressions_in_use import SuppressionsInUse
-from derivlint.meaning.meaning import Meaning
-from derivlint.meaning.one_element import judgement
 from derivlint.model import DispatchBody, Entry, Model, build_model
 from derivlint.project.check import check_source
 from derivlint.project.settings import Settings
@@ -131,7 +131,7 @@ def test_rules_that_share_a_fact_which_crashes_are_reported_together(
     elif module == "wrong_argument_type":
         crash_on(Model, "evaluations", is_exp)
     else:
-        crash_on(Meaning, "formulas", is_exp)
+        crash_on(FormulaAnalyses, "formulas", is_exp)
     result = run_rules(model_of(TEXT, bundled_natives), load_rules())
     (crash,) = crashes_of(result)
     assert crash[:2] == ("exp", start_of("exp"))
@@ -182,15 +182,15 @@ def test_a_crash_is_not_kept_and_the_command_says_so(
     monkeypatch.setenv("DERIVLINT_CACHE_DIR", str(tmp_path / "cache"))
     Path("derivatives.yaml").write_text(TEXT)
     expected = run("check", "--output-format", "concise")
-    original = Meaning.formulas
+    original = FormulaAnalyses.formulas
 
-    def crash(self: Meaning, entry: Entry) -> Any:
+    def crash(self: FormulaAnalyses, entry: Entry) -> Any:
         if entry.operator == "cos":
             raise RecursionError
         return original(self, entry)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Meaning, "formulas", crash)
+        patch.setattr(FormulaAnalyses, "formulas", crash)
         for _ in range(2):
             outcome = run("check", "--no-cache", "--output-format", "concise")
             assert outcome.status == 3
@@ -202,14 +202,14 @@ def test_a_crash_is_not_kept_and_the_command_says_so(
 def test_the_editor_reports_a_crash_as_the_command_does(
     bundled_natives: NativeFunctions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    original = Meaning.formulas
+    original = FormulaAnalyses.formulas
 
-    def crash(self: Meaning, entry: Entry) -> Any:
+    def crash(self: FormulaAnalyses, entry: Entry) -> Any:
         if entry.operator == "cos":
             raise RecursionError
         return original(self, entry)
 
-    monkeypatch.setattr(Meaning, "formulas", crash)
+    monkeypatch.setattr(FormulaAnalyses, "formulas", crash)
     settings = Settings()
     checked = check_source(SourceFile("d.yaml", TEXT), bundled_natives, settings, settings.selected(load_rules()))
     assert checked.crashes == 1

@@ -93,14 +93,14 @@ def test_what_changed_since_it_was_written_is_not_written_over(here: Path) -> No
     with (here / "ext" / "nodes.h").open("a") as stream:
         stream.write("// mine\n")
     before = snapshot(here)
-    status, told = run(*EMIT)
+    status, reported = run(*EMIT)
     assert status == 2
-    assert '"ext/nodes.h" has changed since derivlint wrote it\n' in told
+    assert '"ext/nodes.h" has changed since derivlint wrote it\n' in reported
     assert snapshot(here) == before
     # a check says the same, and that what is there is not what is wanted
-    status, told = run(*EMIT, "--check")
+    status, reported = run(*EMIT, "--check")
     assert status == 1
-    assert told == (
+    assert reported == (
         "derivlint: ext/nodes.h is stale\n"
         'derivlint: it would not be written over: "ext/nodes.h" has changed since derivlint wrote it\n'
     )
@@ -112,9 +112,9 @@ def test_a_manifest_cannot_name_files_of_others(here: Path) -> None:
     (here / "ext" / "src").mkdir(parents=True)
     (here / "ext" / "src" / "important.py").write_text("important\n")
     (here / "ext" / MANIFEST).write_text(json.dumps({"format": 1, "files": ["src/important.py"], "operators": {}}))
-    status, told = run(*EMIT)
+    status, reported = run(*EMIT)
     assert status == 2
-    assert f'"ext/{MANIFEST}" is not a manifest that this derivlint wrote' in told
+    assert f'"ext/{MANIFEST}" is not a manifest that this derivlint wrote' in reported
     (here / "ext" / MANIFEST).unlink()
     assert run(*EMIT)[0] == 0
     (here / "outside.cpp").write_text("outside\n")
@@ -131,8 +131,8 @@ def test_stale_files_are_removed_only_as_they_were_written(here: Path) -> None:
     """What someone has changed is left, and that is said."""
     assert run(*EMIT, "--shards", "2")[0] == 0
     (here / "ext" / "nodes_1.cpp").write_text("mine\n")
-    status, told = run(*EMIT, "--shards", "1")
-    assert (status, told) == (
+    status, reported = run(*EMIT, "--shards", "1")
+    assert (status, reported) == (
         0,
         "derivlint: not removed although it is no longer emitted: "
         '"ext/nodes_1.cpp" has changed since derivlint wrote it\n',
@@ -182,9 +182,9 @@ def test_what_is_not_a_file_is_refused(here: Path, name: str, change: Callable[[
     change(here / "ext" / name)
     (here / "derivatives.yaml").write_text(FORMULAS.replace("self.sin()", "at::sin(self)"))
     before = snapshot(here)
-    status, told = run(*EMIT)
+    status, reported = run(*EMIT)
     assert status == 2
-    assert f'derivlint: "ext/{name}" {reason}\n' in told
+    assert f'derivlint: "ext/{name}" {reason}\n' in reported
     assert snapshot(here) == before
 
 
@@ -192,9 +192,9 @@ def test_a_read_only_file_stays(here: Path) -> None:
     assert run(*EMIT)[0] == 0
     protect(here / "ext" / "nodes_0.cpp")
     (here / "derivatives.yaml").write_text(FORMULAS.replace("self.sin()", "at::sin(self)"))
-    status, told = run(*EMIT)
+    status, reported = run(*EMIT)
     assert status == 2
-    assert '"ext/nodes_0.cpp" is read-only' in told
+    assert '"ext/nodes_0.cpp" is read-only' in reported
 
 
 def test_a_link_on_the_way_is_refused(here: Path) -> None:
@@ -203,9 +203,9 @@ def test_a_link_on_the_way_is_refused(here: Path) -> None:
     (here / "ext").mkdir()
     (here / "ext" / "helpers").symlink_to(here / "elsewhere", target_is_directory=True)
     before = snapshot(here)
-    status, told = run(*EMIT)
+    status, reported = run(*EMIT)
     assert status == 2
-    assert 'derivlint: "ext/helpers" is a symbolic link\n' in told
+    assert 'derivlint: "ext/helpers" is a symbolic link\n' in reported
     assert snapshot(here) == before
 
 
@@ -229,9 +229,9 @@ def test_whatever_a_manifest_holds_it_shows_nothing(here: Path, data: bytes) -> 
     assert written_before(data) is None
     (here / "ext").mkdir()
     (here / "ext" / MANIFEST).write_bytes(data)
-    status, told = run(*EMIT)
+    status, reported = run(*EMIT)
     assert status == 2
-    assert "is not a manifest that this derivlint wrote" in told
+    assert "is not a manifest that this derivlint wrote" in reported
     assert [path.name for path in (here / "ext").iterdir()] == [MANIFEST]
 
 
@@ -266,9 +266,9 @@ def test_every_emitted_name_can_be_ours(bundled_natives: NativeFunctions) -> Non
 def test_in_tree_files_of_others_are_not_written_over(here: Path) -> None:
     (here / "tree").mkdir()
     (here / "tree" / "Functions.h").write_text("mine\n")
-    status, told = run("emit", "cpp", "--mode", "in-tree", "--ops", "sin", "--out", "tree")
+    status, reported = run("emit", "cpp", "--mode", "in-tree", "--ops", "sin", "--out", "tree")
     assert status == 2
-    assert '"tree/Functions.h" was not written by derivlint' in told
+    assert '"tree/Functions.h" was not written by derivlint' in reported
     assert [path.name for path in (here / "tree").iterdir()] == ["Functions.h"]
 
 
@@ -279,8 +279,8 @@ def test_in_tree_files_of_others_are_not_written_over(here: Path) -> None:
 def test_a_module_of_others_is_not_written_over(here: Path, text: str) -> None:
     (here / "ops.py").write_text(text)
     arguments = ("emit", "python", "--out", "ops.py")
-    status, told = run(*arguments)
-    assert (status, told) == (
+    status, reported = run(*arguments)
+    assert (status, reported) == (
         2,
         'derivlint: "ops.py" was not written by derivlint: choose another file, or remove it\n',
     )
@@ -295,9 +295,9 @@ def test_a_module_that_changed_is_not_written_over(here: Path) -> None:
     assert run(*arguments)[0] == 0
     text = (here / "ops.py").read_text()
     (here / "ops.py").write_text(text.replace("aten.sin", "aten.cos", 1))
-    status, told = run(*arguments)
+    status, reported = run(*arguments)
     assert status == 2
-    assert '"ops.py" has changed since derivlint wrote it' in told
+    assert '"ops.py" has changed since derivlint wrote it' in reported
 
 
 def test_a_module_is_written_through_a_link(here: Path) -> None:
@@ -309,8 +309,8 @@ def test_a_module_is_written_through_a_link(here: Path) -> None:
 
 def test_a_pipe_in_the_place_of_a_module_is_not_opened(here: Path) -> None:
     os.mkfifo(here / "ops.py")
-    status, told = run("emit", "python", "--out", "ops.py")
-    assert (status, told) == (2, 'derivlint: cannot write "ops.py": it is not a regular file\n')
+    status, reported = run("emit", "python", "--out", "ops.py")
+    assert (status, reported) == (2, 'derivlint: cannot write "ops.py": it is not a regular file\n')
 
 
 # ---- files of the user
@@ -340,9 +340,9 @@ def test_a_file_that_changed_meanwhile_is_left_alone(here: Path, monkeypatch: py
         (here / "derivatives.yaml").write_text("# mine\n" + FIXABLE)
 
     monkeypatch.setattr(os, "fsync", saved_by_an_editor)
-    status, told = run("check", "--fix")
+    status, reported = run("check", "--fix")
     assert status == 2
-    assert 'cannot write "derivatives.yaml": it has changed since it was read' in told
+    assert 'cannot write "derivatives.yaml": it has changed since it was read' in reported
     assert (here / "derivatives.yaml").read_text() == "# mine\n" + FIXABLE
     assert not list(here.glob(".new-*"))
 
@@ -474,8 +474,8 @@ def test_leftovers_of_a_folder_that_is_not_there_are_none(tmp_path: Path) -> Non
 
 def test_a_baseline_that_is_a_pipe_is_not_opened(here: Path) -> None:
     os.mkfifo(here / "base.json")
-    status, told = run("check", "--baseline", "base.json")
-    assert (status, told) == (2, 'derivlint: cannot read "base.json": it is not a regular file\n')
+    status, reported = run("check", "--baseline", "base.json")
+    assert (status, reported) == (2, 'derivlint: cannot read "base.json": it is not a regular file\n')
 
 
 def test_a_baseline_keeps_its_link(here: Path) -> None:

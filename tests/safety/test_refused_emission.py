@@ -135,8 +135,8 @@ FUNCTION = "function_of_it(Tensor self, Tensor? bias=None) -> Tensor"
 def test_operators_that_cannot_be_registered_are_named(here: Path) -> None:
     """The others are written, into a module that can be imported."""
     arguments = ("emit", "python", "--register", "--out", "made.py", *custom(here, VIEW, FUNCTION))
-    status, told = run(*arguments)
-    assert (status, told) == (
+    status, reported = run(*arguments)
+    assert (status, reported) == (
         0,
         "derivlint: view_of_it is left out: it returns a view of an argument: return a copy, or "
         "call an operator of PyTorch that returns the view\n",
@@ -146,8 +146,8 @@ def test_operators_that_cannot_be_registered_are_named(here: Path) -> None:
     # less than was asked for by name is not a success
     assert run(*arguments, "--ops", "view_of_it,function_of_it")[0] == 1
     (here / "made.py").unlink()
-    status, told = run(*arguments, "--ops", "view_of_it")
-    assert (status, told) == (
+    status, reported = run(*arguments, "--ops", "view_of_it")
+    assert (status, reported) == (
         2,
         "derivlint: view_of_it cannot be emitted: it returns a view of an argument: return a copy, or "
         "call an operator of PyTorch that returns the view\n",
@@ -159,23 +159,23 @@ def test_names_that_a_module_needs_itself_are_left_to_it(here: Path) -> None:
     """An operator may be called as what its module imports: nothing of that is hidden."""
     names = ("f", "any", "number", "sequence", "tensor", "torch", "math", "aten", "F", "once_differentiable", "list")
     arguments = custom(here, *(f"{name}(Tensor self) -> Tensor" for name in names))
-    status, told = run("emit", "python", "--register", "--out", "made.py", *arguments)
+    status, reported = run("emit", "python", "--register", "--out", "made.py", *arguments)
     assert status == 0
     # one name in Python for two operators
-    assert told == 'derivlint: F is left out: another entry is called "F_" in Python already\n'
+    assert reported == 'derivlint: F is left out: another entry is called "F_" in Python already\n'
     child("import made; made.f, made.torch_, made.list_, made.Tensor_; made.torch.ones(1); made.F.define")
 
 
 def test_operators_of_pytorch_are_not_registered(here: Path) -> None:
-    status, told = run("emit", "python", "--register", "--out", "made.py", "--ops", "sin")
+    status, reported = run("emit", "python", "--register", "--out", "made.py", "--ops", "sin")
     assert status == 2
-    assert 'sin cannot be emitted: it is in the namespace "aten"' in told
+    assert 'sin cannot be emitted: it is in the namespace "aten"' in reported
 
 
 def test_a_registered_operator_is_differentiable_or_says_so(here: Path) -> None:
     """An omitted argument has no gradient; without forward formula a tangent is refused."""
-    status, told = run("emit", "python", "--register", "--out", "made.py", *custom(here, FUNCTION))
-    assert (status, told) == (0, "")
+    status, reported = run("emit", "python", "--register", "--out", "made.py", *custom(here, FUNCTION))
+    assert (status, reported) == (0, "")
     program = """
 import torch, made
 import torch.autograd.forward_ad as forward
@@ -216,8 +216,8 @@ def test_cpp_of_another_namespace_is_for_extensions(here: Path) -> None:
     )
     in_tree = (*arguments, "--mode", "in-tree")
     assert run(*in_tree) == (2, message)
-    status, told = run(*in_tree, "--ops", "sin,view_of_it")
-    assert (status, '"refused::view_of_it"' in told, "function_of_it" in told) == (2, True, False)
+    status, reported = run(*in_tree, "--ops", "sin,view_of_it")
+    assert (status, '"refused::view_of_it"' in reported, "function_of_it" in reported) == (2, True, False)
     assert not (here / "ext").exists()
     assert run(*in_tree, "--ops", "sin")[0] == 0
     assert run("emit", "cpp", "--out", "own", *arguments[4:])[0] == 0
@@ -237,8 +237,8 @@ def test_cpp_of_a_namespace_that_cannot_be_in_cpp_is_refused(here: Path) -> None
 
 def test_an_operator_without_entry_is_not_emitted_as_nothing(here: Path) -> None:
     for arguments in (("cpp", "--out", "ext"), ("python", "--out", "made.py")):
-        status, told = run("emit", *arguments, "--ops", "sin,tan")
-        assert (status, told) == (2, 'derivlint: "tan" gets no code: no entry applies to it\n')
+        status, reported = run("emit", *arguments, "--ops", "sin,tan")
+        assert (status, reported) == (2, 'derivlint: "tan" gets no code: no entry applies to it\n')
     assert sorted(path.name for path in here.iterdir()) == ["derivatives.yaml"]
 
 

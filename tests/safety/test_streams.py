@@ -72,24 +72,24 @@ def run(
 
 
 @pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
-def test_output_that_cannot_be_written_is_told(here: Path, arguments: tuple[str, ...]) -> None:
+def test_output_that_cannot_be_written_is_reported(here: Path, arguments: tuple[str, ...]) -> None:
     full = os.open("/dev/full", os.O_WRONLY)
     try:
         for unbuffered in (False, True):
-            status, told = run(here, *arguments, stdout=full, unbuffered=unbuffered)
-            assert status == 2, told
-            assert told.endswith("derivlint: cannot write the output: No space left on device\n")
-            assert "Traceback" not in told
+            status, reported = run(here, *arguments, stdout=full, unbuffered=unbuffered)
+            assert status == 2, reported
+            assert reported.endswith("derivlint: cannot write the output: No space left on device\n")
+            assert "Traceback" not in reported
     finally:
         os.close(full)
 
 
 @pytest.mark.parametrize("arguments", [*COMMANDS, ("lsp",)], ids=" ".join)
-def test_output_that_is_closed_is_told(here: Path, arguments: tuple[str, ...]) -> None:
+def test_output_that_is_closed_is_reported(here: Path, arguments: tuple[str, ...]) -> None:
     """And no file of the command gets the number of the closed stream."""
-    status, told = run(here, *arguments, closed=1)
-    assert status == 2, told
-    assert told.endswith("derivlint: cannot write the output: standard output is closed\n")
+    status, reported = run(here, *arguments, closed=1)
+    assert status == 2, reported
+    assert reported.endswith("derivlint: cannot write the output: standard output is closed\n")
 
 
 @pytest.mark.parametrize("arguments", [("--version",), ("--help",), ("rules",), ("check",)], ids=" ".join)

@@ -100,16 +100,16 @@ def test_one_entry_that_was_not_judged_leaves_the_others_alone(bundled_natives: 
 def test_a_crash_on_an_entry_is_no_judgement_of_it(
     bundled_natives: NativeFunctions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from derivlint.meaning.meaning import Meaning
+    from derivlint.analysis.formula_analyses import FormulaAnalyses
 
-    original = Meaning.formulas
+    original = FormulaAnalyses.formulas
 
-    def crash(self: Meaning, entry: Entry) -> object:
+    def crash(self: FormulaAnalyses, entry: Entry) -> object:
         if entry.operator == "cos":
             raise RecursionError
         return original(self, entry)
 
-    monkeypatch.setattr(Meaning, "formulas", crash)
+    monkeypatch.setattr(FormulaAnalyses, "formulas", crash)
     text = f"{GOOD}  {COMMENT}\n{GOOD.replace('cos', 'sin').replace('name: sin', 'name: cos')}  {COMMENT}\n"
     assert unused(text, bundled_natives) == [2]
 
@@ -253,8 +253,8 @@ def test_damage_never_costs_a_comment(damage: str, bundled_natives: NativeFuncti
     [
         ("argument-in-two-keys", Reading.FORM),
         ("wrong-argument-type", Reading.TYPES),
-        ("missing-conjugate", Reading.MEANING),
-        ("swapped-arguments", Reading.MEANING),
+        ("missing-conjugate", Reading.SEMANTICS),
+        ("swapped-arguments", Reading.SEMANTICS),
         ("wrong-gradient", Reading.VALUES),
         ("wrong-tangent", Reading.VALUES),
     ],

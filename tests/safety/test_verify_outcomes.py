@@ -65,7 +65,7 @@ def test_an_entry_whose_check_ends_with_an_error_is_not_checked(
     assert (summary["entries"], summary["unchecked"]) == (2, {why: 1})
 
 
-def test_the_kinds_are_told_apart_in_text(place: Place, odd: pytest.MonkeyPatch) -> None:
+def test_the_kinds_are_distinguished_in_text(place: Place, odd: pytest.MonkeyPatch) -> None:
     """Each entry with its reason, and counts of the kinds."""
     odd.setenv("MISHAPS", "sin=kill,cos=fail")
     status, stdout, stderr = place.verify("--all")

@@ -125,7 +125,9 @@ def compare(text: str, declared: str) -> list[tuple[str, str, str | None, str | 
         ),
     ],
 )
-def test_one_difference_is_told_exactly(text: str, declared: str, expected: tuple[str, str, str | None, str]) -> None:
+def test_one_difference_is_reported_exactly(
+    text: str, declared: str, expected: tuple[str, str, str | None, str]
+) -> None:
     assert compare(text, declared) == [expected]
 
 

@@ -44,10 +44,10 @@ def main() -> None:
 
 def print_fixes(fixer: Fixer, seed: int, count: int) -> None:
     """Fix sets of slips, and print those in which something is wrong."""
-    wrong = mended = left = 0
+    wrong = resolved = left = 0
     for number in range(seed, seed + count):
         made = fixer.fixed(number)
-        mended += len(made.unsafe.fixed)
+        resolved += len(made.unsafe.fixed)
         left += len(made.unsafe.dropped)
         problems = [f"lost: {item.message} [{item.rule}]" for item in made.lost]
         if made.again.text != made.unsafe.text:
@@ -58,7 +58,7 @@ def print_fixes(fixer: Fixer, seed: int, count: int) -> None:
             wrong += 1
             print(f"set {number}:", *problems, "---- before", made.text, "---- after", made.unsafe.text, sep="\n")
     print(
-        f"{count} sets, {mended} findings fixed, {left} fixes left out since they make errors; {wrong} sets are wrong"
+        f"{count} sets, {resolved} findings fixed, {left} fixes left out since they make errors; {wrong} sets are wrong"
     )
 
 

@@ -19,11 +19,11 @@ from derivlint.formula import (
     Unary,
     walk,
 )
-from derivlint.model import KeyedFormula
+from derivlint.model import DerivativeFormula
 
 #: A change of a text: the range that is replaced, and by what.
 Change = tuple[int, int, str]
-FormulaSlip = Callable[[KeyedFormula], Iterator[Change]]
+FormulaSlip = Callable[[DerivativeFormula], Iterator[Change]]
 
 #: Functions that are taken for each other.
 NEAR = (
@@ -50,22 +50,22 @@ _COMPARISONS = {">": "<", "<": ">", ">=": ">", "<=": "<", "==": "!=", "!=": "=="
 _DIMENSIONS = ("dim", "dim0", "dim1", "dims", "diagonal", "offset", "start", "end", "n", "k", "axis1", "axis2")
 
 
-def _nodes(line: KeyedFormula) -> Iterator[Node]:
+def _nodes(line: DerivativeFormula) -> Iterator[Node]:
     tree = line.formula.tree
     return walk(tree) if tree is not None else iter(())
 
 
-def _text(line: KeyedFormula, node: Node) -> str:
+def _text(line: DerivativeFormula, node: Node) -> str:
     return line.formula.text[node.start : node.end]
 
 
-def _named(line: KeyedFormula) -> Iterator[tuple[Name, str]]:
+def _named(line: DerivativeFormula) -> Iterator[tuple[Name, str]]:
     for node in _nodes(line):
         if isinstance(node, Name) and node.simple is not None:
             yield node, node.simple
 
 
-def _callees(line: KeyedFormula) -> Iterator[tuple[int, int, str]]:
+def _callees(line: DerivativeFormula) -> Iterator[tuple[int, int, str]]:
     """The names of called functions and methods."""
     for node in _nodes(line):
         if isinstance(node, Call) and isinstance(node.callee, Name):
@@ -75,16 +75,16 @@ def _callees(line: KeyedFormula) -> Iterator[tuple[int, int, str]]:
             yield node.callee.name_start, node.callee.name_end, node.callee.name
 
 
-def _variables(line: KeyedFormula) -> Iterator[tuple[Name, str]]:
+def _variables(line: DerivativeFormula) -> Iterator[tuple[Name, str]]:
     called = {node.callee.start for node in _nodes(line) if isinstance(node, Call)}
     return ((node, name) for node, name in _named(line) if node.start not in called or _is_variable(line, name))
 
 
-def _is_variable(line: KeyedFormula, name: str) -> bool:
+def _is_variable(line: DerivativeFormula, name: str) -> bool:
     return name in _visible(line)
 
 
-def _visible(line: KeyedFormula) -> list[str]:
+def _visible(line: DerivativeFormula) -> list[str]:
     function = line.entry.function
     if function is None:
         return []
@@ -101,17 +101,17 @@ def _typos(name: str) -> Iterator[str]:
     yield name[0].swapcase() + name[1:]
 
 
-def misspelt_variable(line: KeyedFormula) -> Iterator[Change]:
+def misspelt_variable(line: DerivativeFormula) -> Iterator[Change]:
     for node, name in _variables(line):
         yield from ((node.start, node.end, other) for other in _typos(name) if other != name)
 
 
-def misspelt_function(line: KeyedFormula) -> Iterator[Change]:
+def misspelt_function(line: DerivativeFormula) -> Iterator[Change]:
     for start, end, name in _callees(line):
         yield from ((start, end, other) for other in _typos(name) if other != name)
 
 
-def other_tensor(line: KeyedFormula) -> Iterator[Change]:
+def other_tensor(line: DerivativeFormula) -> Iterator[Change]:
     function = line.entry.function
     if function is None:
         return
@@ -121,7 +121,7 @@ def other_tensor(line: KeyedFormula) -> Iterator[Change]:
             yield from ((node.start, node.end, other) for other in tensors if other != name)
 
 
-def other_argument(line: KeyedFormula) -> Iterator[Change]:
+def other_argument(line: DerivativeFormula) -> Iterator[Change]:
     function = line.entry.function
     if function is None:
         return
@@ -131,37 +131,37 @@ def other_argument(line: KeyedFormula) -> Iterator[Change]:
             yield from ((node.start, node.end, other) for other in others if other != name)
 
 
-def near_function(line: KeyedFormula) -> Iterator[Change]:
+def near_function(line: DerivativeFormula) -> Iterator[Change]:
     for start, end, name in _callees(line):
         if name in _OTHER_FUNCTION:
             yield start, end, _OTHER_FUNCTION[name]
 
 
-def arithmetic(line: KeyedFormula) -> Iterator[Change]:
+def arithmetic(line: DerivativeFormula) -> Iterator[Change]:
     for node in _nodes(line):
         if isinstance(node, Binary) and node.op in _ARITHMETIC:
             yield node.op_start, node.op_start + len(node.op), _ARITHMETIC[node.op]
 
 
-def comparison(line: KeyedFormula) -> Iterator[Change]:
+def comparison(line: DerivativeFormula) -> Iterator[Change]:
     for node in _nodes(line):
         if isinstance(node, Binary) and node.op in _COMPARISONS:
             yield node.op_start, node.op_start + len(node.op), _COMPARISONS[node.op]
 
 
-def assignment(line: KeyedFormula) -> Iterator[Change]:
+def assignment(line: DerivativeFormula) -> Iterator[Change]:
     for node in _nodes(line):
         if isinstance(node, Binary) and node.op == "==":
             yield node.op_start, node.op_start + 2, "="
 
 
-def lost_operator(line: KeyedFormula) -> Iterator[Change]:
+def lost_operator(line: DerivativeFormula) -> Iterator[Change]:
     for node in _nodes(line):
         if isinstance(node, Binary) and node.op in _ARITHMETIC:
             yield node.op_start, node.op_start + len(node.op), ""
 
 
-def sign(line: KeyedFormula) -> Iterator[Change]:
+def sign(line: DerivativeFormula) -> Iterator[Change]:
     tree = line.formula.tree
     if tree is not None:
         yield tree.start, tree.start, "-"
@@ -170,13 +170,13 @@ def sign(line: KeyedFormula) -> Iterator[Change]:
             yield node.start, node.operand.start, ""
 
 
-def number(line: KeyedFormula) -> Iterator[Change]:
+def number(line: DerivativeFormula) -> Iterator[Change]:
     for node in _nodes(line):
         if isinstance(node, Number):
             yield from ((node.start, node.end, other) for other in ("0", "1", "2", "3", "0.5") if other != node.text)
 
 
-def number_type(line: KeyedFormula) -> Iterator[Change]:
+def number_type(line: DerivativeFormula) -> Iterator[Change]:
     for node in _nodes(line):
         if isinstance(node, Number) and node.text.isdigit():
             yield node.start, node.end, f"{node.text}.5"
@@ -184,13 +184,13 @@ def number_type(line: KeyedFormula) -> Iterator[Change]:
             yield node.start, node.end, node.text.partition(".")[0] or "0"
 
 
-def truth_value(line: KeyedFormula) -> Iterator[Change]:
+def truth_value(line: DerivativeFormula) -> Iterator[Change]:
     for node, name in _named(line):
         if name in ("true", "false"):
             yield node.start, node.end, "false" if name == "true" else "true"
 
 
-def negated_flag(line: KeyedFormula) -> Iterator[Change]:
+def negated_flag(line: DerivativeFormula) -> Iterator[Change]:
     function = line.entry.function
     arguments = [each.argument for each in function.arguments if each.argument is not None] if function else []
     flags = {argument.name for argument in arguments if str(argument.type) == "bool"}
@@ -199,13 +199,13 @@ def negated_flag(line: KeyedFormula) -> Iterator[Change]:
             yield node.start, node.end, f"!{name}"
 
 
-def string(line: KeyedFormula) -> Iterator[Change]:
+def string(line: DerivativeFormula) -> Iterator[Change]:
     for node in _nodes(line):
         if isinstance(node, String) and len(node.text) > 3:
             yield node.start + 1, node.start + 2, ""
 
 
-def swapped_arguments(line: KeyedFormula) -> Iterator[Change]:
+def swapped_arguments(line: DerivativeFormula) -> Iterator[Change]:
     for node in _nodes(line):
         for one, other in zip(node.args, node.args[1:], strict=False) if isinstance(node, Call) else ():
             first, second = _text(line, one), _text(line, other)
@@ -213,7 +213,7 @@ def swapped_arguments(line: KeyedFormula) -> Iterator[Change]:
                 yield one.start, other.end, f"{second}{line.formula.text[one.end : other.start]}{first}"
 
 
-def dropped_argument(line: KeyedFormula) -> Iterator[Change]:
+def dropped_argument(line: DerivativeFormula) -> Iterator[Change]:
     for node in _nodes(line):
         if isinstance(node, Call) and len(node.args) > 1:
             yield node.args[0].start, node.args[1].start, ""
@@ -221,7 +221,7 @@ def dropped_argument(line: KeyedFormula) -> Iterator[Change]:
                 yield before.end, one.end, ""
 
 
-def repeated_argument(line: KeyedFormula) -> Iterator[Change]:
+def repeated_argument(line: DerivativeFormula) -> Iterator[Change]:
     for node in _nodes(line):
         for one in node.args if isinstance(node, Call) else ():
             yield one.end, one.end, f", {_text(line, one)}"
@@ -231,27 +231,27 @@ def _of_text(pattern: str, replacement: str) -> FormulaSlip:
     """A slip at every place that matches."""
     compiled = re.compile(pattern)
 
-    def found(line: KeyedFormula) -> Iterator[Change]:
+    def found(line: DerivativeFormula) -> Iterator[Change]:
         for match in compiled.finditer(line.formula.text):
             yield match.start(), match.end(), match.expand(replacement)
 
     return found
 
 
-def moved_bracket(line: KeyedFormula) -> Iterator[Change]:
+def moved_bracket(line: DerivativeFormula) -> Iterator[Change]:
     """``(a + b) * c`` becomes ``(a + b * c)``."""
     for node in _nodes(line):
         if isinstance(node, Binary) and isinstance(node.left, Parenthesized):
             yield node.left.end - 1, node.end, f"{line.formula.text[node.left.end : node.end]})"
 
 
-def lost_brackets(line: KeyedFormula) -> Iterator[Change]:
+def lost_brackets(line: DerivativeFormula) -> Iterator[Change]:
     for node in _nodes(line):
         if isinstance(node, Parenthesized):
             yield node.start, node.end, _text(line, node.inner)
 
 
-def dimension(line: KeyedFormula) -> Iterator[Change]:
+def dimension(line: DerivativeFormula) -> Iterator[Change]:
     for node, name in _variables(line):
         if name in _DIMENSIONS:
             yield node.start, node.end, f"{name} - 1"
@@ -260,7 +260,7 @@ def dimension(line: KeyedFormula) -> Iterator[Change]:
 
 
 def _suffixed(suffix: str, other: str) -> FormulaSlip:
-    def found(line: KeyedFormula) -> Iterator[Change]:
+    def found(line: DerivativeFormula) -> Iterator[Change]:
         for node, name in _named(line):
             if name.endswith(suffix):
                 yield node.end - len(suffix), node.end, other
@@ -268,7 +268,7 @@ def _suffixed(suffix: str, other: str) -> FormulaSlip:
     return found
 
 
-def grads_index(line: KeyedFormula) -> Iterator[Change]:
+def grads_index(line: DerivativeFormula) -> Iterator[Change]:
     for node in _nodes(line):
         if isinstance(node, Index) and _text(line, node.object) in ("grads", "result"):
             (argument,) = node.args
@@ -277,7 +277,7 @@ def grads_index(line: KeyedFormula) -> Iterator[Change]:
                 yield argument.start, argument.end, str(int(argument.text) ^ 1)
 
 
-def gradient_form(line: KeyedFormula) -> Iterator[Change]:
+def gradient_form(line: DerivativeFormula) -> Iterator[Change]:
     for node, name in _named(line):
         if name == "grad":
             yield node.start, node.end, "grads[0]"
@@ -288,7 +288,7 @@ def gradient_form(line: KeyedFormula) -> Iterator[Change]:
             yield index.start, index.end, "grad"
 
 
-def mask(line: KeyedFormula) -> Iterator[Change]:
+def mask(line: DerivativeFormula) -> Iterator[Change]:
     for node in _nodes(line):
         if isinstance(node, Index) and _text(line, node.object) == "grad_input_mask":
             (argument,) = node.args
@@ -301,21 +301,21 @@ def mask(line: KeyedFormula) -> Iterator[Change]:
             yield node.start, node.end, "output_mask"
 
 
-def lost_method(line: KeyedFormula) -> Iterator[Change]:
+def lost_method(line: DerivativeFormula) -> Iterator[Change]:
     """``self.conj()`` becomes ``self``."""
     for node in _nodes(line):
         if isinstance(node, Call) and isinstance(node.callee, Member) and not node.args:
             yield node.callee.object.end, node.end, ""
 
 
-def superfluous_method(line: KeyedFormula) -> Iterator[Change]:
+def superfluous_method(line: DerivativeFormula) -> Iterator[Change]:
     tensors = {"self", "grad", "other", "result", "self_t", "self_p"}
     for node, name in _variables(line):
         if name in tensors:
             yield from ((node.end, node.end, f".{method}()") for method in ("conj", "neg", "abs", "t", "sum"))
 
 
-def factor(line: KeyedFormula) -> Iterator[Change]:
+def factor(line: DerivativeFormula) -> Iterator[Change]:
     for node in _nodes(line):
         if isinstance(node, Binary) and node.op in ("*", "/"):
             yield node.left.end, node.right.end, ""
@@ -324,7 +324,7 @@ def factor(line: KeyedFormula) -> Iterator[Change]:
                 yield node.left.start, node.right.start, ""
 
 
-def branch(line: KeyedFormula) -> Iterator[Change]:
+def branch(line: DerivativeFormula) -> Iterator[Change]:
     for node in _nodes(line):
         if isinstance(node, Conditional):
             then, otherwise = _text(line, node.then), _text(line, node.otherwise)
@@ -336,7 +336,7 @@ def branch(line: KeyedFormula) -> Iterator[Change]:
             yield node.condition.start, node.condition.end, f"!({_text(line, node.condition)})"
 
 
-def symint(line: KeyedFormula) -> Iterator[Change]:
+def symint(line: DerivativeFormula) -> Iterator[Change]:
     for start, end, name in _callees(line):
         if name.endswith("_symint"):
             yield start, end, name.removesuffix("_symint")
@@ -344,14 +344,14 @@ def symint(line: KeyedFormula) -> Iterator[Change]:
             yield start, end, name.removeprefix("sym_")
 
 
-def lost_call(line: KeyedFormula) -> Iterator[Change]:
+def lost_call(line: DerivativeFormula) -> Iterator[Change]:
     """``self.dim()`` becomes ``self.dim``."""
     for node in _nodes(line):
         if isinstance(node, Call) and not node.args:
             yield node.callee.end, node.end, ""
 
 
-def automatic(line: KeyedFormula) -> Iterator[Change]:
+def automatic(line: DerivativeFormula) -> Iterator[Change]:
     tree = line.formula.tree
     if tree is None or line.role.name != "FORWARD":
         return
@@ -359,7 +359,7 @@ def automatic(line: KeyedFormula) -> Iterator[Change]:
     yield from ((tree.start, tree.end, word) for word in words if line.text != word)
 
 
-def not_differentiable(line: KeyedFormula) -> Iterator[Change]:
+def not_differentiable(line: DerivativeFormula) -> Iterator[Change]:
     tree = line.formula.tree
     if tree is not None and line.role.name == "BACKWARD":
         yield tree.start, tree.end, "non_differentiable"

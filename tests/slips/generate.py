@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from derivlint.model import KeyedFormula, Model
+from derivlint.model import DerivativeFormula, Model
 from tests.slips.entry_slips import ENTRY_SLIPS
 from tests.slips.formula_slips import FORMULA_SLIPS, Change
 from tests.slips.rewrites import REWRITES, written_formulas
@@ -118,7 +118,7 @@ def equal_rewrites(model: Model, seed: int, count: int) -> list[Slip]:
 
 
 def changes_of(
-    kind: str, text: str, lines: list[KeyedFormula], part: tuple[int, int]
+    kind: str, text: str, lines: list[DerivativeFormula], part: tuple[int, int]
 ) -> Iterator[tuple[str | None, Change]]:
     """The slips of a kind in an entry, each with the key of the formula that it is in."""
     if kind in ENTRY_SLIPS:

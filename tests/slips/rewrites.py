@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from derivlint.analysis.formula_analyses import analyses_of
+from derivlint.analysis.typed import TypedFormula
 from derivlint.cpp.value import TENSOR
 from derivlint.formula import Binary, Call, Conditional, Expr, Index, Member, Name, Number, Parenthesized, Unary, walk
-from derivlint.meaning.meaning import meaning_of
-from derivlint.meaning.typed import TypedFormula
 from derivlint.model import Model
 from derivlint.schema import NativeFunction
 from tests.slips.formula_slips import Change
@@ -144,10 +144,10 @@ REWRITES: dict[str, Rewrite] = {
 
 def written_formulas(model: Model) -> dict[int, list[Written]]:
     """The formulas of the entries that can be rewritten, by the position of the entry."""
-    meaning = meaning_of(model)
+    analyses = analyses_of(model)
     found: dict[int, list[Written]] = {}
     for entry in model.entries:
-        for formula in meaning.formulas(entry):
+        for formula in analyses.formulas(entry):
             line = formula.line
             if line.auto is None and line.is_exact() and line.formula.text == formula.text:
                 found.setdefault(entry.index, []).append(Written(model, formula))

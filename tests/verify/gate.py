@@ -24,13 +24,13 @@ from tests.verify.campaign import Campaign, campaign
 from tests.verify.mutants import Mutant, entry_text, mutants
 
 
-def rules_of_meaning() -> tuple[Rule, ...]:
+def semantic_rules() -> tuple[Rule, ...]:
     """The rules that reckon with what formulas compute: those whose modules use what is known of their meaning."""
     return tuple(
         rule
         for rule in load_rules()
         if any(
-            getattr(used, "__module__", "").startswith("derivlint.meaning")
+            getattr(used, "__module__", "").startswith("derivlint.analysis")
             for used in vars(sys.modules[rule.check.__module__]).values()
         )
     )
@@ -38,7 +38,7 @@ def rules_of_meaning() -> tuple[Rule, ...]:
 
 def by_rules(model: Model, tried: Sequence[Mutant], rules: tuple[Rule, ...]) -> list[set[str]]:
     """What rules say of each changed formula that they do not say of the formula as it was."""
-    return [_told(model, each, each.after, rules) - _told(model, each, each.before, rules) for each in tried]
+    return [_reported(model, each, each.after, rules) - _reported(model, each, each.before, rules) for each in tried]
 
 
 def by_numbers(model: Model, seed: int, count: int, effort: Effort) -> Campaign:
@@ -47,7 +47,7 @@ def by_numbers(model: Model, seed: int, count: int, effort: Effort) -> Campaign:
     return campaign(model, functions, mutants(model, functions, seed, count), effort)
 
 
-def _told(model: Model, mutant: Mutant, formula: str, rules: tuple[Rule, ...]) -> set[str]:
+def _reported(model: Model, mutant: Mutant, formula: str, rules: tuple[Rule, ...]) -> set[str]:
     """The rules whose errors and warnings a user sees for the entry with a formula."""
     entry = SourceFile("derivatives.yaml", entry_text(model, mutant.original.line, formula))
     found = run_rules(build_model(entry, model.natives), rules).diagnostics
@@ -90,7 +90,7 @@ def main() -> None:
     functions, tags = SourceFile.read(native / "native_functions.yaml"), SourceFile.read(native / "tags.yaml")
     model = build_model(SourceFile.read(autograd / "derivatives.yaml"), read_native_functions([functions], tags=tags))
     numeric = by_numbers(model, arguments.seed, arguments.count, ORDINARY if arguments.thorough else QUICK)
-    print(report(numeric, by_rules(model, numeric.tried, rules_of_meaning())))
+    print(report(numeric, by_rules(model, numeric.tried, semantic_rules())))
 
 
 if __name__ == "__main__":

@@ -100,7 +100,7 @@ def test_known_findings_are_kept_in_a_baseline(command: Command, tmp_path: Path)
     assert command("derivatives.yaml", "--ops", "sin", *FAST).returncode == 1
 
 
-def test_what_is_not_checked_is_told_with_the_reason(command: Command, tmp_path: Path) -> None:
+def test_what_is_not_checked_is_reported_with_the_reason(command: Command, tmp_path: Path) -> None:
     """Of entries that were asked for by name: what has no formula to check, and what has no inputs."""
     path = tmp_path / "derivatives.yaml"
     path.write_text(

@@ -8,7 +8,7 @@ from derivlint.model import Model
 from derivlint.verify.runner import QUICK
 from tests.verify.campaign import Campaign
 from tests.verify.conftest import NEEDS_COMPILER
-from tests.verify.gate import by_numbers, by_rules, report, rules_of_meaning
+from tests.verify.gate import by_numbers, by_rules, report, semantic_rules
 
 pytestmark = [pytest.mark.full, NEEDS_COMPILER]
 
@@ -25,12 +25,12 @@ def numeric(model: Model) -> Campaign:
 @pytest.fixture(scope="module")
 def static(model: Model, numeric: Campaign) -> list[set[str]]:
     """What rules of meaning say of each of them."""
-    return by_rules(model, numeric.tried, rules_of_meaning())
+    return by_rules(model, numeric.tried, semantic_rules())
 
 
-def test_rules_of_meaning_are_told_from_others() -> None:
+def test_semantic_rules_are_distinguished_from_others() -> None:
     """There are about forty."""
-    names = {rule.name for rule in rules_of_meaning()}
+    names = {rule.name for rule in semantic_rules()}
     assert len(names) >= 35
     assert {"wrong-gradient", "unused-gradient", "swapped-arguments"} <= names
     assert "invalid-formula-syntax" not in names

@@ -50,13 +50,13 @@ def test_most_bugs_that_compile_are_found(model: Model) -> None:
         for ref, before, after in tried
         if all(unit.numbers[id(each)] in unit.there for each in changed(before, after))
     ]
-    mended = unit.found([[unit.numbers[id(each)] for each in after] for _, _, after in compiling if after])
-    of_mended = iter(mended)
+    resolved = unit.found([[unit.numbers[id(each)] for each in after] for _, _, after in compiling if after])
+    of_resolved = iter(resolved)
     missed = []
     for (ref, before, after), found in zip(
         compiling, unit.found([[unit.numbers[id(each)] for each in before] for _, before, _ in compiling]), strict=True
     ):
-        still = {(unit.described[number].key, rule) for number, rule in next(of_mended)} if after else set()
+        still = {(unit.described[number].key, rule) for number, rule in next(of_resolved)} if after else set()
         known = {(number, rule) for number, rule in found if (unit.described[number].key, rule) in still}
         if not rules_against([unit.numbers[id(each)] for each in changed(before, after)], found, known):
             missed.append((ref, before[0].described.operator))

@@ -61,7 +61,7 @@ def test_a_formula_that_writes_to_what_it_gets_is_wrong(command: Command, path: 
 
 
 @NEEDS_COMPILER
-def test_what_no_input_reached_is_told(command: Command, path: Path) -> None:
+def test_what_no_input_reached_is_reported(command: Command, path: Path) -> None:
     """Arms of conditions and sides of masks; what is compared with nothing is not reached."""
     done = command(str(path), *FAST, "--ops", "relu,reciprocal", "--coverage")
     coverage: list[dict[str, Any]] = json.loads(done.stdout)["coverage"]

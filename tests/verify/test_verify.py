@@ -111,7 +111,7 @@ def test_without_a_compiler_formulas_are_translated(command: Command) -> None:
     assert found == EXPECTED - {("acosh", "self", "compiler-error"), ("erf", "self", "crash")}
 
 
-def test_no_compiler_is_told_with_a_way_out(command: Command) -> None:
+def test_no_compiler_is_reported_with_a_way_out(command: Command) -> None:
     """Without a compiler there is no traceback, and --no-compile is named."""
     done = command("derivatives.yaml", "--ops", "sin", "--compiler", "no-such-compiler")
     assert (done.returncode, done.stdout) == (2, "")

@@ -102,30 +102,30 @@ def check(
         names = {path: [rule.name for rule in settings[path].selected(load_rules())] for path in files}
         write_names(settings_lines(asked, names))
         return
-    mending = None
+    fixing = None
     if fixes is not None:
-        from derivlint.cli.fixing import Mending
+        from derivlint.cli.fixing import Fixing
 
-        mending = Mending(fixes)
-    suppressing = Suppressing(suppressions, mends=mending is not None)
+        fixing = Fixing(fixes)
+    suppressing = Suppressing(suppressions, fixes=fixing is not None)
     run = Run(
         stdin_filename,
         use_cache=not no_cache,
         compiler=compiler,
-        mending=mending,
+        fixing=fixing,
         suppressing=suppressing,
         say=output.say if output.verbose else None,
     )
     for path in with_progress(files):
         run.check(path, folders[path], settings[path])
     report = run.report()
-    if mending is not None:
-        report = mending.conclude(report, run.status, exit_zero)
-        exit_zero = exit_zero or mending.only
+    if fixing is not None:
+        report = fixing.conclude(report, run.status, exit_zero)
+        exit_zero = exit_zero or fixing.only
     status = suppressing.conclude(run.status(exit_zero), exit_zero)
-    output.show(report, quiet=mending is not None and mending.only)
-    if mending is not None and not output.quiet:
-        tell(mending.summary)
+    output.show(report, quiet=fixing is not None and fixing.only)
+    if fixing is not None and not output.quiet:
+        tell(fixing.summary)
     click.get_current_context().exit(output.status(status))
 
 

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from derivlint.compiler.diagnostics import COMPILER_ERROR, is_made_of
 from derivlint.lint import Confidence, Diagnostic, Severity
-from derivlint.model import KeyedFormula, Model
+from derivlint.model import DerivativeFormula, Model
 from derivlint.source import Span
 
 #: clang and g++ write the same form.
@@ -44,7 +44,7 @@ def messages_of(model: Model, outputs: Iterable[str]) -> Messages:
     """
     name = PurePath(model.source.path).name
     lines = list(_lines(model))
-    found: dict[tuple[int, str], tuple[Diagnostic, KeyedFormula | None]] = {}
+    found: dict[tuple[int, str], tuple[Diagnostic, DerivativeFormula | None]] = {}
     others: list[str] = []
     for output in outputs:
         for text in output.splitlines():
@@ -63,7 +63,7 @@ def messages_of(model: Model, outputs: Iterable[str]) -> Messages:
     return Messages(sorted(kept), others)
 
 
-def _lines(model: Model) -> Iterator[tuple[int, int, KeyedFormula]]:
+def _lines(model: Model) -> Iterator[tuple[int, int, DerivativeFormula]]:
     """Every formula with its first and last line."""
     for body in model.bodies():
         for line in body.lines:
@@ -71,7 +71,7 @@ def _lines(model: Model) -> Iterator[tuple[int, int, KeyedFormula]]:
             yield first, model.source.position(max(line.value.span.start, line.value.span.end - 1))[0], line
 
 
-def _diagnostic(model: Model, line: KeyedFormula | None, row: int, message: str) -> Diagnostic:
+def _diagnostic(model: Model, line: DerivativeFormula | None, row: int, message: str) -> Diagnostic:
     return Diagnostic(
         path=model.source.path,
         span=_place(line, message) if line is not None else _row(model, row),
@@ -86,7 +86,7 @@ def _diagnostic(model: Model, line: KeyedFormula | None, row: int, message: str)
     )
 
 
-def _place(line: KeyedFormula, message: str) -> Span:
+def _place(line: DerivativeFormula, message: str) -> Span:
     """The word that the compiler quotes, where the formula has it once; else the whole formula."""
     if line.is_expression:
         for quoted in _QUOTED.findall(message):

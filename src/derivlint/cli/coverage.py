@@ -16,17 +16,17 @@ from derivlint.lint.wording import did_you_mean
 from derivlint.project.errors import InputError
 
 if TYPE_CHECKING:
+    from derivlint.analysis.differentiability_coverage import Coverage, CoverageOfModel
     from derivlint.formats.coverage_json import CoverageReport
     from derivlint.formats.judged import JudgedReport
     from derivlint.formats.text import Line
-    from derivlint.meaning.differentiability_coverage import Coverage, CoverageOfModel
     from derivlint.model import Model
     from derivlint.schema import NativeFunction
     from derivlint.source import SourceFile
 
 Report = TypeVar("Report", bound="CoverageReport | JudgedReport")
 
-#: What can be missing; the values of :class:`derivlint.meaning.differentiability_coverage.Aspect`.
+#: What can be missing; the values of :class:`derivlint.analysis.differentiability_coverage.Aspect`.
 ASPECTS = ("backward", "forward", "double-backward", "forward-over-reverse", "complex")
 
 
@@ -113,8 +113,8 @@ def _show(
 def _show_judged(
     models: Iterable[tuple[SourceFile, Model]], ops: tuple[str, ...], output_format: str, color: str
 ) -> None:
+    from derivlint.analysis.judged import judged_entries
     from derivlint.formats.judged import JudgedReport, judged_lines, judged_markdown, render_judged_json
-    from derivlint.meaning.judged import judged_entries
 
     reports = []
     for source, model in models:
@@ -125,7 +125,7 @@ def _show_judged(
 
 
 def _rows(model: Model, ops: tuple[str, ...], missing: tuple[str, ...]) -> list[Coverage]:
-    from derivlint.meaning.differentiability_coverage import Aspect, coverage_of
+    from derivlint.analysis.differentiability_coverage import Aspect, coverage_of
 
     found = coverage_of(model)
     rows = _of_operators(model, found, ops) if ops else list(found.rows())

@@ -19,7 +19,7 @@ from derivlint.lint import INTERNAL_ERROR, RuleMeta, Severity
 from derivlint.lint.groups import GROUPS, Group
 from derivlint.lint.wording import quoted
 from derivlint.project.errors import InputError
-from derivlint.rules import BESIDES, RENAMED
+from derivlint.rules import EXTRA_FINDINGS, RENAMED
 
 #: Where rules are registered: the names of all of them, one a line.
 REGISTRY = Path("rules/__init__.py")
@@ -30,13 +30,13 @@ _VERBS = ("check", "disallow", "forbid", "prefer", "require")
 
 #: What rules may look at: the type that the decorator names, and the check of a rule that finds products with one.
 _NODE = '''
-@judges(Binary, KeyedFormula)
-def check(node: Binary, line: KeyedFormula) -> Iterator[Finding]:
+@judges(Binary, DerivativeFormula)
+def check(node: Binary, line: DerivativeFormula) -> Iterator[Finding]:
     """Judge one product of a formula."""
 '''
 _LINE = '''
-@judges(KeyedFormula)
-def check(line: KeyedFormula) -> Iterator[Finding]:
+@judges(DerivativeFormula)
+def check(line: DerivativeFormula) -> Iterator[Finding]:
     """Judge one key with its formula."""
     for node in line.formula.nodes if line.is_expression else ():
 '''
@@ -64,8 +64,8 @@ def check(model: Model) -> Iterator[Finding]:
     for line, node in products:
 '''
 _SUBJECTS = {
-    "node": ("KeyedFormula", _NODE),
-    "line": ("KeyedFormula", _LINE),
+    "node": ("DerivativeFormula", _NODE),
+    "line": ("DerivativeFormula", _LINE),
     "body": ("DispatchBody", _BODY),
     "entry": ("Entry", _ENTRY),
     "model": ("Model", _MODEL),
@@ -262,7 +262,7 @@ def _refuse(name: str, names: list[str], path: Path) -> None:
         raise InputError(f"there is a rule {quoted(name)} already")
     if name in RENAMED:
         raise InputError(f"{quoted(name)} is what {quoted(RENAMED[name])} was called; names are never used again")
-    if name in (INTERNAL_ERROR, *BESIDES):
+    if name in (INTERNAL_ERROR, *EXTRA_FINDINGS):
         raise InputError(f"{quoted(name)} is the name of findings that come from no rule")
     if _NAME.fullmatch(name) is None:
         raise InputError(f"{quoted(name)} must be lower-case words joined by hyphens, two or more")

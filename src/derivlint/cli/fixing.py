@@ -21,18 +21,18 @@ from derivlint.lint.wording import counted
 from derivlint.project.check import CheckedFile, check_source
 from derivlint.project.errors import InputError
 from derivlint.project.files import STDIN
+from derivlint.project.finding_filter import FindingFilter
 from derivlint.project.fixing import FixedFile, fix_source
-from derivlint.project.narrowing import Narrowing
 from derivlint.project.settings import Settings
 from derivlint.rules import load_rules
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile, remove_leftovers, visible, write_file
 
 #: How many of the rejected fixes are listed.
-MAX_TOLD = 10
+MAX_REPORTED = 10
 
 
-class Mending:
+class Fixing:
     """The files fixed so far.
 
     Attributes:
@@ -51,14 +51,14 @@ class Mending:
         self.fixed = 0
         self.changed = 0
 
-    def mend(
+    def fix(
         self,
         path: str,
         source: SourceFile,
         natives: NativeFunctions,
         settings: Settings,
         rules: tuple[Rule, ...],
-        narrowing: Narrowing | None = None,
+        finding_filter: FindingFilter | None = None,
     ) -> SourceFile:
         """Fix a file, and write it, or keep it for the output.
 
@@ -68,7 +68,7 @@ class Mending:
             natives: the operators.
             settings: the settings for it.
             rules: the rules whose fixes are wanted; none may make an error of any rule.
-            narrowing: what is left of the findings; the rest is not fixed.
+            finding_filter: what is left of the findings; the rest is not fixed.
 
         Returns:
             the file as it is then.
@@ -79,11 +79,13 @@ class Mending:
         wanted = {rule.name for rule in rules}
         others = tuple(rule for rule in load_rules() if rule.meta.status == "stable" and rule.name not in wanted)
         unwanted = {rule.name for rule in others}
-        if narrowing is not None:
-            narrowing = replace(narrowing, updates_baseline=False)
+        if finding_filter is not None:
+            finding_filter = replace(finding_filter, updates_baseline=False)
 
         def check(text: SourceFile, kept: Kept | None) -> CheckedFile:
-            checked = check_source(text, natives, settings, rules, others=others, narrowing=narrowing, kept=kept)
+            checked = check_source(
+                text, natives, settings, rules, others=others, finding_filter=finding_filter, kept=kept
+            )
             return replace(checked, shown=tuple(item for item in checked.shown if item.rule not in unwanted))
 
         fixed = fix_source(source, check, unsafe=self._options.unsafe)
@@ -106,11 +108,11 @@ class Mending:
         path = fixed.source.path
         if not fixed.readable:
             tell(f'"{path}" is not valid YAML, so nothing is fixed in it')
-        for item in fixed.dropped[:MAX_TOLD]:
+        for item in fixed.dropped[:MAX_REPORTED]:
             line, column = fixed.source.position(item.span.start)
             tell(f"{path}:{line}:{column}: not fixed, since that makes another error: {item.message} [{item.rule}]")
-        if len(fixed.dropped) > MAX_TOLD:
-            tell(f"{len(fixed.dropped) - MAX_TOLD:,} more fixes would make errors")
+        if len(fixed.dropped) > MAX_REPORTED:
+            tell(f"{len(fixed.dropped) - MAX_REPORTED:,} more fixes would make errors")
         if fixed.untried:
             fixes = counted(len(fixed.untried), "fix", "fixes")
             tell(f"{path}: {fixes} not made: the file was checked with fixes in it as often as the limit allows")

@@ -152,8 +152,8 @@ def _difference(noun: str, before: frozenset[str], after: frozenset[str]) -> Ite
 
 def _judged(model: Model, before: Index) -> Iterator[str]:
     """What the checks can judge of the release's own file, above all of what is new in it, and what they find."""
+    from derivlint.analysis.judged import Question, judged_entries, totals
     from derivlint.lint import Severity, run_rules
-    from derivlint.meaning.judged import Question, judged_entries, totals
     from derivlint.rules import load_rules
 
     known = frozenset(before.get("derivatives") or ())

@@ -15,7 +15,7 @@ from derivlint.formats.rule_metadata import rule_metadata
 from derivlint.formats.rule_page import rule_document, rule_facts, rule_lines, rule_page
 from derivlint.project.errors import InputError
 from derivlint.project.settings import unknown_rule
-from derivlint.rules import BESIDES, NAMES, RENAMED, load_rule, load_rules
+from derivlint.rules import EXTRA_FINDINGS, NAMES, RENAMED, load_rule, load_rules
 
 VERSION = 1
 #: The widest page on a terminal: longer lines are hard to read.
@@ -44,7 +44,7 @@ def rule(name: str | None, every: bool, output_format: str) -> None:
     if name is not None and name in RENAMED:
         tell(f'rule "{name}" is now called "{RENAMED[name]}"')
         name = RENAMED[name]
-    if name in BESIDES:
+    if name in EXTRA_FINDINGS:
         metadata = rule_metadata(name)
         if output_format == "json":
             _write_json([{"name": name, "summary": metadata.summary, "url": metadata.url}])
@@ -52,7 +52,7 @@ def rule(name: str | None, every: bool, output_format: str) -> None:
             write(metadata.page)
         return
     if name is not None and name not in NAMES:
-        raise InputError(unknown_rule(name, {*NAMES, *BESIDES}))
+        raise InputError(unknown_rule(name, {*NAMES, *EXTRA_FINDINGS}))
     chosen = (load_rule(name),) if name is not None else load_rules()
     if output_format == "json":
         _write_json([rule_document(item) for item in chosen])

@@ -34,13 +34,13 @@ from derivlint.project.untrusted import is_inside, repository_of
 from derivlint.source import SourceError, SourceFile, Span
 
 if TYPE_CHECKING:
-    from derivlint.cli.fixing import Mending
+    from derivlint.cli.fixing import Fixing
     from derivlint.cli.suppressing import Suppressing
     from derivlint.compiler.gxx import Toolchain
     from derivlint.lint.kept import Kept
     from derivlint.model import Model
     from derivlint.project.check import Check, CheckedFile
-    from derivlint.project.narrowing import Narrowing
+    from derivlint.project.finding_filter import FindingFilter
     from derivlint.project.operators import Operators
 
 #: How many problems of native_functions.yaml are listed.
@@ -58,14 +58,14 @@ class Run:
         *,
         use_cache: bool = True,
         compiler: str | None = None,
-        mending: Mending | None = None,
+        fixing: Fixing | None = None,
         suppressing: Suppressing | None = None,
         say: Callable[[str], None] | None = None,
     ) -> None:
         self._stdin_filename = stdin_filename
         self._toolchain = toolchain_named(compiler) if compiler is not None else None
         self._use_cache = use_cache
-        self._mending = mending
+        self._fixing = fixing
         self._suppressing = suppressing
         self._left_out: Counter[str] = Counter()
         self._is_verbose = say is not None
@@ -78,7 +78,7 @@ class Run:
         self._others: dict[str, SourceFile] = {}
         self._entries = self._formulas = 0
         self._failing = self._crashed = self._unreadable = False
-        self._told: dict[str, None] = {}
+        self._reported: dict[str, None] = {}
         self._asked_about: set[str] = set()
 
     def check(self, path: str, folder: Path, settings: Settings) -> None:
@@ -107,8 +107,8 @@ class Run:
         self._say(f"{source.path}: operators: {operators.describe()}")
         try:
             suppressing = self._suppressing
-            narrowing = suppressing.narrowing(settings, operators) if suppressing is not None else None
-            outcome = self._outcome(path, source, operators, settings, narrowing)
+            finding_filter = suppressing.finding_filter(settings, operators) if suppressing is not None else None
+            outcome = self._outcome(path, source, operators, settings, finding_filter)
         except (SourceError, InputError) as error:
             # it was not checked, so nothing is to be said of it
             self._sources.pop(source.path, None)
@@ -141,8 +141,8 @@ class Run:
     def _say_judged(self, source: SourceFile, outcome: Outcome | CheckedFile) -> None:
         """Say how much of a file the checks can judge, where it is wanted; what is in the cache does not know."""
         if self._is_verbose and not isinstance(outcome, Outcome):
+            from derivlint.analysis.judged import judged_entries
             from derivlint.formats.judged import judged_line
-            from derivlint.meaning.judged import judged_entries
 
             self._say(f"{source.path}: {judged_line(list(judged_entries(outcome.model)))}")
 
@@ -173,7 +173,12 @@ class Run:
             tell(f"{source.path}: {counted(number, 'finding')} that comments silence {verb} shown with --untrusted")
 
     def _outcome(
-        self, path: str, source: SourceFile, operators: Operators, settings: Settings, narrowing: Narrowing | None
+        self,
+        path: str,
+        source: SourceFile,
+        operators: Operators,
+        settings: Settings,
+        finding_filter: FindingFilter | None,
     ) -> Outcome | CheckedFile:
         """Check a file, unless what is found in it is in the cache.
 
@@ -181,16 +186,21 @@ class Run:
             InputError: it cannot be checked.
         """
         place = place_of(source, operators, settings) if self._use_cache else None
-        may_reuse = place is not None and self._may_reuse(narrowing)
+        may_reuse = place is not None and self._may_reuse(finding_filter)
         findings = stored_findings(place, source.path) if place is not None and may_reuse else None
-        if findings is not None and findings.unjudged is None and narrowing is not None and narrowing.baseline:
+        if (
+            findings is not None
+            and findings.unjudged is None
+            and finding_filter is not None
+            and finding_filter.baseline
+        ):
             # a run without baseline has kept it
             findings = None
         if place is not None and findings is not None:
             self._sources[source.path] = source
             self._others.update({file.path: file for file in place.sources})
             self._say(f"{source.path}: found in the cache")
-            return judge(findings, source, settings, narrowing)
+            return judge(findings, source, settings, finding_filter)
         loaded = self._load(operators)
         self._sources[source.path] = source
         self._tell_problems(loaded)
@@ -199,7 +209,7 @@ class Run:
             from derivlint.project.kept_on_disk import load_kept, store_kept
 
             kept = load_kept(place.kept, source.path)
-        checked = self._checked(path, source, loaded, settings, narrowing, kept)
+        checked = self._checked(path, source, loaded, settings, finding_filter, kept)
         # files that changed while they were read belong to no place
         if place is not None and not loaded.natives.problems and place_of(source, operators, settings) == place:
             # findings come last: where they are, nothing is written any more, nor removed what a killed run left
@@ -209,12 +219,12 @@ class Run:
                 store_findings(place, source.path, checked.findings)
         return checked
 
-    def _may_reuse(self, narrowing: Narrowing | None) -> bool:
+    def _may_reuse(self, finding_filter: FindingFilter | None) -> bool:
         """Whether findings are enough; what changes a file or compares it with another one needs its model."""
-        if self._toolchain is not None or self._mending is not None:
+        if self._toolchain is not None or self._fixing is not None:
             return False
         adds = self._suppressing is not None and self._suppressing.adds_ignores
-        return not adds and (narrowing is None or narrowing.changes is None)
+        return not adds and (finding_filter is None or finding_filter.changes is None)
 
     def _checked(
         self,
@@ -222,15 +232,15 @@ class Run:
         source: SourceFile,
         loaded: LoadedOperators,
         settings: Settings,
-        narrowing: Narrowing | None,
+        finding_filter: FindingFilter | None,
         kept: Kept | None,
     ) -> CheckedFile:
         from derivlint.project.check import check_source
         from derivlint.rules import load_rules
 
         rules = settings.selected(load_rules())
-        if self._mending is not None:
-            source = self._mending.mend(path, source, loaded.natives, settings, rules, narrowing)
+        if self._fixing is not None:
+            source = self._fixing.fix(path, source, loaded.natives, settings, rules, finding_filter)
             self._sources[source.path] = source
         check = partial(
             check_source,
@@ -238,7 +248,7 @@ class Run:
             settings=settings,
             rules=rules,
             extra=self._compiled_with(settings),
-            narrowing=narrowing,
+            finding_filter=finding_filter,
             kept=kept,
         )
         checked = check(source)
@@ -280,8 +290,8 @@ class Run:
             self._tell_once(f"{len(problems) - MAX_PROBLEMS:,} more problems in files of native functions")
 
     def _tell_once(self, message: str) -> None:
-        if message not in self._told:
-            self._told[message] = None
+        if message not in self._reported:
+            self._reported[message] = None
             tell(message)
 
     def report(self) -> Report:
@@ -297,7 +307,7 @@ class Run:
             baselined=self._left_out["baselined"],
             unchanged=self._left_out["unchanged"],
             others=self._others,
-            problems=tuple(self._told),
+            problems=tuple(self._reported),
             fail_levels=self._fail_levels,
         )
 

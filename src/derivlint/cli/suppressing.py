@@ -11,7 +11,7 @@ from derivlint.cli.terminal import results_to_stderr, write_exactly
 from derivlint.lint.wording import counted
 from derivlint.project.errors import InputError
 from derivlint.project.files import STDIN
-from derivlint.project.narrowing import Narrowing
+from derivlint.project.finding_filter import FindingFilter
 from derivlint.project.operators import INSTALLED, Operators
 from derivlint.project.settings import Settings
 from derivlint.source import SourceFile, write_file
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 class Suppressing:
     """What the options ask for, and what came of it so far."""
 
-    def __init__(self, options: SuppressionOptions, *, mends: bool = False) -> None:
+    def __init__(self, options: SuppressionOptions, *, fixes: bool = False) -> None:
         """Take the options; ``fixes`` tells that files are changed by fixes as well.
 
         Raises:
             InputError: options contradict each other.
         """
-        if options.add_ignores is not None and mends:
+        if options.add_ignores is not None and fixes:
             raise InputError('use "--add-ignores" or "--fix", one after the other')
         self._options = options
         self._changes: Changes | None = None
@@ -49,14 +49,14 @@ class Suppressing:
         """Whether comments are added to files."""
         return self._options.add_ignores is not None
 
-    def narrowing(self, settings: Settings, operators: Operators) -> Narrowing:
+    def finding_filter(self, settings: Settings, operators: Operators) -> FindingFilter:
         """How the findings of a file are narrowed down.
 
         Raises:
             InputError: the baseline cannot be read, or there is none to update.
         """
         options = self._options
-        return Narrowing(
+        return FindingFilter(
             comments=not options.no_ignores and not settings.untrusted,
             baseline=self._baseline(settings.baseline),
             updates_baseline=options.update_baseline,

@@ -18,8 +18,8 @@ from derivlint.lint.wording import counted
 from derivlint.model import Model
 from derivlint.project.baselines import BaselineFile
 from derivlint.project.errors import InputError
+from derivlint.project.finding_filter import FindingFilter, rule_names
 from derivlint.project.findings import Findings
-from derivlint.project.narrowing import Narrowing, rule_names
 from derivlint.project.outcome import judge
 from derivlint.project.settings import Settings
 from derivlint.rules import NUMERIC
@@ -99,8 +99,8 @@ class Reporting(Struct, frozen=True):
         entries = len(checked)
         silenced = frozenset(suppressions_of(model).matches(every, names))
         findings = Findings(every, silenced, frozenset(NUMERIC), 0, entries, formulas)
-        narrowing = Narrowing(baseline=baseline, updates_baseline=self.updates_baseline)
-        judged = judge(findings, model.source, settings, narrowing)
+        finding_filter = FindingFilter(baseline=baseline, updates_baseline=self.updates_baseline)
+        judged = judge(findings, model.source, settings, finding_filter)
         unchecked = self._unchecked(outcome)
         crashes = [item for item in every if item.rule == CRASH and item not in judged.shown]
         accepted = {item.entry for item in (*crashes, *as_before) if item.rule == CRASH}

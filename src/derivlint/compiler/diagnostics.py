@@ -8,7 +8,7 @@ from pathlib import Path
 from derivlint.compiler.gxx import Toolchain
 from derivlint.compiler.judge import Refusal, refusals
 from derivlint.lint import Confidence, Diagnostic, Severity
-from derivlint.model import KeyedFormula, Model
+from derivlint.model import DerivativeFormula, Model
 from derivlint.model.consequences import is_checkable
 from derivlint.model.evaluation import Origin
 from derivlint.source import Span
@@ -43,7 +43,7 @@ def compiler_diagnostics(
         for evaluation in model.evaluations(entry)
         if is_checkable(evaluation.line)
     ]
-    first: dict[KeyedFormula, Refusal] = {}
+    first: dict[DerivativeFormula, Refusal] = {}
     for refusal in refusals(toolchain, found, includes=includes, progress=progress):
         line = refusal.evaluation.line
         known = first.get(line)
@@ -53,7 +53,7 @@ def compiler_diagnostics(
     return sorted(item for item in diagnostics if (item.entry, item.dispatch, item.key) not in reported)
 
 
-def is_made_of(line: KeyedFormula, refused: Collection[KeyedFormula]) -> bool:
+def is_made_of(line: DerivativeFormula, refused: Collection[DerivativeFormula]) -> bool:
     """Whether a formula is an automatic one, made of a formula that is refused itself."""
     return line.auto is not None and any(other in refused for other in line.body.lines if other.auto is None)
 

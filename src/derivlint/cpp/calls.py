@@ -11,8 +11,8 @@ from derivlint.cpp.conversion import INTEGERS
 from derivlint.cpp.cpp_type import CppType, cpp_type, template_type
 from derivlint.cpp.declaration import AUTO, Function
 from derivlint.cpp.library import NOTHING, Found, opaque
-from derivlint.cpp.lookup import MeaningKind, NameMeaning, look_up
-from derivlint.cpp.naming import check_template_arguments, meaning_of, undeclared
+from derivlint.cpp.lookup import Entity, EntityKind, look_up
+from derivlint.cpp.naming import check_template_arguments, entity_of, undeclared
 from derivlint.cpp.operator_names import is_symint, other_form, without_symint
 from derivlint.cpp.overloads import Resolution, ResolutionOutcome, resolve
 from derivlint.cpp.problem import TypeProblemKind
@@ -63,18 +63,18 @@ def _named_call(typer: Typer, node: Call, callee: Name) -> Value:
     made = _made(callee, arguments)
     if made is not None:
         return made
-    meaning = meaning_of(typer, callee)
+    entity = entity_of(typer, callee)
     if not check_template_arguments(typer, callee):
         return UNKNOWN_VALUE
-    if meaning.kind is MeaningKind.AMBIGUOUS:
+    if entity.kind is EntityKind.AMBIGUOUS:
         return typer.report(TypeProblemKind.AMBIGUOUS_NAME, callee, name=last.identifier)
-    if meaning.kind is MeaningKind.TYPE and meaning.type is not None:
-        return construct(typer, node, meaning.type, arguments)
-    if meaning.kind is MeaningKind.UNKNOWN:
+    if entity.kind is EntityKind.TYPE and entity.type is not None:
+        return construct(typer, node, entity.type, arguments)
+    if entity.kind is EntityKind.UNKNOWN:
         return UNKNOWN_VALUE
-    if meaning.kind is MeaningKind.VARIABLE:
-        return _not_callable(typer, node, Value(meaning.type or UNKNOWN))
-    found = meaning.functions
+    if entity.kind is EntityKind.VARIABLE:
+        return _not_callable(typer, node, Value(entity.type or UNKNOWN))
+    found = entity.functions
     if len(callee.parts) == 1 and not callee.leading_colons:
         found = _with_associated(typer, last.identifier, found, arguments)
     if not found.exists:
@@ -82,7 +82,7 @@ def _named_call(typer: Typer, node: Call, callee: Name) -> Value:
         some_unknown = any(argument.is_unknown for argument in arguments)
         if some_unknown and simple is not None and _exists_somewhere(typer, simple):
             return UNKNOWN_VALUE
-        return _no_function(typer, callee, meaning, arguments)
+        return _no_function(typer, callee, entity, arguments)
     if last.template_args is not None:
         # of calls with template arguments only one is looked into
         access = tuple_access(node)
@@ -117,13 +117,13 @@ def _exists_somewhere(typer: Typer, name: str) -> bool:
     )
 
 
-def _no_function(typer: Typer, callee: Name, meaning: NameMeaning, arguments: Sequence[Value]) -> Value:
+def _no_function(typer: Typer, callee: Name, entity: Entity, arguments: Sequence[Value]) -> Value:
     library = typer.library
     part = callee.parts[-1]
     place = (part.start, part.start + len(part.identifier))
     name = part.identifier
     if callee.simple is None:
-        return undeclared(typer, callee, meaning, TypeProblemKind.NOT_IN_NAMESPACE)
+        return undeclared(typer, callee, entity, TypeProblemKind.NOT_IN_NAMESPACE)
     twin = other_form(name)
     has_twin = look_up(library, typer.scope, twin).functions.exists or library.functions("at", twin).exists
     if has_twin and is_symint(name):

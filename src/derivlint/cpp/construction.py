@@ -9,8 +9,8 @@ from derivlint.cpp.conversion import ARITHMETIC, IMPOSSIBLE, element_of
 from derivlint.cpp.cpp_type import CppType
 from derivlint.cpp.declaration import Function
 from derivlint.cpp.library import opaque
-from derivlint.cpp.lookup import MeaningKind
-from derivlint.cpp.naming import check_template_arguments, meaning_of, undeclared
+from derivlint.cpp.lookup import EntityKind
+from derivlint.cpp.naming import check_template_arguments, entity_of, undeclared
 from derivlint.cpp.overloads import ResolutionOutcome, resolve
 from derivlint.cpp.problem import TypeProblemKind
 from derivlint.cpp.value import BRACES, LVALUE, TEMPORARY, UNKNOWN_VALUE, Value
@@ -23,22 +23,22 @@ if TYPE_CHECKING:
 def construct_value(typer: Typer, node: Construct) -> Value:
     """The value of ``T{...}``."""
     braces = typer.of(node.braces)
-    meaning = meaning_of(typer, node.type)
-    if meaning.kind is MeaningKind.TYPE and meaning.type is not None:
-        if typer.conversions.rank(braces, meaning.type) == IMPOSSIBLE and not _has_constructor(
-            typer, meaning.type, braces.items or ()
+    entity = entity_of(typer, node.type)
+    if entity.kind is EntityKind.TYPE and entity.type is not None:
+        if typer.conversions.rank(braces, entity.type) == IMPOSSIBLE and not _has_constructor(
+            typer, entity.type, braces.items or ()
         ):
             facts: dict[str, Any] = {
-                "name": meaning.type.text,
+                "name": entity.type.text,
                 "given": tuple(item.type for item in braces.items or ()),
             }
             return typer.report(TypeProblemKind.CONSTRUCTION, node, **facts)
-        return Value(meaning.type)
+        return Value(entity.type)
     if not check_template_arguments(typer, node.type):
         return UNKNOWN_VALUE
-    if meaning.kind is MeaningKind.NOTHING:
-        return undeclared(typer, node.type, meaning, TypeProblemKind.NOT_A_TYPE)
-    if meaning.kind in (MeaningKind.FUNCTION, MeaningKind.VARIABLE):
+    if entity.kind is EntityKind.NOTHING:
+        return undeclared(typer, node.type, entity, TypeProblemKind.NOT_A_TYPE)
+    if entity.kind in (EntityKind.FUNCTION, EntityKind.VARIABLE):
         return typer.report(TypeProblemKind.NOT_A_TYPE, node.type, name=node.type.spelling)
     return UNKNOWN_VALUE
 

@@ -128,7 +128,7 @@ class Library:
         self.conversions = Conversions(relations)
         self._heads = frozenset(type.head for type in relations.types) | TEMPLATES
         self.has_headers = headers is not None
-        self.meanings: dict[tuple[object, str], Any] = {}
+        self.entities: dict[tuple[object, str], Any] = {}
         self._qualified: dict[tuple[str, str], Found] = {}
         self._methods: dict[tuple[CppType, str], Found | None] = {}
         self._members: dict[CppType, ClassMembers | None] = {}

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 MAX_NESTING = 20
 
 
-class MeaningKind(Enum):
+class EntityKind(Enum):
     """What a name stands for."""
 
     FUNCTION = "function"
@@ -32,7 +32,7 @@ class MeaningKind(Enum):
     NOTHING = "nothing"
 
 
-class NameMeaning(Struct, frozen=True):
+class Entity(Struct, frozen=True):
     """What a name stands for.
 
     Attributes:
@@ -43,7 +43,7 @@ class NameMeaning(Struct, frozen=True):
         missing: the segment of a qualified name that is not there, None for the last.
     """
 
-    kind: MeaningKind
+    kind: EntityKind
     functions: Found = NOTHING
     type: CppType | None = None
     owner: str = ""
@@ -56,65 +56,65 @@ KEYWORD_TYPES = frozenset({"bool", "char", "double", "float", "int", "long", "sh
 #: What the generated Functions.cpp takes into the global namespace by using-declarations.
 GLOBAL_TYPES = frozenset({"Tensor", "Scalar", "IntArrayRef", "TensorList"})
 
-NOT_FOUND = NameMeaning(MeaningKind.NOTHING)
-EXISTS = NameMeaning(MeaningKind.UNKNOWN)
+NOT_FOUND = Entity(EntityKind.NOTHING)
+EXISTS = Entity(EntityKind.UNKNOWN)
 
 
-def look_up(library: Library, scope: Scope, name: str) -> NameMeaning:
+def look_up(library: Library, scope: Scope, name: str) -> Entity:
     """What a bare name stands for, variables of the scope apart."""
     key = (scope.levels, name)
-    meaning = library.meanings.get(key)
-    if meaning is None:
-        meaning = library.meanings[key] = _look_up(library, scope, name)
-    return meaning
+    entity = library.entities.get(key)
+    if entity is None:
+        entity = library.entities[key] = _look_up(library, scope, name)
+    return entity
 
 
-def _look_up(library: Library, scope: Scope, name: str) -> NameMeaning:
+def _look_up(library: Library, scope: Scope, name: str) -> Entity:
     if name in KEYWORD_TYPES:
-        return NameMeaning(MeaningKind.TYPE, type=library.type_named(name))
+        return Entity(EntityKind.TYPE, type=library.type_named(name))
     for level in scope.levels:
-        meaning = _in_namespaces(library, level, name)
-        if meaning.kind is not MeaningKind.NOTHING:
-            return meaning
+        entity = _in_namespaces(library, level, name)
+        if entity.kind is not EntityKind.NOTHING:
+            return entity
     # helpers of other projects live in namespaces of their own, which their generated files take in
     helpers = library.helpers_elsewhere(name)
-    return NameMeaning(MeaningKind.FUNCTION, helpers) if helpers.exists else NOT_FOUND
+    return Entity(EntityKind.FUNCTION, helpers) if helpers.exists else NOT_FOUND
 
 
-def _in_namespaces(library: Library, namespaces: tuple[str, ...], name: str) -> NameMeaning:
+def _in_namespaces(library: Library, namespaces: tuple[str, ...], name: str) -> Entity:
     """What namespaces that are seen as one have under a name."""
     functions: list[Found] = []
     exists = False
     named: CppType | None = None
     for namespace in namespaces:
         if not namespace and name in GLOBAL_TYPES:
-            return NameMeaning(MeaningKind.TYPE, type=library.type_named(name))
+            return Entity(EntityKind.TYPE, type=library.type_named(name))
         found = library.functions(namespace, name)
         if found.exists:
             functions.append(found)
             continue
         type = library.variable(namespace, name)
         if type is not None:
-            return NameMeaning(MeaningKind.VARIABLE, type=type)
+            return Entity(EntityKind.VARIABLE, type=type)
         if library.names.has(namespace, name):
             type = library.type_named(f"{namespace}::{name}" if namespace else name)
             if type is not None:
                 if len(namespaces) == 1:
-                    return NameMeaning(MeaningKind.TYPE, type=type)
+                    return Entity(EntityKind.TYPE, type=type)
                 named = type
             exists = True
     if functions and named is not None:
-        return NameMeaning(MeaningKind.AMBIGUOUS)
+        return Entity(EntityKind.AMBIGUOUS)
     if functions:
         overloads = tuple(dict.fromkeys(function for found in functions for function in found.functions))
         complete = not exists and all(found.complete for found in functions)
-        return NameMeaning(MeaningKind.FUNCTION, Found(overloads, complete))
+        return Entity(EntityKind.FUNCTION, Found(overloads, complete))
     if named is not None:
-        return NameMeaning(MeaningKind.TYPE, type=named)
+        return Entity(EntityKind.TYPE, type=named)
     return EXISTS if exists else NOT_FOUND
 
 
-def qualified_meaning(library: Library, scope: Scope, node: Name) -> NameMeaning:
+def qualified_entity(library: Library, scope: Scope, node: Name) -> Entity:
     """What a qualified name stands for, or a bare one with template arguments."""
     parts = node.parts
     type = library.type_named(node.spelling)
@@ -125,34 +125,34 @@ def qualified_meaning(library: Library, scope: Scope, node: Name) -> NameMeaning
     owner = resolve_namespace(library, scope, path, leading=node.leading_colons)
     if owner is None:
         return _unknown_namespace(library, scope, node, path)
-    meaning = in_namespace(library, owner, name)
-    if meaning.kind is MeaningKind.NOTHING:
-        return NameMeaning(MeaningKind.NOTHING, owner=path) if library.knows_all_of(owner) else EXISTS
-    if meaning.kind in (MeaningKind.UNKNOWN, MeaningKind.TYPE) and type is not None:
-        return NameMeaning(MeaningKind.TYPE, type=type)
-    return meaning
+    entity = in_namespace(library, owner, name)
+    if entity.kind is EntityKind.NOTHING:
+        return Entity(EntityKind.NOTHING, owner=path) if library.knows_all_of(owner) else EXISTS
+    if entity.kind in (EntityKind.UNKNOWN, EntityKind.TYPE) and type is not None:
+        return Entity(EntityKind.TYPE, type=type)
+    return entity
 
 
-def _template_named(library: Library, scope: Scope, node: Name, type: CppType | None) -> NameMeaning:
+def _template_named(library: Library, scope: Scope, node: Name, type: CppType | None) -> Entity:
     name = node.parts[0].identifier
     if node.leading_colons:
         # the using-directives of the file are in the global namespace
         return _in_namespaces(library, scope.levels[-1], name)
-    meaning = look_up(library, scope, name)
-    if meaning.kind in (MeaningKind.UNKNOWN, MeaningKind.TYPE) and type is not None:
-        return NameMeaning(MeaningKind.TYPE, type=type)
-    return meaning
+    entity = look_up(library, scope, name)
+    if entity.kind in (EntityKind.UNKNOWN, EntityKind.TYPE) and type is not None:
+        return Entity(EntityKind.TYPE, type=type)
+    return entity
 
 
-def in_namespace(library: Library, namespace: str, name: str) -> NameMeaning:
+def in_namespace(library: Library, namespace: str, name: str) -> Entity:
     """What a namespace has under a name, of itself or from the namespaces that it takes in."""
-    meaning = _in_namespaces(library, (namespace,), name)
-    if meaning.kind is MeaningKind.NOTHING:
+    entity = _in_namespaces(library, (namespace,), name)
+    if entity.kind is EntityKind.NOTHING:
         for included in INCLUDED.get(namespace, ()):
-            meaning = _in_namespaces(library, (included,), name)
-            if meaning.kind is not MeaningKind.NOTHING:
+            entity = _in_namespaces(library, (included,), name)
+            if entity.kind is not EntityKind.NOTHING:
                 break
-    return meaning
+    return entity
 
 
 def resolve_namespace(library: Library, scope: Scope, path: str, *, leading: bool) -> str | None:
@@ -174,7 +174,7 @@ def resolve_namespace(library: Library, scope: Scope, path: str, *, leading: boo
     return next((full for full in (*included, *classes) if library.is_namespace(full)), None)
 
 
-def _unknown_namespace(library: Library, scope: Scope, node: Name, path: str) -> NameMeaning:
+def _unknown_namespace(library: Library, scope: Scope, node: Name, path: str) -> Entity:
     """A path that leads nowhere; a class may be in it, of which static members are not looked at."""
     for count in range(min(len(node.parts) - 1, MAX_NESTING), 0, -1):
         prefix = "::".join(part.identifier for part in node.parts[:count])
@@ -183,5 +183,5 @@ def _unknown_namespace(library: Library, scope: Scope, node: Name, path: str) ->
         if resolve_namespace(library, scope, prefix, leading=node.leading_colons) is not None:
             if library.names.has(prefix, node.parts[count].identifier):
                 return EXISTS
-            return NameMeaning(MeaningKind.NOTHING, owner=prefix, missing=count)
-    return NameMeaning(MeaningKind.NOTHING, owner="", missing=0)
+            return Entity(EntityKind.NOTHING, owner=prefix, missing=count)
+    return Entity(EntityKind.NOTHING, owner="", missing=0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from derivlint.cpp.library import BUILT_IN
-from derivlint.cpp.lookup import MeaningKind, NameMeaning, look_up, qualified_meaning, resolve_namespace
+from derivlint.cpp.lookup import Entity, EntityKind, look_up, qualified_entity, resolve_namespace
 from derivlint.cpp.problem import TypeProblemKind
 from derivlint.cpp.value import FUNCTION, LVALUE, UNKNOWN, UNKNOWN_VALUE, Value
 from derivlint.formula import Name, TypeName
@@ -21,60 +21,60 @@ NAMESPACES = ("at", "c10", "std", "torch")
 
 def named_value(typer: Typer, node: Name) -> Value:
     """The value of a name that is not a variable: a constant, or something that cannot be alone."""
-    meaning = meaning_of(typer, node)
-    if meaning.kind is MeaningKind.VARIABLE:
-        return Value(meaning.type or UNKNOWN, LVALUE)
-    if meaning.kind is MeaningKind.FUNCTION:
-        if len(meaning.functions.functions) == 1 and not meaning.functions.functions[0].template:
+    entity = entity_of(typer, node)
+    if entity.kind is EntityKind.VARIABLE:
+        return Value(entity.type or UNKNOWN, LVALUE)
+    if entity.kind is EntityKind.FUNCTION:
+        if len(entity.functions.functions) == 1 and not entity.functions.functions[0].template:
             return Value(FUNCTION)
         return typer.report(TypeProblemKind.NOT_CALLED, node, name=node.spelling)
-    if meaning.kind is MeaningKind.TYPE:
-        return typer.report(TypeProblemKind.NOT_CALLED, node, name=node.spelling, wanted=(meaning.type or UNKNOWN,))
-    if meaning.kind is MeaningKind.NOTHING:
-        return undeclared(typer, node, meaning, TypeProblemKind.UNDECLARED_NAME)
+    if entity.kind is EntityKind.TYPE:
+        return typer.report(TypeProblemKind.NOT_CALLED, node, name=node.spelling, wanted=(entity.type or UNKNOWN,))
+    if entity.kind is EntityKind.NOTHING:
+        return undeclared(typer, node, entity, TypeProblemKind.UNDECLARED_NAME)
     return UNKNOWN_VALUE
 
 
-def meaning_of(typer: Typer, node: Name) -> NameMeaning:
+def entity_of(typer: Typer, node: Name) -> Entity:
     """What a name stands for where it is neither a variable of the scope nor a keyword."""
     if node.simple is not None:
         return look_up(typer.library, typer.scope, node.simple)
-    return qualified_meaning(typer.library, typer.scope, node)
+    return qualified_entity(typer.library, typer.scope, node)
 
 
-def undeclared(typer: Typer, node: Name, meaning: NameMeaning, kind: TypeProblemKind) -> Value:
+def undeclared(typer: Typer, node: Name, entity: Entity, kind: TypeProblemKind) -> Value:
     """Report a name that nothing declares, unless it may be declared in a header that was not seen."""
     part = node.parts[-1]
     place = (part.start, part.start + len(part.identifier))
-    if meaning.missing is not None:
-        segment = node.parts[meaning.missing]
+    if entity.missing is not None:
+        segment = node.parts[entity.missing]
         place = (segment.start, segment.start + len(segment.identifier))
-    if not typer.scope.is_complete and not _is_slip(typer, node, meaning):
+    if not typer.scope.is_complete and not _is_slip(typer, node, entity):
         return UNKNOWN_VALUE
     if node.simple is None:
-        name = node.parts[meaning.missing if meaning.missing is not None else -1].identifier
-        known = typer.library.function_names(meaning.owner) if meaning.owner else NAMESPACES
+        name = node.parts[entity.missing if entity.missing is not None else -1].identifier
+        known = typer.library.function_names(entity.owner) if entity.owner else NAMESPACES
         other = name if look_up(typer.library, typer.scope, name).functions.exists else None
-        owner = meaning.owner or ("::" if node.leading_colons and len(node.parts) == 1 else "")
+        owner = entity.owner or ("::" if node.leading_colons and len(node.parts) == 1 else "")
         facts = {"name": name, "owner": owner, "known": known, "other": other}
         return typer.report(TypeProblemKind.NOT_IN_NAMESPACE, place, **facts)
     known = typer.library.visible_variables(typer.scope.levels)
     return typer.report(kind, place, name=node.simple, known=(*typer.scope.variables, *known))
 
 
-def _is_slip(typer: Typer, node: Name, meaning: NameMeaning) -> bool:
+def _is_slip(typer: Typer, node: Name, entity: Entity) -> bool:
     """Whether a qualified name that nothing declares can only be a slip: it resembles one that is declared."""
-    part = node.parts[meaning.missing if meaning.missing is not None else -1]
+    part = node.parts[entity.missing if entity.missing is not None else -1]
     if len(node.parts) == 1 and typer.library.names.has("std", part.identifier):
         # "tuple<Tensor>()" without its namespace
         return True
     if node.simple is not None:
         return is_variable_of_generated_code(node.simple) or typer.library.resembles_variable(node.simple)
-    if meaning.owner and typer.library.has_headers:
-        owner = resolve_namespace(typer.library, typer.scope, meaning.owner, leading=node.leading_colons)
+    if entity.owner and typer.library.has_headers:
+        owner = resolve_namespace(typer.library, typer.scope, entity.owner, leading=node.leading_colons)
         if owner is not None and typer.library.knows_all_of(owner):
             return True
-    if not meaning.owner:
+    if not entity.owner:
         return typer.library.resembles_namespace(part.identifier)
     return (
         typer.library.resembles_function(part.identifier)
@@ -100,9 +100,9 @@ def _check_type(typer: Typer, type: TypeName) -> bool:
     for name in type.names:
         if name.simple in TYPE_WORDS:
             continue
-        meaning = meaning_of(typer, name)
-        if meaning.kind is MeaningKind.NOTHING:
-            undeclared(typer, name, meaning, TypeProblemKind.NOT_A_TYPE)
+        entity = entity_of(typer, name)
+        if entity.kind is EntityKind.NOTHING:
+            undeclared(typer, name, entity, TypeProblemKind.NOT_A_TYPE)
             return False
         if not check_template_arguments(typer, name):
             return False

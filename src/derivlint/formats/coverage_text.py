@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from derivlint.analysis.differentiability import Answer, Way
+from derivlint.analysis.differentiability_coverage import Aspect, Coverage
 from derivlint.formats.coverage_json import CoverageReport, totals
 from derivlint.formats.text import Line, Piece, printable
 from derivlint.lint.wording import counted
-from derivlint.meaning.differentiability import Answer, Way
-from derivlint.meaning.differentiability_coverage import Aspect, Coverage
 from derivlint.model.read import DEFAULT
 
 STYLES = {Answer.YES: "green", Answer.PARTIAL: "yellow", Answer.NO: "red", Answer.UNKNOWN: "dim"}

@@ -8,10 +8,10 @@ from typing import Any
 
 from msgspec import Struct
 
+from derivlint.analysis.judged import JudgedEntry, Question, totals
 from derivlint.formats.coverage_text import cell
 from derivlint.formats.text import Line, Piece, printable
 from derivlint.lint.wording import counted
-from derivlint.meaning.judged import JudgedEntry, Question, totals
 from derivlint.source import SourceFile, visible_json
 
 VERSION = 1

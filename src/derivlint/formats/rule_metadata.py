@@ -41,7 +41,7 @@ class RuleMetadata(Struct, frozen=True):
 def rule_metadata(name: str) -> RuleMetadata:
     """The facts of a rule; a finding that comes from no rule, such as ``internal-error``, is described by its name."""
     # imported here: what has no findings describes no rules
-    from derivlint.rules import BESIDES, NAMES, load_rule
+    from derivlint.rules import EXTRA_FINDINGS, NAMES, load_rule
 
     if name in NAMES:
         rule = load_rule(name)
@@ -58,7 +58,7 @@ def rule_metadata(name: str) -> RuleMetadata:
             confidence=meta.confidence,
             fixable=rule.fixable,
         )
-    reported = BESIDES.get(name, name.replace("-", " "))
+    reported = EXTRA_FINDINGS.get(name, name.replace("-", " "))
     summary = f"{reported[0].upper()}{reported[1:]}."
     page = f"# {name}\n\n{summary}\n\nNo rule finds it: see <{rule_url(name)}>.\n"
     return RuleMetadata(name, summary, summary, page, rule_url(name), None, Confidence.HIGH, False)

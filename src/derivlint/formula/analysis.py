@@ -73,9 +73,9 @@ class Analysis(ABC, Generic[T]):
         found = self.found
         if node in found:
             return found[node]
-        meaning: T = self._methods[type(node)](self, node)
-        found[node] = meaning
-        return meaning
+        analyses: T = self._methods[type(node)](self, node)
+        found[node] = analyses
+        return analyses
 
     @abstractmethod
     def otherwise(self, node: Expr) -> T:

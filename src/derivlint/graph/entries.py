@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from derivlint.analysis.differentiability import Answer, Way, derivatives_of
 from derivlint.graph.builder import Builder, Item, default_of, item_of
 from derivlint.graph.errors import GraphError, UnknownOperatorError
 from derivlint.graph.ir import Node, Origin, Value
 from derivlint.graph.lowering import Lowering
 from derivlint.graph.operators import Operators
-from derivlint.meaning.differentiability import Answer, Way, derivatives_of
 from derivlint.model import Derivative, DifferentiabilityInfo, ForwardDerivative, Model
 from derivlint.operators.definitions import composite_named
 from derivlint.schema import Argument, NativeFunction

@@ -90,12 +90,12 @@ def entry_of(found: object, depth: int = _DEPTH) -> Entry | None:
 
 def place_of(target: object) -> Span:
     """The place of an entry, or of the key of formulas or of one formula."""
-    from derivlint.model import DispatchBody, Entry, KeyedFormula
+    from derivlint.model import DerivativeFormula, DispatchBody, Entry
     from derivlint.model.typing import FormulaProblem
 
     if isinstance(target, FormulaProblem):
         return target.where
-    if isinstance(target, KeyedFormula):
+    if isinstance(target, DerivativeFormula):
         return target.key.span
     if isinstance(target, DispatchBody):
         return target.key_node.span if target.key_node is not None else target.entry.span

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from derivlint.analysis.callee import callee_name
+from derivlint.analysis.facts import Cause, Culprit
+from derivlint.analysis.linearity import NotLinear
+from derivlint.analysis.typed import TypedFormula
 from derivlint.formula import Binary, Call, Expr, Name
 from derivlint.lint.diagnostic import Finding
 from derivlint.lint.wording import quoted, quoted_list
-from derivlint.meaning.callee import callee_name
-from derivlint.meaning.facts import Cause, Culprit
-from derivlint.meaning.linearity import NotLinear
-from derivlint.meaning.typed import TypedFormula
 from derivlint.operators.terms import polynomials
 
 #: The functions that only multiply their arguments.
@@ -53,7 +53,7 @@ def _what(formula: TypedFormula) -> str:
 
 
 def _named(formula: TypedFormula, culprit: Culprit) -> str:
-    names = sorted(culprit.directions)
+    names = sorted(culprit.seeds)
     return f"the {_what(formula)}{'s' if len(names) > 1 else ''} {quoted_list(names)}"
 
 
@@ -65,7 +65,7 @@ def _product(formula: TypedFormula, culprit: Culprit) -> str:
         name = callee.spelling if isinstance(callee, Name) else callee_name(node) or ""
         which = "two arguments" if len(parts) == 2 else f"{len(parts)} arguments"
         return f"{quoted(name)} has {_named(formula, culprit)} in {which}, {' and '.join(parts)}"
-    if len(culprit.directions) == 1:
+    if len(culprit.seeds) == 1:
         return f"{_named(formula, culprit)} is multiplied by itself"
     return f"{_named(formula, culprit)} are multiplied by each other"
 

@@ -12,7 +12,7 @@ from derivlint.source.comparison import Compared
 
 if TYPE_CHECKING:
     # diagnostics are read from the cache without any model
-    from derivlint.model import DispatchBody, Entry, KeyedFormula
+    from derivlint.model import DerivativeFormula, DispatchBody, Entry
 
 
 class Related(Struct, frozen=True):
@@ -65,7 +65,7 @@ class Finding(Struct, frozen=True):
     help: str | None = None
     related: tuple[Related, ...] = ()
     fix: Fix | None = None
-    at: Entry | DispatchBody | KeyedFormula | None = None
+    at: Entry | DispatchBody | DerivativeFormula | None = None
     confidence: Confidence | None = None
     about: Span | None = None
     rests_on: tuple[str, ...] = ()

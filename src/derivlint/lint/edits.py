@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from derivlint.lint.diagnostic import Fix, TextEdit
-from derivlint.model import Entry, KeyedFormula
+from derivlint.model import DerivativeFormula, Entry
 from derivlint.schema.difference import replacement
 from derivlint.yaml_reader import Mapping, Pair, Scalar
 from derivlint.yaml_reader.rewrite import removal, rewrite
@@ -68,7 +68,7 @@ def _renamed(entry: Entry, old: str, new: str) -> Iterator[TextEdit]:
                     yield edit
 
 
-def formula_edit(line: KeyedFormula, start: int, end: int, text: str) -> TextEdit | None:
+def formula_edit(line: DerivativeFormula, start: int, end: int, text: str) -> TextEdit | None:
     """The edit that makes ``formula[start:end]`` another text; None where YAML would read more or less than that.
 
     Args:
@@ -84,7 +84,7 @@ def formula_edit(line: KeyedFormula, start: int, end: int, text: str) -> TextEdi
     return TextEdit(*written) if written is not None else None
 
 
-def formula_fix(line: KeyedFormula, title: str, changes: Iterable[Change], *, safe: bool = False) -> Fix | None:
+def formula_fix(line: DerivativeFormula, title: str, changes: Iterable[Change], *, safe: bool = False) -> Fix | None:
     """The fix that makes several changes in one formula; None where one of them cannot be written.
 
     Args:
@@ -96,7 +96,7 @@ def formula_fix(line: KeyedFormula, title: str, changes: Iterable[Change], *, sa
     return formulas_fix(title, [(line, change) for change in changes], safe=safe)
 
 
-def formulas_fix(title: str, changes: Iterable[tuple[KeyedFormula, Change]], *, safe: bool = False) -> Fix | None:
+def formulas_fix(title: str, changes: Iterable[tuple[DerivativeFormula, Change]], *, safe: bool = False) -> Fix | None:
     """The fix that makes changes in several formulas, all or none; None where one of them cannot be written.
 
     Args:
@@ -109,13 +109,13 @@ def formulas_fix(title: str, changes: Iterable[tuple[KeyedFormula, Change]], *, 
     return Fix(title, written, safe=safe) if written and len(written) == len(edits) else None
 
 
-def removal_fix(line: KeyedFormula, title: str, *, safe: bool = False) -> Fix | None:
+def removal_fix(line: DerivativeFormula, title: str, *, safe: bool = False) -> Fix | None:
     """The fix that removes a line with its formula; None where it shares its lines of the file with something else."""
     mapping = line.body.mapping
     span = removal(mapping, Pair(line.key, line.value)) if mapping is not None else None
     return Fix(title, (TextEdit(span, ""),), safe=safe) if span is not None else None
 
 
-def _in_flow(line: KeyedFormula, value: Scalar) -> bool:
+def _in_flow(line: DerivativeFormula, value: Scalar) -> bool:
     around = (line.entry.mapping, line.entry.dispatch, line.body.mapping)
     return any(isinstance(node, Mapping) and node.flow and node.start <= value.start < node.end for node in around)

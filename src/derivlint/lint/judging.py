@@ -15,10 +15,10 @@ from derivlint.lint.diagnostic import Finding
 from derivlint.lint.option import Options
 from derivlint.lint.rule import Check
 from derivlint.lint.suppressions_in_use import SuppressionsInUse
-from derivlint.model import DispatchBody, Entry, KeyedFormula, Model
+from derivlint.model import DerivativeFormula, DispatchBody, Entry, Model
 from derivlint.model.typing import FormulaProblem
 
-Subject = TypeVar("Subject", Model, Entry, DispatchBody, KeyedFormula, FormulaProblem, SuppressionsInUse)
+Subject = TypeVar("Subject", Model, Entry, DispatchBody, DerivativeFormula, FormulaProblem, SuppressionsInUse)
 NodeType = TypeVar("NodeType", bound=Node)
 
 #: What a check may look at, and how the engine calls that: the file, an entry, the formulas of a dispatch key, a key
@@ -28,7 +28,7 @@ _TARGETS: dict[type, str] = {
     Model: "model",
     Entry: "entry",
     DispatchBody: "body",
-    KeyedFormula: "line",
+    DerivativeFormula: "line",
     FormulaProblem: "problem",
     SuppressionsInUse: "suppressions",
 }
@@ -53,8 +53,8 @@ def judges(
 ) -> Callable[[Callable[[Subject, Model, Options], Iterable[Finding]]], Check]: ...
 @overload
 def judges(
-    subject: type[NodeType], where: type[KeyedFormula], /
-) -> Callable[[Callable[[NodeType, KeyedFormula], Iterable[Finding]]], Check]: ...
+    subject: type[NodeType], where: type[DerivativeFormula], /
+) -> Callable[[Callable[[NodeType, DerivativeFormula], Iterable[Finding]]], Check]: ...
 
 
 def judges(
@@ -64,7 +64,7 @@ def judges(
 
     Args:
         subject: what it is asked about; a kind of nodes of syntax trees, with the formula that has them.
-        needs: what it takes beside: ``Model``, ``Options``, and for nodes ``KeyedFormula``.
+        needs: what it takes beside: ``Model``, ``Options``, and for nodes ``DerivativeFormula``.
         kinds: of what C++ refuses, the kinds that it is asked about, in formulas as they are written; all, in whatever
             PyTorch makes of formulas, where none is named.
     """

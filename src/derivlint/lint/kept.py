@@ -14,12 +14,12 @@ from difflib import SequenceMatcher
 from msgspec import Struct
 from msgspec.structs import replace
 
+from derivlint.analysis.analyses import work_out
 from derivlint.lint.diagnostic import Diagnostic
 from derivlint.lint.precedence import Claim
 from derivlint.lint.result import Result
 from derivlint.lint.rule import Rule
 from derivlint.lint.run import Checker, Raw
-from derivlint.meaning.analyses import work_out
 from derivlint.model import Model, build_models
 from derivlint.model.index import index_named, load_module_of
 from derivlint.model.layout import Layout

@@ -6,12 +6,12 @@ from bisect import bisect_right
 from collections.abc import Sequence
 
 from derivlint.lint.diagnostic import Diagnostic
-from derivlint.model import DispatchBody, Entry, KeyedFormula
+from derivlint.model import DerivativeFormula, DispatchBody, Entry
 
 
 def names_of(found: object) -> tuple[str | None, str | None, str | None]:
     """The entry, dispatch key and key that an object of the model belongs to; None for what it has none of."""
-    if isinstance(found, KeyedFormula):
+    if isinstance(found, DerivativeFormula):
         return found.entry.operator, found.body.key, found.key_text
     if isinstance(found, DispatchBody):
         return found.entry.operator, found.key, None

@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from derivlint.meaning import TypedFormula
+    from derivlint.analysis import TypedFormula
     from derivlint.model import Entry, Model
 
 
@@ -26,17 +26,17 @@ class Reading(IntEnum):
     #: the C++ types of all expressions
     TYPES = 2
     #: how expressions depend on gradients and tangents
-    MEANING = 3
+    SEMANTICS = 3
     #: the values of formulas and of the operator
     VALUES = 4
 
 
 #: What a rule's module imports says what it reads.
 _PACKAGES = (
-    ("derivlint.meaning.one_element", Reading.VALUES),
-    ("derivlint.meaning", Reading.MEANING),
-    ("derivlint.lint.degree_wording", Reading.MEANING),
-    ("derivlint.lint.passing", Reading.MEANING),
+    ("derivlint.analysis.scalar_evaluation", Reading.VALUES),
+    ("derivlint.analysis", Reading.SEMANTICS),
+    ("derivlint.lint.degree_wording", Reading.SEMANTICS),
+    ("derivlint.lint.argument_order", Reading.SEMANTICS),
     ("derivlint.lint.value_wording", Reading.VALUES),
     ("derivlint.lint.type_wording", Reading.TYPES),
     ("derivlint.model.typing", Reading.TYPES),
@@ -84,14 +84,14 @@ def _read_of(model: Model, entry: Entry) -> int:
 
 
 def _read(model: Model, entry: Entry) -> Reading:
-    from derivlint.meaning import meaning_of
-    from derivlint.meaning.degree import Degree
-    from derivlint.meaning.one_element.evaluate import compile_formula
-    from derivlint.meaning.one_element.truth import truth_of
+    from derivlint.analysis import analyses_of
+    from derivlint.analysis.degree import Degree
+    from derivlint.analysis.scalar_evaluation.evaluate import compile_formula
+    from derivlint.analysis.scalar_evaluation.truth import truth_of
     from derivlint.model.entry import Role
 
-    meaning = meaning_of(model)
-    formulas = meaning.formulas(entry)
+    analyses = analyses_of(model)
+    formulas = analyses.formulas(entry)
     typed = {id(formula.line) for formula in formulas}
     expected = [line for line in entry.lines if line.role is not Role.NON_DIFFERENTIABLE]
     # the C++ of older releases is not known
@@ -99,14 +99,14 @@ def _read(model: Model, entry: Entry) -> Reading:
         return Reading.FORM
     if not all(map(_is_typed, formulas)):
         return Reading.FORM
-    interpretations = meaning.interpretations(entry)
+    interpretations = analyses.interpretations(entry)
     if any(fact.degree is Degree.UNKNOWN for item in interpretations for fact in item.facts.values()):
         return Reading.TYPES
     assert entry.function is not None
     if truth_of(entry.function.canonical) is None:
-        return Reading.MEANING
+        return Reading.SEMANTICS
     if any(formula.line.auto is None and compile_formula(formula) is None for formula in formulas):
-        return Reading.MEANING
+        return Reading.SEMANTICS
     return Reading.VALUES
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from derivlint.analysis.shapes.cases import AXES, KEEPDIM
+from derivlint.analysis.shapes.compare import WrongShape
+from derivlint.analysis.typed import TypedFormula
 from derivlint.lint.diagnostic import Finding
 from derivlint.lint.wording import quoted
-from derivlint.meaning.shapes.cases import AXES, KEEPDIM
-from derivlint.meaning.shapes.compare import WrongShape
-from derivlint.meaning.typed import TypedFormula
 from derivlint.operators.size_values import Sizes, Value
 
 

@@ -9,7 +9,7 @@ from msgspec import Struct, field
 from derivlint.lint.diagnostic import Diagnostic, TextEdit
 from derivlint.lint.suppression import NEVER_SILENCED, Scope, Suppressions, suppressions_of
 from derivlint.lint.suppression_comments import IGNORE, IGNORE_FILE, Suppression, end_of_text
-from derivlint.model import Entry, KeyedFormula, Model
+from derivlint.model import DerivativeFormula, Entry, Model
 from derivlint.source import SourceFile, Span
 from derivlint.source.file import BOM
 
@@ -121,7 +121,7 @@ def _above(suppressions: Suppressions, entry: Entry) -> _Place:
     return _Place(Scope(Span(begin, begin), entry), begin, indent)
 
 
-def _line_of(entry: Entry, diagnostic: Diagnostic) -> KeyedFormula | None:
+def _line_of(entry: Entry, diagnostic: Diagnostic) -> DerivativeFormula | None:
     for body in entry.bodies:
         if body.key == diagnostic.dispatch:
             for line in body.lines:
@@ -130,7 +130,7 @@ def _line_of(entry: Entry, diagnostic: Diagnostic) -> KeyedFormula | None:
     return None
 
 
-def _is_block(source: SourceFile, line: KeyedFormula) -> bool:
+def _is_block(source: SourceFile, line: DerivativeFormula) -> bool:
     """Whether the value is a block of text, whose header has room for a comment."""
     return line.value.start >= line.key.end and source.text[line.value.start : line.value.start + 1] in ("|", ">")
 

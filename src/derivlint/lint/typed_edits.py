@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from derivlint.analysis.argument_order import PassedWrongly
+from derivlint.analysis.typed import TypedFormula
 from derivlint.formula import Binary, Call, Cast, Conditional, Expr, Lambda, Member, Name, Unary, unparenthesized, walk
 from derivlint.lint.diagnostic import Fix
 from derivlint.lint.edits import Change, formula_fix
-from derivlint.meaning.passing import PassedWrongly
-from derivlint.meaning.typed import TypedFormula
 from derivlint.model.forward import PRIMAL, TANGENT
 
 CONJ = ".conj()"

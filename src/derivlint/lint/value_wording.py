@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from derivlint.analysis.small_tensors.compare import WrongValues
 from derivlint.lint.shape_wording import given
 from derivlint.lint.wording import quoted
-from derivlint.meaning.small_tensors.compare import WrongValues
 
 #: Names with their values.
 Shown = tuple[tuple[str, Any], ...]

@@ -63,7 +63,7 @@ def check(
         project.loaded.natives,
         project.settings,
         project.rules,
-        narrowing=project.narrowing,
+        finding_filter=project.finding_filter,
         kept=kept,
         stop=stop.is_set if stop is not None else None,
     )

@@ -38,7 +38,7 @@ class Action(Struct, frozen=True):
     title: str
     kind: str
     edits: tuple[TextEdit, ...] | None
-    mends: Diagnostic | None = None
+    fixes: Diagnostic | None = None
     is_preferred: bool = False
 
 

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
+from derivlint.analysis import analyses_of
+from derivlint.analysis.degree import Degree
+from derivlint.analysis.facts import Dependence
 from derivlint.lint import TextEdit
-from derivlint.meaning import meaning_of
-from derivlint.meaning.degree import Degree
-from derivlint.meaning.facts import Dependence
-from derivlint.model import AUTO_ELEMENT_WISE, AUTO_LINEAR, DispatchBody, Entry, KeyedFormula, Model, Role
+from derivlint.model import AUTO_ELEMENT_WISE, AUTO_LINEAR, DerivativeFormula, DispatchBody, Entry, Model, Role
 from derivlint.source import SourceFile, Span
 from derivlint.yaml_reader import Mapping, Scalar, read_yaml
 
@@ -70,8 +70,8 @@ def _automatic(model: Model, entry: Entry, body: DispatchBody) -> Iterator[Entry
     assert function is not None
     if body.info is None or not body.is_resolved or body.with_role(Role.FORWARD) or len(function.outputs) != 1:
         return
-    meaning = meaning_of(model)
-    backward = [meaning.interpretation(formula) for formula in meaning.formulas_of(body) if formula.is_backward]
+    analyses = analyses_of(model)
+    backward = [analyses.interpretation(formula) for formula in analyses.formulas_of(body) if formula.is_backward]
     if not backward or any(item.root.degree is not Degree.LINEAR for item in backward):
         return
     names = {binding.name for binding in body.info.args_with_derivatives}
@@ -91,7 +91,7 @@ def _automatic(model: Model, entry: Entry, body: DispatchBody) -> Iterator[Entry
         yield EntryAction(f'Add "{output.key_name}: {kind}"', edits, needs_check=True)
 
 
-def _expanded(line: KeyedFormula) -> Iterator[EntryAction]:
+def _expanded(line: DerivativeFormula) -> Iterator[EntryAction]:
     if line.forward is None or line.auto is None:
         return
     text = yaml_value(line.forward.formula)

@@ -302,11 +302,11 @@ def create_server() -> DerivlintServer:
                 # it would be worked out at every movement of the cursor
                 return None
             edits = fixed(edge.checked)
-        mends = action.mends
+        fixes = action.fixes
         about = [
             item
             for item in params.context.diagnostics
-            if mends is not None and item.code == mends.rule and item.range == edge.written_range(mends.span)
+            if fixes is not None and item.code == fixes.rule and item.range == edge.written_range(fixes.span)
         ]
         return types.CodeAction(
             title=action.title,

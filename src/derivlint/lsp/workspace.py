@@ -14,7 +14,7 @@ from derivlint.lint import Diagnostic, Rule
 from derivlint.project.baselines import BaselineFile
 from derivlint.project.errors import InputError
 from derivlint.project.files import FILE_PATTERN
-from derivlint.project.narrowing import Narrowing
+from derivlint.project.finding_filter import FindingFilter
 from derivlint.project.operators import LoadedOperators, Operators, fitted, load_operators, operators_for, problem_text
 from derivlint.project.settings import OWN_FILE, PYPROJECT, Settings, SettingsOfFiles
 from derivlint.source import SourceFile
@@ -31,7 +31,7 @@ class Project(Struct, frozen=True):
         rules: the rules that run.
         operators: where its operators come from.
         loaded: the operators.
-        narrowing: which of the findings are left.
+        finding_filter: which of the findings are left.
         key: differs where anything of it does.
     """
 
@@ -39,7 +39,7 @@ class Project(Struct, frozen=True):
     rules: tuple[Rule, ...]
     operators: Operators
     loaded: LoadedOperators
-    narrowing: Narrowing
+    finding_filter: FindingFilter
     key: str
 
     @property
@@ -154,7 +154,7 @@ class Projects:
         baseline = BaselineFile.read(settings.baseline) if settings.baseline is not None else None
         rules = settings.selected(load_rules())
         key = _digest([__version__, stamp, repr(settings), *_stamps([settings.baseline] if settings.baseline else [])])
-        return Project(settings, rules, operators, known[1], Narrowing(baseline=baseline), key)
+        return Project(settings, rules, operators, known[1], FindingFilter(baseline=baseline), key)
 
     def is_stale(self) -> bool:
         """Whether a file that a project was made from has changed, or a configuration has come or gone."""

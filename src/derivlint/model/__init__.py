@@ -22,12 +22,12 @@ if TYPE_CHECKING:
         AUTO_LINEAR,
         NON_DIFFERENTIABLE,
         Derivative,
+        DerivativeFormula,
         DifferentiabilityInfo,
         DispatchBody,
         Entry,
         ForwardDerivative,
         InfoSource,
-        KeyedFormula,
         Role,
     )
     from derivlint.model.entry_syntax import FormProblem, KeyName, OutputDifferentiability
@@ -43,7 +43,7 @@ _NAMES = {
     "differentiable": "Differentiability DifferentiableValue",
     "entry": (
         "AUTO_ELEMENT_WISE AUTO_LINEAR NON_DIFFERENTIABLE Derivative DifferentiabilityInfo DispatchBody Entry "
-        "ForwardDerivative InfoSource KeyedFormula Role"
+        "ForwardDerivative InfoSource DerivativeFormula Role"
     ),
     "entry_syntax": "FormProblem KeyName OutputDifferentiability",
     "layout": "LAYOUTS PLAIN Layout",
@@ -71,6 +71,7 @@ __all__ = [
     "NON_DIFFERENTIABLE",
     "PLAIN",
     "Derivative",
+    "DerivativeFormula",
     "Differentiability",
     "DifferentiabilityInfo",
     "DifferentiableValue",
@@ -83,7 +84,6 @@ __all__ = [
     "How",
     "InfoSource",
     "KeyName",
-    "KeyedFormula",
     "Layout",
     "MatchProblem",
     "Matcher",

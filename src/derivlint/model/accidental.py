@@ -8,7 +8,7 @@ from msgspec import Struct
 
 if TYPE_CHECKING:
     from derivlint.formula import Word
-    from derivlint.model.entry import DispatchBody, KeyedFormula
+    from derivlint.model.entry import DerivativeFormula, DispatchBody
     from derivlint.model.saved_attribute import SavedAttribute
 
 
@@ -21,7 +21,7 @@ class AccidentalSave(Struct, frozen=True):
         word: the word that torchgen takes for a use.
     """
 
-    line: KeyedFormula
+    line: DerivativeFormula
     saved: SavedAttribute
     word: Word
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from derivlint.formula import SyntaxProblemKind
-from derivlint.model.entry import KeyedFormula, Role
+from derivlint.model.entry import DerivativeFormula, Role
 from derivlint.model.forward import base_name_uses, misread_base_name
 from derivlint.model.keywords import near_keyword
 from derivlint.model.resolve import NameKind
@@ -12,7 +12,7 @@ from derivlint.source.lazy import asked_once
 
 
 @asked_once
-def is_checkable(line: KeyedFormula) -> bool:
+def is_checkable(line: DerivativeFormula) -> bool:
     """Whether the types of a formula mean something: it is an expression, for a key that makes sense."""
     formula = line.formula
     if formula.tree is None or any(
@@ -22,7 +22,7 @@ def is_checkable(line: KeyedFormula) -> bool:
     return near_keyword(line) is None and has_sound_key(line) and not _is_misused_automatic(line)
 
 
-def has_sound_key(line: KeyedFormula) -> bool:
+def has_sound_key(line: DerivativeFormula) -> bool:
     """Whether the names of a key are distinct tensors, all arguments or all outputs, and no other key has them."""
     names = [name.text for name in line.names]
     if len(set(names)) != len(names) or any(line.body.keys_with[name] > 1 for name in names):
@@ -36,7 +36,7 @@ def has_sound_key(line: KeyedFormula) -> bool:
     return True
 
 
-def _is_misused_automatic(line: KeyedFormula) -> bool:
+def _is_misused_automatic(line: DerivativeFormula) -> bool:
     """Whether an automatic forward formula is where torchgen's expansion makes no sense."""
     info = line.body.info
     if line.auto is None or info is None:
@@ -44,7 +44,7 @@ def _is_misused_automatic(line: KeyedFormula) -> bool:
     return len(line.names) > 1 or any(binding.is_tensor_list for binding in info.args_with_derivatives)
 
 
-def is_known_wrong(line: KeyedFormula) -> bool:
+def is_known_wrong(line: DerivativeFormula) -> bool:
     """Whether something else is wrong with the formula, so that what is made of it need not be looked at."""
     if undeclared_names(line) or base_name_uses(line) or misread_base_name(line):
         return True

@@ -85,7 +85,7 @@ class Role(Enum):
     UNRESOLVED = "unresolved"
 
 
-class KeyedFormula:
+class DerivativeFormula:
     """One pair ``key: formula`` of an entry.
 
     Attributes:
@@ -215,7 +215,9 @@ class DispatchBody:
         self.key = syntax.key
         self.key_node = syntax.key_node
         self.mapping = syntax.mapping
-        self.lines = tuple(KeyedFormula(self, index, key, value) for index, (key, value) in enumerate(syntax.pairs))
+        self.lines = tuple(
+            DerivativeFormula(self, index, key, value) for index, (key, value) in enumerate(syntax.pairs)
+        )
 
     @cached_property
     def info(self) -> DifferentiabilityInfo | None:
@@ -224,13 +226,13 @@ class DispatchBody:
         return operators.info_of(self) if operators is not None and self.entry.function is not None else None
 
     @cached_property
-    def derivatives(self) -> dict[KeyedFormula, Derivative]:
+    def derivatives(self) -> dict[DerivativeFormula, Derivative]:
         """The backward formulas with their derivatives."""
         found = self.info.derivatives if self.info is not None else ()
         return {each.line: each for each in found if each.line is not None}
 
     @cached_property
-    def forwards(self) -> dict[KeyedFormula, ForwardDerivative]:
+    def forwards(self) -> dict[DerivativeFormula, ForwardDerivative]:
         """The forward formulas with their derivatives."""
         found = self.info.forward_derivatives if self.info is not None else ()
         return {each.line: each for each in found if each.line is not None}
@@ -241,11 +243,11 @@ class DispatchBody:
         return Counter(name for line in self.lines for name in {name.text for name in line.names})
 
     @property
-    def sorted_lines(self) -> list[KeyedFormula]:
+    def sorted_lines(self) -> list[DerivativeFormula]:
         """The lines in the order in which torchgen reads them: keys sorted as text."""
         return sorted(self.lines, key=lambda line: line.key_text)
 
-    def with_role(self, role: Role) -> list[KeyedFormula]:
+    def with_role(self, role: Role) -> list[DerivativeFormula]:
         """The lines of one role, in file order."""
         return [line for line in self.lines if line.role is role]
 
@@ -267,7 +269,7 @@ class Expression(Struct, frozen=True):
     """
 
     scalar: Scalar
-    line: KeyedFormula | None
+    line: DerivativeFormula | None
 
     @property
     def formula(self) -> Formula:
@@ -374,7 +376,7 @@ class Entry:
         return self.name.span_of(start, start + len(operator))
 
     @property
-    def lines(self) -> list[KeyedFormula]:
+    def lines(self) -> list[DerivativeFormula]:
         """The pairs of key and formula of all dispatch keys, in file order."""
         return [line for body in self.bodies for line in body.lines]
 
@@ -416,7 +418,7 @@ class Derivative(Compared, Struct, frozen=True):
     strides_of: tuple[tuple[str, Word], ...] = ()
     edits: tuple[Edit, ...] = ()
     uses_grad: bool = False
-    line: KeyedFormula | None = None
+    line: DerivativeFormula | None = None
 
     def identity(self) -> tuple[Any, ...]:
         """The fields that are compared."""
@@ -459,7 +461,7 @@ class ForwardDerivative(Compared, Struct, frozen=True):
     required_inputs_primal: tuple[str, ...] | None
     required_original_self_value: bool = False
     is_reusing_outplace_formula: bool = False
-    line: KeyedFormula | None = None
+    line: DerivativeFormula | None = None
 
     def identity(self) -> tuple[Any, ...]:
         """The fields that are compared."""

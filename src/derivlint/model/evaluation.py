@@ -23,7 +23,7 @@ from derivlint.cpp.value import TENSOR as CANONICAL_TENSOR
 from derivlint.cpp.value import UNKNOWN
 from derivlint.formula import Edit, parse_formula
 from derivlint.model.differentiable import Differentiability, is_tensor_list
-from derivlint.model.entry import Derivative, DifferentiabilityInfo, Entry, ForwardDerivative, KeyedFormula
+from derivlint.model.entry import Derivative, DerivativeFormula, DifferentiabilityInfo, Entry, ForwardDerivative
 from derivlint.model.foreach import kernel_text
 from derivlint.model.gradients import GRAD, GRAD_INPUT_MASK
 from derivlint.model.match import How
@@ -94,7 +94,7 @@ class Evaluation(Struct, frozen=True):
         tangents: the variables that are tangents of arguments, and of which.
     """
 
-    line: KeyedFormula
+    line: DerivativeFormula
     function: NativeFunction
     origin: Origin
     mode: Mode

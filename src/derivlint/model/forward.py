@@ -14,9 +14,9 @@ from derivlint.model.entry import (
     AUTO_ELEMENT_WISE,
     AUTO_LINEAR,
     Derivative,
+    DerivativeFormula,
     DifferentiabilityInfo,
     ForwardDerivative,
-    KeyedFormula,
 )
 from derivlint.model.resolve import EntryFunction, NameKind
 from derivlint.model.words import mentions, occurrences, substitute, variable_uses
@@ -27,7 +27,7 @@ TANGENT = "_t"
 PRIMAL = "_p"
 
 
-def forward_output_types(line: KeyedFormula, function: EntryFunction) -> tuple[Type, ...] | None:
+def forward_output_types(line: DerivativeFormula, function: EntryFunction) -> tuple[Type, ...] | None:
     """The types of the outputs that a forward key names, or None where it names none.
 
     Follows ``create_forward_derivative``: returns by their declared names, in the order of the returns; only where
@@ -90,7 +90,7 @@ def linear_formula(function: EntryFunction, entry_name: str, args: Sequence[Bind
 
 
 def build_forward(
-    line: KeyedFormula,
+    line: DerivativeFormula,
     function: EntryFunction,
     entry_name: str,
     derivatives: Sequence[Derivative],
@@ -137,7 +137,7 @@ def packed_lists(info: DifferentiabilityInfo) -> list[str]:
     return [binding.name for binding in info.args_with_derivatives if binding.is_tensor_list]
 
 
-def base_name_uses(line: KeyedFormula) -> list[tuple[Binding, tuple[Word, ...]]]:
+def base_name_uses(line: DerivativeFormula) -> list[tuple[Binding, tuple[Word, ...]]]:
     """The differentiable arguments that a forward formula uses without suffix, each with its uses.
 
     A forward formula has the primal and the tangent of such an argument; lists of tensors are unpacked by functions,
@@ -156,7 +156,7 @@ def base_name_uses(line: KeyedFormula) -> list[tuple[Binding, tuple[Word, ...]]]
     return found
 
 
-def misread_base_name(line: KeyedFormula) -> list[tuple[str, Word | None]]:
+def misread_base_name(line: DerivativeFormula) -> list[tuple[str, Word | None]]:
     """The arguments that torchgen finds without suffix in a forward formula that uses only primals and tangents.
 
     With the word that it takes for the argument, or with None where ``auto_element_wise`` leaves the name behind: of

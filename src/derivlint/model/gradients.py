@@ -16,7 +16,7 @@ from derivlint.model.words import mentions, occurrences, replaced_occurrences, v
 from derivlint.source.lazy import asked_once
 
 if TYPE_CHECKING:
-    from derivlint.model.entry import Derivative, DifferentiabilityInfo, DispatchBody, KeyedFormula
+    from derivlint.model.entry import Derivative, DerivativeFormula, DifferentiabilityInfo, DispatchBody
 
 GRAD = "grad"
 GRADS = "grads"
@@ -58,7 +58,7 @@ class GradientUses(Struct, frozen=True):
         named: uses of an available ``grad_<return>``.
     """
 
-    line: KeyedFormula
+    line: DerivativeFormula
     grad: tuple[Word, ...]
     grads: tuple[Word, ...]
     indexed: tuple[IndexedGradient, ...]
@@ -70,7 +70,7 @@ def integer(text: str) -> int | None:
     return whole_number(text)
 
 
-def gradient_uses(line: KeyedFormula, available: tuple[str, ...]) -> GradientUses:
+def gradient_uses(line: DerivativeFormula, available: tuple[str, ...]) -> GradientUses:
     """The gradients that a backward formula uses."""
     formula = line.formula
     indexed = []
@@ -173,10 +173,10 @@ class BodyGradients(Struct, frozen=True):
     """
 
     uses: tuple[GradientUses, ...]
-    grad: tuple[tuple[KeyedFormula, Word], ...]
-    grads: tuple[tuple[KeyedFormula, Word], ...]
-    indexed: tuple[tuple[KeyedFormula, IndexedGradient], ...]
-    named: tuple[tuple[KeyedFormula, Word], ...]
+    grad: tuple[tuple[DerivativeFormula, Word], ...]
+    grads: tuple[tuple[DerivativeFormula, Word], ...]
+    indexed: tuple[tuple[DerivativeFormula, IndexedGradient], ...]
+    named: tuple[tuple[DerivativeFormula, Word], ...]
 
     @property
     def conflict(self) -> str | None:
@@ -207,7 +207,7 @@ def _can_have_gradient(uses: GradientUses) -> bool:
     return any(argument is None or argument.is_tensor_like for argument in resolved)
 
 
-def misread_gradients(body: DispatchBody) -> tuple[str, KeyedFormula, Word] | None:
+def misread_gradients(body: DispatchBody) -> tuple[str, DerivativeFormula, Word] | None:
     """Which of its three rules torchgen takes for broken although the formulas keep them all, and the word it misreads.
 
     Its patterns find ``grad`` in a string literal or after a dot, and of ``f(grads,grads[0])`` only one ``grads``.
@@ -234,7 +234,7 @@ def misread_gradients(body: DispatchBody) -> tuple[str, KeyedFormula, Word] | No
     return refusal, line, word
 
 
-def out_of_range_masks(line: KeyedFormula) -> list[tuple[Index, int]]:
+def out_of_range_masks(line: DerivativeFormula) -> list[tuple[Index, int]]:
     """The uses of ``grad_input_mask[i]`` whose literal index is not below the number of arguments in the key."""
     formula = line.formula
     found: list[tuple[Index, int]] = []

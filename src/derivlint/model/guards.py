@@ -16,7 +16,7 @@ from derivlint.model.words import mentions
 from derivlint.operators.special import WRAP_OPT_IF
 
 if TYPE_CHECKING:
-    from derivlint.model.entry import DifferentiabilityInfo, KeyedFormula
+    from derivlint.model.entry import DerivativeFormula, DifferentiabilityInfo
 
 
 class WrapOptIf(Struct, frozen=True):
@@ -35,7 +35,7 @@ class WrapOptIf(Struct, frozen=True):
     comma: int | None = None
 
 
-def wrap_opt_if_calls(line: KeyedFormula, info: DifferentiabilityInfo) -> list[WrapOptIf]:
+def wrap_opt_if_calls(line: DerivativeFormula, info: DifferentiabilityInfo) -> list[WrapOptIf]:
     """The calls of ``wrap_opt_if`` in a backward formula, from left to right."""
     formula = line.formula
     if formula.tree is None or not mentions(formula, WRAP_OPT_IF):
@@ -62,7 +62,7 @@ def wrap_opt_if_calls(line: KeyedFormula, info: DifferentiabilityInfo) -> list[W
     return found
 
 
-def _is_guarded(name: str, line: KeyedFormula, info: DifferentiabilityInfo) -> bool:
+def _is_guarded(name: str, line: DerivativeFormula, info: DifferentiabilityInfo) -> bool:
     """Whether torchgen looks for the condition under which the variable is saved."""
     args = info.args_with_derivatives
     if len(args) < 2 or len(line.names) == 1 or "backward" in info.name:

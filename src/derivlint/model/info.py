@@ -7,7 +7,15 @@ left out of the info and a rule says why.
 from __future__ import annotations
 
 from derivlint.cpp import return_type
-from derivlint.model.entry import Derivative, DifferentiabilityInfo, DispatchBody, Entry, InfoSource, KeyedFormula, Role
+from derivlint.model.entry import (
+    Derivative,
+    DerivativeFormula,
+    DifferentiabilityInfo,
+    DispatchBody,
+    Entry,
+    InfoSource,
+    Role,
+)
 from derivlint.model.forward import build_forward
 from derivlint.model.read import DEFAULT
 from derivlint.model.resolve import EntryFunction
@@ -26,7 +34,7 @@ def named_gradients(function: EntryFunction, differentiability: tuple[bool, ...]
     )
 
 
-def build_derivative(line: KeyedFormula, function: EntryFunction, gradients: tuple[str, ...]) -> Derivative:
+def build_derivative(line: DerivativeFormula, function: EntryFunction, gradients: tuple[str, ...]) -> Derivative:
     """The derivative of one backward key."""
     saved = SavedVariables(line.formula)
     inputs = saved.save([(binding.name, binding.cpp_type) for binding in function.arguments])

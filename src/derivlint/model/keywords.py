@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from derivlint.model.entry import AUTO_ELEMENT_WISE, AUTO_LINEAR, NON_DIFFERENTIABLE, DispatchBody, KeyedFormula, Role
+from derivlint.model.entry import (
+    AUTO_ELEMENT_WISE,
+    AUTO_LINEAR,
+    NON_DIFFERENTIABLE,
+    DerivativeFormula,
+    DispatchBody,
+    Role,
+)
 from derivlint.model.gradients import out_of_range_masks
 from derivlint.model.resolve import NameKind
 from derivlint.model.scope import NotDeclared, undeclared_names, visible_names
@@ -25,7 +32,7 @@ _LONGEST = 30
 _ALIKE = 0.8
 
 
-def near_keyword(line: KeyedFormula) -> str | None:
+def near_keyword(line: DerivativeFormula) -> str | None:
     """The word that the whole formula is meant to be, where torchgen takes it for C++.
 
     ``Auto_linear``, ``auto linear`` and ``elementwise`` are near, and so is ``auto_linear`` itself in a backward
@@ -70,7 +77,7 @@ def is_clear(body: DispatchBody) -> bool:
     return True
 
 
-def _lacks_name(line: KeyedFormula) -> bool:
+def _lacks_name(line: DerivativeFormula) -> bool:
     """Whether a backward formula asks for gradients of more arguments than its key names."""
     if line.role is not Role.BACKWARD or not line.is_expression:
         return False

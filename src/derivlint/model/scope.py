@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from derivlint.formula import Formula, Word, parse_formula
-from derivlint.model.entry import KeyedFormula, Role
+from derivlint.model.entry import DerivativeFormula, Role
 from derivlint.model.forward import PRIMAL, TANGENT
 from derivlint.model.gradients import GRAD, GRAD_INPUT_MASK, GRADS, NAMED_PREFIX
 from derivlint.model.resolve import EntryFunction, generic_output_index
@@ -59,7 +59,7 @@ class UndeclaredName(Struct, frozen=True):
         subject: the argument, output or return that the name speaks of, if any.
     """
 
-    line: KeyedFormula
+    line: DerivativeFormula
     word: Word
     reason: NotDeclared
     subject: str | None = None
@@ -78,7 +78,7 @@ def is_internal(name: str) -> bool:
     return name.endswith(("_t_raw", "_tensor")) or name == RETAIN_VARIABLES
 
 
-def backward_names(function: EntryFunction, info: DifferentiabilityInfo, line: KeyedFormula) -> list[str]:
+def backward_names(function: EntryFunction, info: DifferentiabilityInfo, line: DerivativeFormula) -> list[str]:
     """The variables a backward formula can use."""
     names = [binding.name for binding in function.arguments]
     names += [output.name for output in function.outputs]
@@ -105,7 +105,7 @@ def forward_names(function: EntryFunction, info: DifferentiabilityInfo) -> list[
     return names
 
 
-def visible_names(line: KeyedFormula) -> list[str]:
+def visible_names(line: DerivativeFormula) -> list[str]:
     """The variables that the formula can use; empty where its entry is not resolved."""
     function, info = line.entry.function, line.body.info
     if function is None or info is None:
@@ -125,7 +125,7 @@ def variables(formula: Formula) -> list[Word]:
 
 
 @asked_once
-def undeclared_names(line: KeyedFormula) -> tuple[UndeclaredName, ...]:
+def undeclared_names(line: DerivativeFormula) -> tuple[UndeclaredName, ...]:
     """The variables of a formula that nothing declares, each use once; none where the key is not understood.
 
     Names that are called are not judged here: functions are declared in headers.
@@ -148,7 +148,7 @@ def undeclared_names(line: KeyedFormula) -> tuple[UndeclaredName, ...]:
     return tuple(found)
 
 
-def first_undeclared(line: KeyedFormula, reason: NotDeclared) -> list[UndeclaredName]:
+def first_undeclared(line: DerivativeFormula, reason: NotDeclared) -> list[UndeclaredName]:
     """The first use of every name of a formula that is not declared for one reason."""
     first: dict[str, UndeclaredName] = {}
     for name in undeclared_names(line):
@@ -157,7 +157,7 @@ def first_undeclared(line: KeyedFormula, reason: NotDeclared) -> list[Undeclared
     return list(first.values())
 
 
-def visible_tangents(line: KeyedFormula) -> list[str]:
+def visible_tangents(line: DerivativeFormula) -> list[str]:
     """The tangents that a forward formula can use."""
     info = line.body.info
     names = {binding.name + TANGENT for binding in info.args_with_derivatives} if info is not None else set()
@@ -174,7 +174,7 @@ def undeclared_in_condition(text: str, function: EntryFunction) -> list[Word]:
 
 
 def _reason(
-    line: KeyedFormula, name: str, function: EntryFunction, info: DifferentiabilityInfo
+    line: DerivativeFormula, name: str, function: EntryFunction, info: DifferentiabilityInfo
 ) -> tuple[NotDeclared, str | None]:
     backward = line.role is Role.BACKWARD
     options = function.schema.arguments.tensor_options

@@ -20,7 +20,7 @@ from derivlint.cpp.scope import BACKWARD_LEVELS, FORWARD_LEVELS, Scope, declared
 from derivlint.cpp.value import TENSOR, UNKNOWN_VALUE, Value
 from derivlint.formula import Expr, parse_formula
 from derivlint.model.consequences import is_checkable, is_known_wrong
-from derivlint.model.entry import Entry, KeyedFormula
+from derivlint.model.entry import DerivativeFormula, Entry
 from derivlint.model.evaluation import Evaluation, Mode, Origin
 from derivlint.model.inplace import SELF_TANGENT, copied_formula
 from derivlint.model.scope import undeclared_names, visible_names
@@ -42,7 +42,7 @@ class FormulaProblem(Struct, frozen=True):
         end: where it ends.
     """
 
-    line: KeyedFormula
+    line: DerivativeFormula
     evaluation: Evaluation
     problem: TypeProblem
     where: Span
@@ -87,7 +87,7 @@ class TypeChecker:
             evaluations: where the generated code evaluates its formulas.
         """
         found: list[FormulaProblem] = []
-        wrong: set[KeyedFormula] = set()
+        wrong: set[DerivativeFormula] = set()
         checkable = {line: is_checkable(line) for line in entry.lines}
         for evaluation in sorted(evaluations, key=_precedence):
             line = evaluation.line
@@ -105,7 +105,9 @@ class TypeChecker:
             if problems:
                 if any(problem.kind not in ACCEPTED for problem in problems):
                     wrong.add(line)
-                found.extend(_located(evaluation, problem) for problem in problems if not _is_told(evaluation, problem))
+                found.extend(
+                    _located(evaluation, problem) for problem in problems if not _is_reported(evaluation, problem)
+                )
         return tuple(sorted(found, key=lambda item: item.where))
 
     def typed(self, evaluation: Evaluation, text: str) -> Typed | None:
@@ -173,7 +175,7 @@ def scope_of(evaluation: Evaluation, is_complete: bool) -> Scope:
     )
 
 
-def _is_told(evaluation: Evaluation, problem: TypeProblem) -> bool:
+def _is_reported(evaluation: Evaluation, problem: TypeProblem) -> bool:
     """Whether another rule tells what is wrong."""
     if evaluation.origin is not Origin.YAML or evaluation.mode is Mode.SAVE:
         return False

@@ -23,7 +23,7 @@ from derivlint.project.errors import InputError
 from derivlint.source import SourceError, SourceFile, read_bytes, write_file
 
 #: How many stale findings are reported one by one.
-MAX_TOLD = 5
+MAX_REPORTED = 5
 
 
 class BaselineFile:
@@ -153,12 +153,12 @@ class BaselineFile:
         verb = "occurs" if number == 1 else "occur"
         fact = f'{counted(number, "finding")} of the baseline "{self.path}" {verb} no more'
         yield f"{fact}; --prune-baseline removes {'it' if number == 1 else 'them'}"
-        for key, _ in sorted(stale.items())[:MAX_TOLD]:
+        for key, _ in sorted(stale.items())[:MAX_REPORTED]:
             of = f" of {quoted(key.entry)}" if key.entry else ""
             where = f", {quoted(key.key)}" if key.key else ""
             yield f"  {key.path}: {key.rule}{of}{where}: {key.text}"
-        if len(stale) > MAX_TOLD:
-            yield f"  and {len(stale) - MAX_TOLD:,} more"
+        if len(stale) > MAX_REPORTED:
+            yield f"  and {len(stale) - MAX_REPORTED:,} more"
 
     def prune(self) -> int:
         """Write the baseline without what is stale; how many findings that were.

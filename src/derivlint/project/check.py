@@ -14,8 +14,8 @@ from derivlint.lint.suppression import suppressions_of
 from derivlint.lint.wording import did_you_mean, quoted_list
 from derivlint.model import Model, build_model
 from derivlint.project.errors import InputError
+from derivlint.project.finding_filter import FindingFilter, rule_names
 from derivlint.project.findings import Findings
-from derivlint.project.narrowing import Narrowing, rule_names
 from derivlint.project.outcome import judge
 from derivlint.project.settings import Settings
 from derivlint.schema import NativeFunctions
@@ -63,7 +63,7 @@ def check_source(
     *,
     others: tuple[Rule, ...] = (),
     extra: Check | None = None,
-    narrowing: Narrowing | None = None,
+    finding_filter: FindingFilter | None = None,
     models: tuple[Model, ...] | None = None,
     kept: Kept | None = None,
     stop: Callable[[], bool] | None = None,
@@ -77,7 +77,7 @@ def check_source(
         rules: the rules to run, see :meth:`Settings.selected`.
         others: rules that run although they are not selected; a comment about one of them is not called unused.
         extra: finds more than the rules do, such as the C++ compiler.
-        narrowing: what is left of the findings; by default what comments do not silence.
+        finding_filter: what is left of the findings; by default what comments do not silence.
         models: the models to check, where they are built already; by default those of all versions that it serves.
         kept: what was found in an earlier text, with the same operators, rules and settings.
         stop: says whether no one waits for the result any more.
@@ -111,7 +111,7 @@ def check_source(
         names=known_names,
         crashed=frozenset(crashed),
         models=models,
-        says_unjudged=narrowing is not None and narrowing.baseline is not None,
+        says_unjudged=finding_filter is not None and finding_filter.baseline is not None,
     )
     every.update(judged.diagnostics)
     findings = Findings(
@@ -123,7 +123,7 @@ def check_source(
         model.n_formulas,
         judged.unjudged,
     )
-    outcome = judge(findings, source, settings, narrowing, model)
+    outcome = judge(findings, source, settings, finding_filter, model)
     return CheckedFile(
         model,
         outcome.shown,

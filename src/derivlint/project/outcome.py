@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from derivlint.lint import Diagnostic
+from derivlint.project.finding_filter import FindingFilter
 from derivlint.project.findings import Findings
-from derivlint.project.narrowing import Narrowing
 from derivlint.project.settings import Settings
 from derivlint.source import SourceFile
 
@@ -52,7 +52,7 @@ def judge(
     findings: Findings,
     source: SourceFile,
     settings: Settings,
-    narrowing: Narrowing | None = None,
+    finding_filter: FindingFilter | None = None,
     model: Model | None = None,
 ) -> Outcome:
     """What is left of the findings of a file.
@@ -61,15 +61,15 @@ def judge(
         findings: the findings.
         source: the file.
         settings: what is shown and what counts.
-        narrowing: what is left of the findings; by default what comments do not silence, where they may.
+        finding_filter: what is left of the findings; by default what comments do not silence, where they may.
         model: the file; only needed where changes alone are wanted.
 
     Raises:
         InputError: only changes are wanted and cannot be found out.
     """
     found = settings.judged(findings.diagnostics, source.path)
-    narrowing = narrowing or Narrowing(comments=not settings.untrusted)
-    narrowed = narrowing.apply(source, found, findings.silenced, settings, findings, model)
+    finding_filter = finding_filter or FindingFilter(comments=not settings.untrusted)
+    narrowed = finding_filter.apply(source, found, findings.silenced, settings, findings, model)
     shown = tuple(item for item in narrowed.kept if settings.shows(item))
     return Outcome(
         findings,

@@ -7,10 +7,10 @@ from enum import Enum
 
 from msgspec import Struct
 
+from derivlint.analysis.differentiability import Answer
+from derivlint.analysis.differentiability_coverage import Aspect, CoverageOfModel
+from derivlint.analysis.siblings import common_name
 from derivlint.lint.changes import said
-from derivlint.meaning.differentiability import Answer
-from derivlint.meaning.differentiability_coverage import Aspect, CoverageOfModel
-from derivlint.meaning.siblings import common_name
 from derivlint.model import DispatchBody, Entry, Model
 from derivlint.review.shape import shape_of_text
 from derivlint.schema import NativeFunction

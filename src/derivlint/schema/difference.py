@@ -161,7 +161,7 @@ def _arguments(own: FunctionSchema, declared: FunctionSchema) -> Iterator[Schema
         pairs = list(_aligned(ours, theirs))
     keyword = {id(argument) for argument in own.arguments.flat_positional}
     expected_keyword = {id(argument) for argument in declared.arguments.flat_positional}
-    star_told = False
+    star_reported = False
     for index, argument, other in pairs:
         if argument is None:
             assert other is not None
@@ -173,9 +173,9 @@ def _arguments(own: FunctionSchema, declared: FunctionSchema) -> Iterator[Schema
         else:
             yield from _argument(argument, other)
             is_keyword, should_be = id(argument) not in keyword, id(other) not in expected_keyword
-            if is_keyword != should_be and not star_told:
+            if is_keyword != should_be and not star_reported:
                 # one "*" decides for all arguments after it
-                star_told = True
+                star_reported = True
                 words = ("positional", "keyword-only")
                 yield SchemaDifference(
                     DifferenceKind.KEYWORD_ONLY,

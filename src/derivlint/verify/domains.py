@@ -91,7 +91,7 @@ _MANIFOLDS: dict[str, Move] = {
     "triangular": _triangular,
     "symmetric-if-hermitian": _symmetric_if_hermitian,
 }
-_INHABITANTS: dict[str, Move] = {"positive-definite": _positive}
+_SAMPLE_VALUES: dict[str, Move] = {"positive-definite": _positive}
 
 
 def tangent_space_of(operator: str, argument: str) -> Move | None:
@@ -101,7 +101,7 @@ def tangent_space_of(operator: str, argument: str) -> Move | None:
 
 def manifold_of(operator: str, argument: str) -> Move | None:
     """What brings a tensor to the manifold that an argument must lie on; None for most."""
-    return _by_fact(_INHABITANTS, f"{operator}({argument})") or tangent_space_of(operator, argument)
+    return _by_fact(_SAMPLE_VALUES, f"{operator}({argument})") or tangent_space_of(operator, argument)
 
 
 def _by_fact(table: Mapping[str, Known], name: str) -> Known | None:

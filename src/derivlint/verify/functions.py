@@ -14,7 +14,7 @@ from msgspec import Struct, convert, field, to_builtins
 
 from derivlint.model import Model
 from derivlint.model.differentiable import Differentiability, is_tensor_list
-from derivlint.model.entry import Entry, KeyedFormula, Role
+from derivlint.model.entry import DerivativeFormula, Entry, Role
 from derivlint.model.evaluation import Evaluation, Mode, Origin, evaluations
 from derivlint.model.read import DEFAULT
 from derivlint.operators.special import NOT_IMPLEMENTED
@@ -106,14 +106,14 @@ class FormulaFunction(Struct, frozen=True):
     described: Described
     evaluation: Evaluation
     differentiability: Differentiability
-    line: KeyedFormula
+    line: DerivativeFormula
 
 
 class Collected(Struct):
     """The functions of a model, and the formulas that have none, with the reason."""
 
     functions: list[FormulaFunction] = field(default_factory=list)
-    left_out: list[tuple[KeyedFormula, str]] = field(default_factory=list)
+    left_out: list[tuple[DerivativeFormula, str]] = field(default_factory=list)
 
 
 def own_outputs(described: Described) -> tuple[Value, ...]:

@@ -20,7 +20,7 @@ ATEN = "ATen/ATen.h"
 #: More formulas name so many operators that little is gained.
 FEW = 120
 #: What PyTorch's header includes in addition to operators; a release may lack one.
-_BESIDES = (
+_EXTRA_HEADERS = (
     "ATen/Context.h",
     "ATen/DimVector.h",
     "ATen/Dispatch.h",
@@ -54,8 +54,8 @@ def few_headers(source: str, includes: Iterable[Path]) -> str:
     names = {word.removesuffix(ending) for word in words for ending in _ENDINGS if word.endswith(ending)}
     named = [f"ATen/ops/{name}.h" for name in sorted(names) if (operators / f"{name}.h").is_file()]
     named += sorted({header for word, header in _OTHERS.items() if word in words})
-    besides = (f"#if __has_include(<{name}>)\n#include <{name}>\n#endif" for name in _BESIDES)
-    return "\n".join(("#pragma once", *besides, *(f"#include <{name}>" for name in named), ""))
+    extra = (f"#if __has_include(<{name}>)\n#include <{name}>\n#endif" for name in _EXTRA_HEADERS)
+    return "\n".join(("#pragma once", *extra, *(f"#include <{name}>" for name in named), ""))
 
 
 def has_operator_headers(includes: Iterable[Path]) -> bool:

@@ -193,9 +193,9 @@ def _message(low: Any, high: Any, values: list[Any], kind: Any, of: Described) -
     return {
         "inputs": int(judged.sum()),
         "ulps": float(off[worst]),
-        "ulps_at": _told(values, worst, of, low, high),
+        "ulps_at": _reported(values, worst, of, low, high),
         "lost": int(lost.sum()),
-        "lost_at": _told(values, place, of, low, high) if bool(lost.any()) else "",
+        "lost_at": _reported(values, place, of, low, high) if bool(lost.any()) else "",
     }
 
 
@@ -219,7 +219,7 @@ def _difference(low: Any, before: Any, high: Any, kind: Any) -> dict[str, Any]:
     }
 
 
-def _told(values: list[Any], place: int, of: Described, low: Any, high: Any) -> str:
+def _reported(values: list[Any], place: int, of: Described, low: Any, high: Any) -> str:
     """The numbers at a place, and what was found there."""
     pairs = zip(of.arguments, values, strict=True)
     at = ", ".join(f"{argument.name}={float(value[place]):.6g}" for argument, value in pairs if is_inexact(value))

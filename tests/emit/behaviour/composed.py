@@ -8,7 +8,7 @@ import pickle
 from collections.abc import Callable
 from typing import Any
 
-from tests.emit.behaviour.telling import attempt, graph, number, real, snippet, told
+from tests.emit.behaviour.telling import attempt, graph, number, real, reported, snippet
 
 # ---- foreach
 
@@ -27,7 +27,7 @@ def foreach_functions(torch: Any) -> Any:
         torch._foreach_exp([plain]),
     ]
     loss = sum(each.sum() for group in made for each in group)
-    return [told(made), told(torch.autograd.grad(loss, (x, y)))]
+    return [reported(made), reported(torch.autograd.grad(loss, (x, y)))]
 
 
 @snippet
@@ -49,7 +49,7 @@ def foreach_in_place(torch: Any) -> Any:
         made = targets()
         change(made)
         loss = sum(each.sum() for each in made)
-        found.append([told(made), told(torch.autograd.grad(loss, (x, y), allow_unused=True))])
+        found.append([reported(made), reported(torch.autograd.grad(loss, (x, y), allow_unused=True))])
     twice = targets()
     torch._foreach_exp_(twice)
     torch._foreach_mul_(twice, 2)
@@ -109,16 +109,16 @@ def functional_interface(torch: Any) -> Any:
     functional = torch.autograd.functional
     x = real(torch, 2).detach()
     cases = (functional.jacobian, functional.hessian)
-    found = [told(case(lambda t: (t * t).exp().sum(), x)) for case in cases]
-    found.append(told(functional.jacobian(lambda t: t.sin() * t, x, vectorize=True, strategy="forward-mode")))
-    return [*found, told(functional.hvp(lambda t: t.prod() * t.sum(), x, torch.ones(2, dtype=torch.double)))]
+    found = [reported(case(lambda t: (t * t).exp().sum(), x)) for case in cases]
+    found.append(reported(functional.jacobian(lambda t: t.sin() * t, x, vectorize=True, strategy="forward-mode")))
+    return [*found, reported(functional.hvp(lambda t: t.prod() * t.sum(), x, torch.ones(2, dtype=torch.double)))]
 
 
 @snippet
 def batched_gradients(torch: Any) -> Any:
     x = real(torch, 3)
     y = torch.cat([x.sin() * x, x.cumprod(0)])
-    return told(torch.autograd.grad(y, x, torch.eye(6, dtype=torch.double), is_grads_batched=True))
+    return reported(torch.autograd.grad(y, x, torch.eye(6, dtype=torch.double), is_grads_batched=True))
 
 
 # ---- copies and texts
@@ -134,8 +134,8 @@ def copies(torch: Any) -> Any:
     buffer.seek(0)
     made = [copy.deepcopy(x), pickle.loads(pickle.dumps(x)), torch.load(buffer, weights_only=True), copy.copy(x)]
     return [
-        told(made),
-        told(made[0].grad),
+        reported(made),
+        reported(made[0].grad),
         attempt(lambda: copy.deepcopy(y)),
         attempt(lambda: pickle.loads(pickle.dumps(y))),
     ]

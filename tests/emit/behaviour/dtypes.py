@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.emit.behaviour.telling import attempt, cplx, graph, real, snippet, told
+from tests.emit.behaviour.telling import attempt, cplx, graph, real, reported, snippet
 
 
 @snippet
@@ -15,7 +15,7 @@ def complex_inputs(torch: Any) -> Any:
     found = []
     for each in made:
         gradient = torch.autograd.grad(each, (x, y, r), torch.ones_like(each), allow_unused=True)
-        found.append([told(each), [None if one is None else told(one.resolve_conj()) for one in gradient]])
+        found.append([reported(each), [None if one is None else reported(one.resolve_conj()) for one in gradient]])
     return found
 
 
@@ -26,7 +26,7 @@ def complex_not_supported(torch: Any) -> Any:
     with torch.no_grad():
         fine = torch.embedding(weight, index)
     return [
-        told(fine),
+        reported(fine),
         attempt(lambda: torch.embedding(weight, index)),
         attempt(lambda: torch.embedding(weight.detach(), index)),
         attempt(lambda: weight.clamp(0, 1)),
@@ -42,9 +42,9 @@ def complex_out_of_real(torch: Any) -> Any:
     values, vectors = torch.linalg.eig(x)
     loss = values.abs().sum() + vectors.abs().sum()
     return [
-        told(values.requires_grad),
+        reported(values.requires_grad),
         [graph(values.grad_fn), graph(vectors.grad_fn)],
-        told(torch.autograd.grad(loss, x)),
+        reported(torch.autograd.grad(loss, x)),
     ]
 
 
@@ -55,7 +55,13 @@ def conjugate_and_negative_views(torch: Any) -> Any:
     y.mul_(2)
     z = (x * 1).conj().imag
     z.exp_()
-    return [told(y), y.is_conj(), told(z), z.is_neg(), told(torch.autograd.grad(y.abs().sum() + z.sum(), x))]
+    return [
+        reported(y),
+        y.is_conj(),
+        reported(z),
+        z.is_neg(),
+        reported(torch.autograd.grad(y.abs().sum() + z.sum(), x)),
+    ]
 
 
 @snippet
@@ -74,7 +80,7 @@ def integers(torch: Any) -> Any:
         k.neg(),
         k.view(3),
     ]
-    return [told(made), attempt(lambda: k.requires_grad_()), attempt(lambda: k.mean())]
+    return [reported(made), attempt(lambda: k.requires_grad_()), attempt(lambda: k.mean())]
 
 
 @snippet
@@ -92,13 +98,13 @@ def outputs_without_derivatives(torch: Any) -> Any:
         x.nonzero(),
         x.argmax(),
     ]
-    return told(made)
+    return reported(made)
 
 
 @snippet
 def non_differentiable_arguments(torch: Any) -> Any:
     x, index = real(torch, 2, 3), torch.tensor([[0, 1], [2, 0]])
-    found = [told(x.gather(1, index)), told(x[index[0]]), told(torch.embedding(x, index[0]))]
+    found = [reported(x.gather(1, index)), reported(x[index[0]]), reported(torch.embedding(x, index[0]))]
     return [
         *found,
         attempt(lambda: torch.where(x, x, x)),
@@ -121,7 +127,9 @@ def mixed_precision(torch: Any) -> Any:
         1 / half,
         half.pow(x[0].detach()),
     ]
-    return [[told(each), told(torch.autograd.grad(each.sum(), (x, y, half), allow_unused=True))] for each in made]
+    return [
+        [reported(each), reported(torch.autograd.grad(each.sum(), (x, y, half), allow_unused=True))] for each in made
+    ]
 
 
 @snippet
@@ -137,7 +145,9 @@ def empty_and_scalar_tensors(torch: Any) -> Any:
         empty.mean(),
         torch.cat([empty, empty]),
     ]
-    return [[told(each), told(torch.autograd.grad(each.sum(), (empty, scalar), allow_unused=True))] for each in made]
+    return [
+        [reported(each), reported(torch.autograd.grad(each.sum(), (empty, scalar), allow_unused=True))] for each in made
+    ]
 
 
 @snippet
@@ -154,4 +164,4 @@ def broadcasting(torch: Any) -> Any:
         torch.addcmul(x, y, y),
         torch.lerp(x, y, x),
     ]
-    return [[told(each), told(torch.autograd.grad(each.sum(), (x, y)))] for each in made]
+    return [[reported(each), reported(torch.autograd.grad(each.sum(), (x, y)))] for each in made]

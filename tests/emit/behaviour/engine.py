@@ -6,7 +6,7 @@ import gc
 from collections.abc import Callable
 from typing import Any
 
-from tests.emit.behaviour.telling import attempt, number, real, snippet, told
+from tests.emit.behaviour.telling import attempt, number, real, reported, snippet
 
 
 @snippet
@@ -20,7 +20,7 @@ def backward_twice(torch: Any) -> Any:
     for each in operations:
         y = each().sum()
         y.backward()
-        found.append([attempt(y.backward), told(x.grad)])
+        found.append([attempt(y.backward), reported(x.grad)])
     return found
 
 
@@ -29,9 +29,9 @@ def graph_retained(torch: Any) -> Any:
     x = real(torch, 3)
     y = (x.exp() * x).sum()
     y.backward(retain_graph=True)
-    first = told(x.grad)
+    first = reported(x.grad)
     y.backward()
-    return [first, told(x.grad), attempt(y.backward)]
+    return [first, reported(x.grad), attempt(y.backward)]
 
 
 @snippet
@@ -42,8 +42,8 @@ def double_backward(torch: Any) -> Any:
     second = torch.autograd.grad(first[0].sum() + first[1].prod(), (x, w), create_graph=True)
     third = torch.autograd.grad(second[0].sum(), (x, w))
     return [
-        told(first[0].requires_grad),
-        told(second[0].requires_grad),
+        reported(first[0].requires_grad),
+        reported(second[0].requires_grad),
         [number(each.tolist()) for each in (*first, *second, *third)],
     ]
 
@@ -67,12 +67,12 @@ def hooks_of_tensors(torch: Any) -> Any:
     y = x.sin()
     y.retain_grad()
     handle = y.register_hook(lambda grad: grad * 2)
-    y.register_hook(lambda grad: seen.append(told(grad)))
-    x.register_post_accumulate_grad_hook(lambda tensor: seen.append(told(tensor.grad)))
+    y.register_hook(lambda grad: seen.append(reported(grad)))
+    x.register_post_accumulate_grad_hook(lambda tensor: seen.append(reported(tensor.grad)))
     (y * y).sum().backward(retain_graph=True)
     handle.remove()
     (y * y).sum().backward()
-    return [seen, told(y.grad), told(x.grad)]
+    return [seen, reported(y.grad), reported(x.grad)]
 
 
 @snippet
@@ -82,13 +82,13 @@ def hooks_of_nodes(torch: Any) -> Any:
     y = torch.addcmul(x, x, x)
 
     def tripled(grads: Any) -> Any:
-        seen.append(["before", told(grads)])
+        seen.append(["before", reported(grads)])
         return tuple(grad * 3 for grad in grads)
 
     y.grad_fn.register_prehook(tripled)
-    y.grad_fn.register_hook(lambda ins, outs: seen.append(["behind", told(ins), told(outs)]))
+    y.grad_fn.register_hook(lambda ins, outs: seen.append(["behind", reported(ins), reported(outs)]))
     y.sum().backward()
-    return [seen, told(x.grad), y.grad_fn.metadata]
+    return [seen, reported(x.grad), y.grad_fn.metadata]
 
 
 @snippet
@@ -100,7 +100,7 @@ def hooks_and_in_place(torch: Any) -> Any:
     y.register_hook(lambda grad: grad * 5)
     y.retain_grad()
     y.exp().sum().backward()
-    return [told(y.grad), told(x.grad)]
+    return [reported(y.grad), reported(x.grad)]
 
 
 @snippet
@@ -109,7 +109,7 @@ def hooks_of_saved_tensors(torch: Any) -> Any:
     packed: list[Any] = []
 
     def pack(tensor: Any) -> Any:
-        packed.append(told(tensor))
+        packed.append(reported(tensor))
         return tensor.detach().clone(), len(packed)
 
     def unpack(pair: Any) -> Any:
@@ -120,7 +120,7 @@ def hooks_of_saved_tensors(torch: Any) -> Any:
         y = x.exp() * x.mul(2).tanh_()
         z = torch.cat([y, x[torch.tensor([0, 2])]]).sort().values.pow(2)
     z.sum().backward()
-    return [packed, told(x.grad)]
+    return [packed, reported(x.grad)]
 
 
 @snippet
@@ -139,7 +139,7 @@ def hooks_of_saved_tensors_refused(torch: Any) -> Any:
         in_place,
         attempt(lambda: wrong.sum().backward()),
         attempt(lambda: kept.sum().backward()),
-        told(x.grad),
+        reported(x.grad),
     ]
 
 
@@ -173,7 +173,7 @@ def changed_but_not_saved(torch: Any) -> Any:
     z.sum().backward()
     again = x * plain
     plain.add_(1)
-    return [told(x.grad), attempt(lambda: again.sum().backward())]
+    return [reported(x.grad), attempt(lambda: again.sum().backward())]
 
 
 @snippet
@@ -218,15 +218,15 @@ def gradient_edges(torch: Any) -> Any:
     z = y.exp()
     edge = torch.autograd.graph.get_gradient_edge(y)
     found = torch.autograd.grad(z.sum(), edge, retain_graph=True)
-    return [told(found), edge.node.name(), edge.output_nr, told(z.grad_fn(torch.ones(3)))]
+    return [reported(found), edge.node.name(), edge.output_nr, reported(z.grad_fn(torch.ones(3)))]
 
 
 @snippet
 def node_called_directly(torch: Any) -> Any:
     x = real(torch, 3)
     return [
-        told(x.sin().grad_fn(torch.ones(3))),
-        told((x * x).grad_fn(torch.ones(3))),
+        reported(x.sin().grad_fn(torch.ones(3))),
+        reported((x * x).grad_fn(torch.ones(3))),
         attempt(lambda: x.exp().grad_fn(None)),
     ]
 
@@ -240,7 +240,7 @@ def checkpoints(torch: Any) -> Any:
         x = real(torch, 2, 2)
         y = checkpoint(lambda t: (t @ t).sin().mul_(2).exp(), x, use_reentrant=reentrant)
         y.sum().backward()
-        found.append([number(y.tolist()), told(x.grad)])
+        found.append([number(y.tolist()), reported(x.grad)])
     return found
 
 
@@ -259,4 +259,4 @@ def custom_function(torch: Any) -> Any:
 
     x = real(torch, 3)
     (first,) = torch.autograd.grad(Double.apply(x.sin()).sum(), x, create_graph=True)
-    return [number(first.tolist()), told(torch.autograd.grad(first.sum(), x))]
+    return [number(first.tolist()), reported(torch.autograd.grad(first.sum(), x))]

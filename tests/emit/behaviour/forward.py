@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tests.emit.behaviour.telling import Snippet, attempt, real, snippet, told
+from tests.emit.behaviour.telling import Snippet, attempt, real, reported, snippet
 
 
 def dual(torch: Any, *shape: int) -> Any:
@@ -18,7 +18,7 @@ def opened(torch: Any, value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [opened(torch, item) for item in value]
     primal, tangent = torch.autograd.forward_ad.unpack_dual(value)
-    return [told(primal), told(tangent), tangent is not None and tangent._is_zerotensor()]
+    return [reported(primal), reported(tangent), tangent is not None and tangent._is_zerotensor()]
 
 
 def in_forward_mode(function: Callable[[Any], Any]) -> Snippet:
@@ -163,9 +163,9 @@ def forward_and_backward(torch: Any) -> Any:
         primal, along = forward.unpack_dual(each)
         found.append(
             [
-                told(primal),
-                told(along.requires_grad),
-                told(torch.autograd.grad(along.sum(), (x, tangent), retain_graph=True)),
+                reported(primal),
+                reported(along.requires_grad),
+                reported(torch.autograd.grad(along.sum(), (x, tangent), retain_graph=True)),
             ]
         )
     return found
@@ -192,7 +192,7 @@ def forward_levels(torch: Any) -> Any:
     with forward.dual_level():
         x = dual(torch, 3)
         y = x * 2
-    outside = told(y)
+    outside = reported(y)
     return [
         attempt(nested),
         outside,

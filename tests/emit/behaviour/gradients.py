@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tests.emit.behaviour.telling import attempt, gradient, real, snippet, told
+from tests.emit.behaviour.telling import attempt, gradient, real, reported, snippet
 
 
 @snippet
@@ -14,9 +14,9 @@ def unused_inputs(torch: Any) -> Any:
     out = (x * y).sum()
     return [
         attempt(lambda: torch.autograd.grad(out, [x, z], retain_graph=True)),
-        told(torch.autograd.grad(out, [x, z], allow_unused=True, retain_graph=True)),
+        reported(torch.autograd.grad(out, [x, z], allow_unused=True, retain_graph=True)),
         attempt(lambda: torch.autograd.grad(out, [x, z], materialize_grads=True, retain_graph=True)),
-        told(torch.autograd.grad(out, y)),
+        reported(torch.autograd.grad(out, y)),
     ]
 
 
@@ -36,7 +36,7 @@ def undefined_gradients_come_in(torch: Any) -> Any:
         x = real(torch, 2, 3)
         found = function(x)
         Nothing.apply(found).sum().backward()
-        return [told(found), told(x.grad)]
+        return [reported(found), reported(x.grad)]
 
     operations: list[Callable[[Any], Any]] = [
         torch.sin,
@@ -55,7 +55,7 @@ def some_outputs_used(torch: Any) -> Any:
     x, w = real(torch, 2, 3), real(torch, 3)
     groups = [torch.var_mean(x, 1), x.unbind(0), x.split(1), torch.native_layer_norm(x, [3], w, None, 1e-5), x.max(1)]
     made = [each for group in groups for each in group]
-    return [[told(each), attempt(gradient, torch, each, x)] for each in made]
+    return [[reported(each), attempt(gradient, torch, each, x)] for each in made]
 
 
 @snippet
@@ -63,7 +63,7 @@ def inputs_without_gradients(torch: Any) -> Any:
     x, plain = real(torch, 2, 2), torch.rand(2, 2, dtype=torch.double)
     made = [x * plain, plain * x, torch.mm(plain, x), torch.addmm(plain, plain, x), torch.where(plain > 0.5, plain, x)]
     made += [torch.addcmul(x, plain, plain), torch.lerp(plain, x, plain), plain**x, x**plain, plain * plain]
-    return [[told(each), attempt(gradient, torch, each, x)] for each in made]
+    return [[reported(each), attempt(gradient, torch, each, x)] for each in made]
 
 
 @snippet
@@ -71,7 +71,7 @@ def lists_with_and_without_gradients(torch: Any) -> Any:
     x, plain = real(torch, 2, 2), torch.rand(2, 2, dtype=torch.double)
     made = [torch.cat([plain, x, plain]), torch.stack([x, plain]), torch.cat([plain, plain]), torch.cat([x, x, x[:1]])]
     made += [torch.cat([x.float(), plain]), torch.cat([x, torch.empty(0)]), torch.stack([x, x], 2)]
-    return [[told(each), attempt(gradient, torch, each, x)] for each in made]
+    return [[reported(each), attempt(gradient, torch, each, x)] for each in made]
 
 
 @snippet
@@ -90,9 +90,9 @@ def optional_tensors(torch: Any) -> Any:
     found = []
     for given in (None, bias):
         made = torch.convolution(x, weight, given, [1], [0], [1], False, [0], 1)
-        found.append([told(made), told(torch.autograd.grad(made.sum(), (x, weight)))])
+        found.append([reported(made), reported(torch.autograd.grad(made.sum(), (x, weight)))])
     made = torch.native_layer_norm(x, [4], None, None, 1e-5)
     made = (*made, x.clamp(min=torch.tensor(0.7)), torch.clamp(x, max=torch.tensor(1.0), min=None))
-    found.append([told(made), attempt(lambda: torch.clamp(x))])
+    found.append([reported(made), attempt(lambda: torch.clamp(x))])
     index = torch.tensor([1, 0])
-    return [*found, told(x[:, index]), told(x[0, :, index]), told(x[None, ..., index])]
+    return [*found, reported(x[:, index]), reported(x[0, :, index]), reported(x[None, ..., index])]

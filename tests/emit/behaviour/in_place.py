@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.emit.behaviour.telling import attempt, cplx, real, snippet, told
+from tests.emit.behaviour.telling import attempt, cplx, real, reported, snippet
 
 # ---- in place
 
@@ -16,7 +16,7 @@ def in_place_on_leaf(torch: Any) -> Any:
         attempt(lambda: x.mul_(2)),
         attempt(lambda: x.sin_()),
         attempt(lambda: torch._foreach_mul_([x], 2)),
-        told(x),
+        reported(x),
     ]
 
 
@@ -27,7 +27,7 @@ def in_place_on_view_of_leaf(torch: Any) -> Any:
         attempt(lambda: x[0].mul_(2)),
         attempt(lambda: x.view(-1).fill_(1)),
         attempt(lambda: x.t().zero_()),
-        told(x),
+        reported(x),
     ]
 
 
@@ -36,16 +36,16 @@ def in_place_on_leaf_without_grad(torch: Any) -> Any:
     x = real(torch, 3)
     with torch.no_grad():
         result = x.mul_(2)
-    return [result is x, told(x), attempt(lambda: x.exp().sum().backward()), told(x.grad)]
+    return [result is x, reported(x), attempt(lambda: x.exp().sum().backward()), reported(x.grad)]
 
 
 @snippet
 def in_place_makes_history(torch: Any) -> Any:
     x, target = real(torch, 3), torch.ones(3, dtype=torch.double)
-    before = told(target)
+    before = reported(target)
     result = target.mul_(x).add_(1).exp_()
     result.sum().backward()
-    return [before, result is target, told(target), told(x.grad)]
+    return [before, result is target, reported(target), reported(x.grad)]
 
 
 @snippet
@@ -54,7 +54,7 @@ def in_place_with_second_argument_only(torch: Any) -> Any:
     y = real(torch, 2, 2)
     x.addmm_(y, y).lerp_(y, 0.3).div_(y).pow_(y)
     x.sum().backward()
-    return [told(x), told(y.grad)]
+    return [reported(x), reported(y.grad)]
 
 
 @snippet
@@ -63,9 +63,9 @@ def in_place_on_view(torch: Any) -> Any:
     base = x.clone()
     part = base.select(0, 1)
     part.mul_(2)
-    first = [told(part), told(base), base._version, part._version]
+    first = [reported(part), reported(base), base._version, part._version]
     base.sum().backward()
-    return [first, told(x.grad)]
+    return [first, reported(x.grad)]
 
 
 @snippet
@@ -80,7 +80,13 @@ def in_place_on_view_of_view(torch: Any) -> Any:
     changed = x.clone()
     changed.view(12)[3:].sigmoid_()
     changed.t()[0].add_(1)
-    return [told(base), told(part), told(other), told(x.grad), attempt(lambda: changed.sum().backward())]
+    return [
+        reported(base),
+        reported(part),
+        reported(other),
+        reported(x.grad),
+        attempt(lambda: changed.sum().backward()),
+    ]
 
 
 @snippet
@@ -89,14 +95,14 @@ def in_place_on_base_behind_view(torch: Any) -> Any:
     base = x * 2
     part = base[0]
     base.mul_(3)
-    return [told(part), told(torch.autograd.grad(part.sum(), x)[0])]
+    return [reported(part), reported(torch.autograd.grad(part.sum(), x)[0])]
 
 
 @snippet
 def in_place_on_multi_output_view(torch: Any) -> Any:
     x = real(torch, 2, 3) * 1
     parts = {"unbind": x.unbind(0), "split": x.split(1), "chunk": x.chunk(2)}
-    return {name: [told(found), attempt(found[0].mul_, 2)] for name, found in parts.items()}
+    return {name: [reported(found), attempt(found[0].mul_, 2)] for name, found in parts.items()}
 
 
 @snippet
@@ -105,7 +111,7 @@ def in_place_on_multi_output_view_without_grad(torch: Any) -> Any:
     first, _ = x.unbind(0)
     with torch.no_grad():
         first.mul_(2)
-    return [attempt(lambda: told(first)), told(x), attempt(lambda: first.add_(1))]
+    return [attempt(lambda: reported(first)), reported(x), attempt(lambda: first.add_(1))]
 
 
 @snippet
@@ -114,7 +120,7 @@ def in_place_on_view_made_without_grad(torch: Any) -> Any:
     with torch.no_grad():
         part = x.view(6)
         parts = x.unbind(0)
-    return [told(part), attempt(lambda: part.mul_(2)), attempt(lambda: parts[0].mul_(2))]
+    return [reported(part), attempt(lambda: part.mul_(2)), attempt(lambda: parts[0].mul_(2))]
 
 
 @snippet
@@ -122,8 +128,8 @@ def in_place_of_integers_and_booleans(torch: Any) -> Any:
     x = torch.tensor([1, 2, 3])
     y = torch.tensor([True, False, True])
     return [
-        told(x.mul_(2)),
-        told(y.mul_(y)),
+        reported(x.mul_(2)),
+        reported(y.mul_(y)),
         attempt(lambda: x.mul_(1.5)),
         attempt(lambda: x.div_(2)),
         attempt(lambda: x.mul_(real(torch, 3))),
@@ -133,7 +139,7 @@ def in_place_of_integers_and_booleans(torch: Any) -> Any:
 @snippet
 def in_place_that_would_broadcast(torch: Any) -> Any:
     x = real(torch, 3) * 1
-    return [attempt(lambda: x.mul_(torch.ones(2, 3))), attempt(lambda: x.expand(2, 3).mul_(2)), told(x)]
+    return [attempt(lambda: x.mul_(torch.ones(2, 3))), attempt(lambda: x.expand(2, 3).mul_(2)), reported(x)]
 
 
 @snippet
@@ -142,16 +148,22 @@ def in_place_keeps_original_self(torch: Any) -> Any:
     y = x * 1
     y.abs_().log_().pow_(2).clamp_(0.01, 0.3)
     (first,) = torch.autograd.grad(y.sum(), x, create_graph=True)
-    return [told(y), told(first), told(torch.autograd.grad(first.sum(), x)[0])]
+    return [reported(y), reported(first), reported(torch.autograd.grad(first.sum(), x)[0])]
 
 
 @snippet
 def copy_fill_zero(torch: Any) -> Any:
     x = real(torch, 3)
     y = x * 1
-    found = [told(y.fill_(2)), told(y.zero_()), told(y.copy_(x)), told(y.fill_(x[0])), told(y.masked_fill_(x > 1, 0.5))]
+    found = [
+        reported(y.fill_(2)),
+        reported(y.zero_()),
+        reported(y.copy_(x)),
+        reported(y.fill_(x[0])),
+        reported(y.masked_fill_(x > 1, 0.5)),
+    ]
     y.sum().backward()
-    return [found, told(x.grad)]
+    return [found, reported(x.grad)]
 
 
 @snippet
@@ -161,7 +173,7 @@ def index_put_and_masked_fill(torch: Any) -> Any:
     z[torch.tensor([0, 2])] = y
     z.index_put_((torch.tensor([1, 1]),), y, accumulate=True)
     z.sum().backward()
-    return [told(z), told(x.grad), told(y.grad)]
+    return [reported(z), reported(x.grad), reported(y.grad)]
 
 
 @snippet
@@ -169,7 +181,7 @@ def detached_shares_version(torch: Any) -> Any:
     x = real(torch, 3) * 1
     y = x.detach()
     y.mul_(2)
-    return [told(x), told(y), attempt(lambda: x.detach_()), attempt(lambda: x.unbind(0)[0].detach_())]
+    return [reported(x), reported(y), attempt(lambda: x.detach_()), attempt(lambda: x.unbind(0)[0].detach_())]
 
 
 @snippet
@@ -180,7 +192,7 @@ def set_and_resize(torch: Any) -> Any:
     with torch.no_grad():
         x.set_(torch.ones(2, dtype=torch.double))
     (x * x).sum().backward()
-    return [found, told(y), told(x), told(x.grad)]
+    return [found, reported(y), reported(x), reported(x.grad)]
 
 
 # ---- views
@@ -192,13 +204,15 @@ def views(torch: Any) -> Any:
     y = x * 1
     made = [y.view(3, 2), y.t(), y.transpose(0, 1), y.expand(4, 2, 3), y.select(0, 1), y[:, 1:], y.unsqueeze(0)]
     made += [y.as_strided((2, 2), (1, 2)), *y.unbind(1), *y.split([1, 2], 1), y.reshape(6)]
-    return [[told(each), each._base is y] for each in made]
+    return [[reported(each), each._base is y] for each in made]
 
 
 @snippet
 def views_of_leaf_and_of_nothing(torch: Any) -> Any:
     x, y = real(torch, 2, 3), torch.ones(2, 3)
-    return [[told(each), each._base is base] for base in (x, y) for each in (base[0], base.view(6), *base.unbind(0))]
+    return [
+        [reported(each), each._base is base] for base in (x, y) for each in (base[0], base.view(6), *base.unbind(0))
+    ]
 
 
 @snippet
@@ -214,7 +228,7 @@ def view_as_another_type(torch: Any) -> Any:
     x = cplx(torch, 3) * 1
     y = torch.view_as_real(x)
     y.mul_(2)
-    return [told(y), told(x), told(torch.autograd.grad(x.abs().sum(), x)[0])]
+    return [reported(y), reported(x), reported(torch.autograd.grad(x.abs().sum(), x)[0])]
 
 
 # ---- out=
@@ -231,7 +245,7 @@ def out_with_gradients(torch: Any) -> Any:
         attempt(lambda: torch.mul(plain, plain, out=wanted)),
         attempt(lambda: torch.cat([plain, x], out=target)),
         attempt(lambda: torch.sort(x, out=(target, torch.empty(3, dtype=torch.long)))),
-        told(target),
+        reported(target),
     ]
 
 
@@ -240,9 +254,9 @@ def out_without_gradients(torch: Any) -> Any:
     x = real(torch, 3)
     target, index = torch.empty(0, dtype=torch.double), torch.empty(0, dtype=torch.long)
     with torch.no_grad():
-        found = [torch.mul(x, x, out=target) is target, told(target)]
+        found = [torch.mul(x, x, out=target) is target, reported(target)]
         pair = torch.topk(x, 2, out=(target, index))
-    return [found, type(pair).__name__, told(pair), attempt(lambda: torch.sin(x.detach(), out=target))]
+    return [found, type(pair).__name__, reported(pair), attempt(lambda: torch.sin(x.detach(), out=target))]
 
 
 @snippet

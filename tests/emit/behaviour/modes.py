@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
 
-from tests.emit.behaviour.telling import attempt, graph, number, real, snippet, told
+from tests.emit.behaviour.telling import attempt, graph, number, real, reported, snippet
 
 # ---- modes
 
@@ -20,8 +20,8 @@ def grad_modes(torch: Any) -> Any:
         with mode:
             y = x * x
             z = torch.ones(3, dtype=torch.double).mul_(x)
-            found.append([told(y), told(z), told(x.view(3)), y.is_inference(), attempt(z.exp_)])
-        found.append([attempt(y.sum().backward), told(x.grad)])
+            found.append([reported(y), reported(z), reported(x.view(3)), y.is_inference(), attempt(z.exp_)])
+        found.append([attempt(y.sum().backward), reported(x.grad)])
     return found
 
 
@@ -49,7 +49,7 @@ def autocast(torch: Any) -> Any:
         y = torch.mm(x, w)
         z = torch.addmm(x, y, w).exp().sum()
     z.backward()
-    return [told(y.dtype), told(z), told(x.grad), told(w.grad)]
+    return [reported(y.dtype), reported(z), reported(x.grad), reported(w.grad)]
 
 
 @snippet
@@ -57,7 +57,7 @@ def meta_tensors(torch: Any) -> Any:
     x = torch.empty(2, 3, device="meta", requires_grad=True)
     y = torch.cat([x.sin() * x, x.exp()]).sum(0)
     y.backward(torch.empty(3, device="meta"))
-    return [told(y), told(x.grad)]
+    return [reported(y), reported(x.grad)]
 
 
 @snippet
@@ -144,7 +144,7 @@ def nested_tensors(torch: Any) -> Any:
             flat = made.to_padded_tensor(0.0) if made.is_nested else made
             return [
                 graph(made.grad_fn),
-                told(torch.autograd.grad(flat.sum(), parts, retain_graph=True, allow_unused=True)),
+                reported(torch.autograd.grad(flat.sum(), parts, retain_graph=True, allow_unused=True)),
             ]
 
         found.append(attempt(run))
@@ -159,12 +159,12 @@ def derivative_not_implemented(torch: Any) -> Any:
     x, y = real(torch, 3), real(torch, 3)
     z = torch.igamma(x, y)
     return [
-        told(z),
+        reported(z),
         attempt(lambda: torch.autograd.grad(z.sum(), y, retain_graph=True)),
         attempt(lambda: torch.autograd.grad(z.sum(), x)),
         attempt(lambda: torch.igamma(x, y.detach()).sum().backward()),
         attempt(lambda: torch.igamma(x.detach(), y).sum().backward()),
-        told(y.grad),
+        reported(y.grad),
     ]
 
 

@@ -38,7 +38,7 @@ def graph(node: Any, depth: int = 6) -> Any:
     return [node.name(), *([graph(following, depth - 1), place] for following, place in node.next_functions)]
 
 
-def told(value: Any) -> Any:
+def reported(value: Any) -> Any:
     """All about tensors that their user can ask for."""
     import torch
 
@@ -60,16 +60,16 @@ def told(value: Any) -> Any:
             facts["value"] = number(plain.resolve_conj().resolve_neg().tolist())
         return facts
     if isinstance(value, (list, tuple)):
-        return [told(item) for item in value]
+        return [reported(item) for item in value]
     if isinstance(value, dict):
-        return {str(key): told(item) for key, item in value.items()}
+        return {str(key): reported(item) for key, item in value.items()}
     return number(value) if value is None or isinstance(value, (str, int, float, complex)) else repr(value)
 
 
 def attempt(function: Callable[..., Any], *args: Any) -> Any:
     """What a call gives, or its error."""
     try:
-        return told(function(*args))
+        return reported(function(*args))
     except Exception as error:
         return {"error": type(error).__name__, "message": str(error)}
 

@@ -7,15 +7,15 @@ from collections.abc import Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
+from derivlint.analysis.differentiability import Answer
+from derivlint.analysis.differentiability_coverage import Aspect, coverage_of
+from derivlint.analysis.typed import TypedFormula, typed_formulas
 from derivlint.cpp.canonical import canonical_type
 from derivlint.cpp.conversion import element_of
 from derivlint.cpp.cpp_type import types
 from derivlint.emit.python.expression import PythonExpression, Typing, Untranslatable, translate
 from derivlint.emit.selection import unread
 from derivlint.formula import parse_formula
-from derivlint.meaning.differentiability import Answer
-from derivlint.meaning.differentiability_coverage import Aspect, coverage_of
-from derivlint.meaning.typed import TypedFormula, typed_formulas
 from derivlint.model import Derivative, DifferentiabilityInfo, Entry, ForwardDerivative, Model, SavedAttribute
 from derivlint.model.differentiable import Differentiability, is_tensor_list
 from derivlint.model.read import DEFAULT

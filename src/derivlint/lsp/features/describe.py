@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from derivlint.cpp.declaration import Function
 from derivlint.lsp.features.facts import Callee, FormulaFacts, operators_of
-from derivlint.model import DispatchBody, Entry, FunctionMatch, How, KeyedFormula, Model, Role, SavedAttribute
+from derivlint.model import DerivativeFormula, DispatchBody, Entry, FunctionMatch, How, Model, Role, SavedAttribute
 from derivlint.model.read import DEFAULT
 from derivlint.model.saved_attribute import without_repetition
 from derivlint.schema import NativeFunction, SchemaKind
@@ -123,7 +123,7 @@ def how(match: FunctionMatch) -> str:
 # ---- formulas
 
 
-def line_text(model: Model, line: KeyedFormula) -> str:
+def line_text(model: Model, line: DerivativeFormula) -> str:
     """A key with its formula: what it declares, what it saves, what an automatic formula stands for."""
     named = names([name.text for name in line.names])
     if line.role is Role.NON_DIFFERENTIABLE:
@@ -135,7 +135,7 @@ def line_text(model: Model, line: KeyedFormula) -> str:
     return f"{named}: neither an argument nor an output of the operator"
 
 
-def automatic_text(line: KeyedFormula) -> str | None:
+def automatic_text(line: DerivativeFormula) -> str | None:
     """The formula that ``auto_linear`` or ``auto_element_wise`` stands for."""
     if line.auto is None:
         return None
@@ -144,7 +144,7 @@ def automatic_text(line: KeyedFormula) -> str | None:
     return paragraphs([f"`{line.auto}` stands for", code(line.forward.formula)])
 
 
-def saved_text(line: KeyedFormula) -> str | None:
+def saved_text(line: DerivativeFormula) -> str | None:
     """What a backward formula makes the forward call save, and how."""
     derivative = line.derivative
     if derivative is None:
@@ -162,7 +162,7 @@ def saved_line(saved: SavedAttribute) -> str:
     return f"- `{saved.type} {saved.name}`{of}{why}"
 
 
-def _needs(line: KeyedFormula) -> str | None:
+def _needs(line: DerivativeFormula) -> str | None:
     forward = line.forward
     if forward is None:
         return None

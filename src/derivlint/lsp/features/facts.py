@@ -8,21 +8,21 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from derivlint.analysis import analyses_of
+from derivlint.analysis.degree import Degree
+from derivlint.analysis.interpret import Interpretation
 from derivlint.cpp import return_names, return_type
 from derivlint.cpp.calls import held_by
 from derivlint.cpp.cpp_type import CppType
 from derivlint.cpp.declaration import Function
 from derivlint.cpp.library import ATEN, Found, Library
 from derivlint.cpp.load import library_of
-from derivlint.cpp.lookup import NameMeaning, look_up, qualified_meaning
+from derivlint.cpp.lookup import Entity, look_up, qualified_entity
 from derivlint.cpp.operator_names import without_symint
 from derivlint.cpp.scope import BACKWARD_LEVELS, FORWARD_LEVELS, Scope, declared_value
 from derivlint.cpp.value import UNKNOWN
 from derivlint.formula import Call, Expr, Member, Name
-from derivlint.meaning import meaning_of
-from derivlint.meaning.degree import Degree
-from derivlint.meaning.interpret import Interpretation
-from derivlint.model import KeyedFormula, Model, Role
+from derivlint.model import DerivativeFormula, Model, Role
 from derivlint.model.evaluation import formals
 from derivlint.schema import NativeFunction
 from derivlint.source.lazy import cached_property
@@ -53,7 +53,7 @@ class Callee(Struct, frozen=True):
 class FormulaFacts:
     """What is known of the nodes of one formula."""
 
-    def __init__(self, model: Model, line: KeyedFormula) -> None:
+    def __init__(self, model: Model, line: DerivativeFormula) -> None:
         self.model = model
         self.line = line
 
@@ -65,10 +65,12 @@ class FormulaFacts:
     @cached_property
     def interpretation(self) -> Interpretation | None:
         """The meaning of the formula, None where it has none."""
-        meaning = meaning_of(self.model)
+        analyses = analyses_of(self.model)
         if self.line.entry not in self.model.entries:
             return None
-        return next((meaning.interpretation(f) for f in meaning.formulas(self.line.entry) if f.line is self.line), None)
+        return next(
+            (analyses.interpretation(f) for f in analyses.formulas(self.line.entry) if f.line is self.line), None
+        )
 
     @cached_property
     def _by_range(self) -> dict[tuple[int, int], Expr]:
@@ -159,17 +161,17 @@ class FormulaFacts:
         """The functions that a called name may mean."""
         return functions_named(self.library, self.scope, node)
 
-    def meaning(self, node: Name) -> NameMeaning:
+    def entity(self, node: Name) -> Entity:
         """What a name stands for that is not a variable."""
         if node.simple is not None:
             return look_up(self.library, self.scope, node.simple)
-        return qualified_meaning(self.library, self.scope, node)
+        return qualified_entity(self.library, self.scope, node)
 
 
 def functions_named(library: Library, scope: Scope, node: Name) -> tuple[Function, ...]:
     """The functions that a called name may mean, those that are found by the types of arguments included."""
     if node.simple is None:
-        return qualified_meaning(library, scope, node).functions.functions
+        return qualified_entity(library, scope, node).functions.functions
     functions = look_up(library, scope, node.simple).functions.functions
     operators = library.functions(ATEN, node.simple).functions
     return tuple(dict.fromkeys((*functions, *operators)))

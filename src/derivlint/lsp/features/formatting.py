@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from derivlint.lint import TextEdit
 from derivlint.lsp.analysis import Analysis
-from derivlint.model import Entry, KeyedFormula
+from derivlint.model import DerivativeFormula, Entry
 from derivlint.model.read import read_entry
 from derivlint.source import SourceFile, Span
 from derivlint.yaml_reader import Mapping, Node, Pair, Scalar, Sequence, read_yaml
@@ -72,7 +72,7 @@ def _names(entry: Entry) -> Iterator[TextEdit]:
         yield from _key_edit(line)
 
 
-def _key_edit(line: KeyedFormula) -> Iterator[TextEdit]:
+def _key_edit(line: DerivativeFormula) -> Iterator[TextEdit]:
     names = [name.text for name in line.names]
     written = line.key_written_with(names)
     if written is None or line.key.tag is not None:
@@ -95,20 +95,20 @@ def _is_same(source: SourceFile, entry: Entry, edits: list[TextEdit]) -> bool:
     root = document.root
     if document.problems or not isinstance(root, Sequence) or len(root.items) != 1:
         return False
-    return _meaning(entry.node) == _meaning(read_entry(0, root.items[0]).node)
+    return _content(entry.node) == _content(read_entry(0, root.items[0]).node)
 
 
-def _meaning(node: Node) -> object:
+def _content(node: Node) -> object:
     """What a node says: keys without blanks, and values."""
     if isinstance(node, Scalar):
         return node.value, node.kind
     if isinstance(node, Sequence):
-        return tuple(map(_meaning, node.items))
+        return tuple(map(_content, node.items))
     assert isinstance(node, Mapping)
-    return tuple((_key(pair.key), _meaning(pair.value)) for pair in node.pairs)
+    return tuple((_key(pair.key), _content(pair.value)) for pair in node.pairs)
 
 
 def _key(node: Node) -> object:
     if isinstance(node, Scalar):
         return tuple(name.strip() for name in node.value.split(","))
-    return _meaning(node)
+    return _content(node)

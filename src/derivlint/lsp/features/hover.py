@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from derivlint.analysis.degree import Degree
 from derivlint.formula import Call, Expr, Member, Name
 from derivlint.lsp.analysis import Analysis
 from derivlint.lsp.features import describe
@@ -22,8 +23,7 @@ from derivlint.lsp.features.locate import (
     return_index,
 )
 from derivlint.lsp.features.variables import Variable, VariableKind, variable
-from derivlint.meaning.degree import Degree
-from derivlint.model import Entry, KeyedFormula, Model, Role
+from derivlint.model import DerivativeFormula, Entry, Model, Role
 from derivlint.schema import Argument
 from derivlint.source import Span
 
@@ -131,7 +131,7 @@ def _key(analysis: Analysis, at: AtKey) -> str:
     return paragraphs([what, describe.line_text(analysis.model, at.line)])
 
 
-def _named_by_key(line: KeyedFormula, name: str) -> Variable | None:
+def _named_by_key(line: DerivativeFormula, name: str) -> Variable | None:
     found = variable(line, name)
     if found is not None:
         return found
@@ -159,7 +159,7 @@ def _schema(analysis: Analysis, at: AtSchema) -> str:
     return paragraphs([code(str(at.part), "text"), f"output {index}, `{output.name}` in formulas", forward])
 
 
-def _line_names(line: KeyedFormula) -> list[str]:
+def _line_names(line: DerivativeFormula) -> list[str]:
     return [name.text for name in line.names]
 
 
@@ -188,7 +188,7 @@ def _mentions(expression: str, name: str) -> bool:
     return any(word.text == name and word.role == "variable" for word in parse_formula(expression).words)
 
 
-def _formulas(lines: list[KeyedFormula]) -> str:
+def _formulas(lines: list[DerivativeFormula]) -> str:
     return "; ".join(f"`{_short(line.text or '')}`" for line in lines)
 
 
@@ -272,7 +272,7 @@ def _variable(facts: FormulaFacts, node: Name, found: Variable) -> str:
     return paragraphs([shown, found.about, _saving(facts.line, found)])
 
 
-def _saving(line: KeyedFormula, found: Variable) -> str | None:
+def _saving(line: DerivativeFormula, found: Variable) -> str | None:
     """How a backward formula saves a variable."""
     derivative = line.derivative
     if derivative is None or found.kind not in (VariableKind.ARGUMENT, VariableKind.OUTPUT):
@@ -286,12 +286,12 @@ def _saving(line: KeyedFormula, found: Variable) -> str | None:
 
 
 def _named(facts: FormulaFacts, node: Name) -> str:
-    meaning = facts.meaning(node)
-    if meaning.functions.functions:
+    entity = facts.entity(node)
+    if entity.functions.functions:
         function = Callee(
-            node.parts[-1].identifier, node, node.start, node.end, False, None, meaning.functions.functions
+            node.parts[-1].identifier, node, node.start, node.end, False, None, entity.functions.functions
         )
         return describe.callee_text(facts, function)
-    if meaning.type is not None:
-        return code(f"{meaning.type} {node.spelling}" if meaning.type.text != node.spelling else node.spelling)
+    if entity.type is not None:
+        return code(f"{entity.type} {node.spelling}" if entity.type.text != node.spelling else node.spelling)
     return paragraphs([code(node.spelling), _value(facts, node, f"`{node.spelling}`")])

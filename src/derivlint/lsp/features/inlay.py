@@ -9,7 +9,7 @@ from msgspec import Struct
 from derivlint.formula import Call, Expr, Name, walk
 from derivlint.lsp.analysis import Analysis
 from derivlint.lsp.features.facts import FormulaFacts
-from derivlint.model import Entry, KeyedFormula
+from derivlint.model import DerivativeFormula, Entry
 from derivlint.model.saved_attribute import without_repetition
 from derivlint.source import Span
 
@@ -48,7 +48,7 @@ def _hints(analysis: Analysis, entry: Entry) -> Iterator[InlayHint]:
             yield from _saved(line)
 
 
-def _parameters(facts: FormulaFacts, line: KeyedFormula) -> Iterator[InlayHint]:
+def _parameters(facts: FormulaFacts, line: DerivativeFormula) -> Iterator[InlayHint]:
     tree = line.formula.tree
     if tree is None:
         return
@@ -74,7 +74,7 @@ def _says(argument: Expr, parameter: str) -> bool:
     return isinstance(argument, Name) and argument.simple == parameter
 
 
-def _saved(line: KeyedFormula) -> Iterator[InlayHint]:
+def _saved(line: DerivativeFormula) -> Iterator[InlayHint]:
     derivative = line.derivative
     if derivative is None:
         return

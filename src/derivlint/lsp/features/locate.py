@@ -17,7 +17,7 @@ from derivlint.formula import Expr, Formula, Node, Word
 from derivlint.lint.ownership import EntryFinder
 from derivlint.lint.suppression_comments import SuppressedName, Suppression, read_suppressions
 from derivlint.lsp.analysis import Analysis
-from derivlint.model import DispatchBody, Entry, KeyedFormula, KeyName, Model
+from derivlint.model import DerivativeFormula, DispatchBody, Entry, KeyName, Model
 from derivlint.model.entry import Expression
 from derivlint.schema import Argument, FunctionSchema, SchemaError, parse_schema
 from derivlint.schema.arguments import Return
@@ -48,7 +48,7 @@ class AtFormula(Struct, frozen=True):
     span: Span
 
     @property
-    def line(self) -> KeyedFormula | None:
+    def line(self) -> DerivativeFormula | None:
         """The key with its formula, None for a condition."""
         return self.expression.line
 
@@ -62,7 +62,7 @@ class AtKeyword(Struct, frozen=True):
     """A whole value that stands for something other than C++: ``auto_linear``, ``non_differentiable``."""
 
     entry: Entry
-    line: KeyedFormula
+    line: DerivativeFormula
     span: Span
 
 
@@ -70,7 +70,7 @@ class AtKey(Struct, frozen=True):
     """A name in the key of a formula; ``name`` is None between the names of a key."""
 
     entry: Entry
-    line: KeyedFormula
+    line: DerivativeFormula
     name: KeyName | None
     span: Span
 

@@ -23,7 +23,7 @@ from derivlint.lsp.features.locate import (
 )
 from derivlint.lsp.features.place import Place
 from derivlint.lsp.features.variables import Variable, variable
-from derivlint.model import Entry, KeyedFormula, Model
+from derivlint.model import DerivativeFormula, Entry, Model
 from derivlint.model.gradients import GRAD_INPUT_MASK, GRADS, integer
 from derivlint.schema import Argument, NativeFunction
 from derivlint.schema.arguments import Return
@@ -101,7 +101,7 @@ def _of_part(analysis: Analysis, entry: Entry, part: Argument | Return | None) -
     return (Place(analysis.source, span, entry.name.span),) if span is not None else ()
 
 
-def _part_of_key(line: KeyedFormula, name: str) -> Argument | Return | None:
+def _part_of_key(line: DerivativeFormula, name: str) -> Argument | Return | None:
     function = line.entry.function
     if function is None:
         return None
@@ -111,7 +111,7 @@ def _part_of_key(line: KeyedFormula, name: str) -> Argument | Return | None:
     return function.schema.returns[resolved.output.index] if resolved.output is not None else None
 
 
-def _of_formula(analysis: Analysis, at: AtFormula, line: KeyedFormula) -> tuple[Place, ...]:
+def _of_formula(analysis: Analysis, at: AtFormula, line: DerivativeFormula) -> tuple[Place, ...]:
     facts = FormulaFacts(analysis.model, line)
     callee = callee_at(facts, at)
     if callee is not None:
@@ -141,13 +141,13 @@ def _entry_place(analysis: Analysis, entry: Entry) -> Place:
     return Place(analysis.source, entry.name_span, entry.span)
 
 
-def variable_at(at: AtFormula, line: KeyedFormula) -> Variable | None:
+def variable_at(at: AtFormula, line: DerivativeFormula) -> Variable | None:
     """The variable of the generated code whose name is at a place of a formula."""
     word = at.word
     return variable(line, word.text) if word is not None and word.role == "variable" else None
 
 
-def _indexed_return(at: AtFormula, line: KeyedFormula) -> Return | None:
+def _indexed_return(at: AtFormula, line: DerivativeFormula) -> Return | None:
     """The return whose gradient ``grads[i]`` is."""
     function = line.entry.function
     index = next((node for node in reversed(at.path) if isinstance(node, Index)), None)
@@ -161,7 +161,7 @@ def _indexed_return(at: AtFormula, line: KeyedFormula) -> Return | None:
     return returns[number] if number is not None and number < len(returns) else None
 
 
-def _of_local(analysis: Analysis, at: AtFormula, line: KeyedFormula) -> tuple[Place, ...]:
+def _of_local(analysis: Analysis, at: AtFormula, line: DerivativeFormula) -> tuple[Place, ...]:
     from derivlint.lsp.features.rename import local_words
 
     words = local_words(at)
@@ -272,7 +272,7 @@ class _Calls:
     """Every word of a file's formulas that may be a called function, by the name of its operator."""
 
     def __init__(self, model: Model) -> None:
-        self.by_name: dict[str, list[tuple[KeyedFormula, Word]]] = {}
+        self.by_name: dict[str, list[tuple[DerivativeFormula, Word]]] = {}
         for entry in model.all_entries:
             for line in entry.lines:
                 if not line.is_expression:

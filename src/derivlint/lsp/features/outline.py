@@ -8,7 +8,7 @@ from msgspec import Struct, field
 
 from derivlint.lsp.analysis import Analysis
 from derivlint.lsp.features.locate import AtFormula, AtSchema, entry_at, locate
-from derivlint.model import DispatchBody, Entry, KeyedFormula, Role
+from derivlint.model import DerivativeFormula, DispatchBody, Entry, Role
 from derivlint.source import SourceFile, Span
 from derivlint.yaml_reader import Mapping, Pair
 
@@ -105,7 +105,7 @@ def _keys(body: DispatchBody) -> str:
 _KINDS = {Role.BACKWARD: "Field", Role.FORWARD: "Property", Role.NON_DIFFERENTIABLE: "Constant"}
 
 
-def _line(entry: Entry, line: KeyedFormula, container: str) -> Symbol:
+def _line(entry: Entry, line: DerivativeFormula, container: str) -> Symbol:
     kind = _KINDS.get(line.role, "Variable")
     detail = " ".join((line.text or "").split())
     span = Pair(line.key, line.value).span

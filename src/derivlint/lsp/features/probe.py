@@ -13,7 +13,7 @@ from derivlint.formula.vocabulary import TRIVIA
 from derivlint.lsp.analysis import Analysis
 from derivlint.lsp.features.context import Writing, WrittenPair, decoded
 from derivlint.lsp.features.facts import FormulaFacts
-from derivlint.model import Entry, KeyedFormula, Model, build_model
+from derivlint.model import DerivativeFormula, Entry, Model, build_model
 from derivlint.model.read import NAME, OUTPUT_DIFFERENTIABILITY
 from derivlint.model.resolve import EntryFunction
 from derivlint.schema import NativeFunctions
@@ -34,7 +34,7 @@ class Probe(Struct, frozen=True):
     """
 
     entry: Entry
-    line: KeyedFormula
+    line: DerivativeFormula
     facts: FormulaFacts
 
     @property
@@ -88,7 +88,7 @@ def _model(natives: NativeFunctions, writing: Writing, formula: str, *, whole: b
     return build_model(SourceFile("", "\n".join(lines) + "\n"), natives)
 
 
-def _line(model: Model, pair: WrittenPair) -> KeyedFormula | None:
+def _line(model: Model, pair: WrittenPair) -> DerivativeFormula | None:
     lines = [line for entry in model.entries for line in entry.lines]
     return next((line for line in lines if line.key_text == pair.key), None)
 

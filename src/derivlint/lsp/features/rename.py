@@ -14,7 +14,7 @@ from derivlint.lsp.features.facts import FormulaFacts, operator_name
 from derivlint.lsp.features.hover import callee_at
 from derivlint.lsp.features.locate import AtFormula, AtKey, AtSchema, AtSuppression, Located, locate
 from derivlint.lsp.features.variables import VariableKind, variable
-from derivlint.model import KeyedFormula
+from derivlint.model import DerivativeFormula
 from derivlint.source import Span
 
 
@@ -97,7 +97,7 @@ def _of_schema(name: str) -> str:
     return f"{quoted(name)} belongs to the schema in native_functions.yaml"
 
 
-def _in_formula(analysis: Analysis, at: AtFormula, line: KeyedFormula, word: Word) -> str:
+def _in_formula(analysis: Analysis, at: AtFormula, line: DerivativeFormula, word: Word) -> str:
     callee = callee_at(FormulaFacts(analysis.model, line), at)
     if callee is not None:
         if analysis.natives.named(operator_name(callee.name)):

@@ -8,13 +8,13 @@ from weakref import WeakKeyDictionary
 from msgspec import Struct
 
 from derivlint.cpp.load import library_of
-from derivlint.cpp.lookup import MeaningKind, qualified_meaning
+from derivlint.cpp.lookup import EntityKind, qualified_entity
 from derivlint.cpp.scope import BACKWARD_LEVELS, FORWARD_LEVELS, Scope
 from derivlint.formula import Name, tokens, walk
 from derivlint.lsp.analysis import Analysis
 from derivlint.lsp.features.facts import operator_name
 from derivlint.lsp.features.variables import VariableKind, variable
-from derivlint.model import Entry, KeyedFormula, Model, Role
+from derivlint.model import DerivativeFormula, Entry, Model, Role
 from derivlint.model.entry import Expression
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile, Span
@@ -149,19 +149,19 @@ def _qualified(model: Model, expression: Expression) -> Iterator[tuple[int, tupl
     tree = expression.formula.tree
     for node in walk(tree) if tree is not None else ():
         if isinstance(node, Name) and len(node.parts) > 1:
-            kind = _KINDS.get(qualified_meaning(library, scope, node).kind)
+            kind = _KINDS.get(qualified_entity(library, scope, node).kind)
             if kind is not None:
                 part = node.parts[-1]
                 is_operator = kind == "function" and model.natives.named(operator_name(part.identifier))
                 yield part.start, (kind, ("defaultLibrary",) if is_operator else ())
 
 
-_KINDS = {MeaningKind.FUNCTION: "function", MeaningKind.TYPE: "type", MeaningKind.VARIABLE: "variable"}
+_KINDS = {EntityKind.FUNCTION: "function", EntityKind.TYPE: "type", EntityKind.VARIABLE: "variable"}
 _TOKENS = {"NUMBER": "number", "STRING": "string", "CHAR": "string", "COMMENT": "comment", "LINE_COMMENT": "comment"}
 
 
 def _word(
-    model: Model, line: KeyedFormula | None, text: str, role: str, *, is_last: bool, called: bool
+    model: Model, line: DerivativeFormula | None, text: str, role: str, *, is_last: bool, called: bool
 ) -> tuple[str, tuple[str, ...]]:
     """The type and modifiers of a word."""
     if role == "keyword" or text in _WORDS:

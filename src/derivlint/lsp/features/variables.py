@@ -6,7 +6,7 @@ from enum import Enum
 
 from msgspec import Struct
 
-from derivlint.model import KeyedFormula
+from derivlint.model import DerivativeFormula
 from derivlint.model.forward import PRIMAL, TANGENT
 from derivlint.model.gradients import GRAD, GRAD_INPUT_MASK, GRADS, NAMED_PREFIX
 from derivlint.model.resolve import EntryFunction, Output
@@ -43,7 +43,7 @@ class Variable(Struct, frozen=True):
     about: str
 
 
-def variable(line: KeyedFormula, name: str) -> Variable | None:
+def variable(line: DerivativeFormula, name: str) -> Variable | None:
     """What a name is in a formula; None where it is not a variable of it."""
     function = line.entry.function
     return None if function is None else variable_of(function, name)

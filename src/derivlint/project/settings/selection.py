@@ -88,7 +88,7 @@ def any_matches(selectors: Iterable[str], name: str) -> bool:
 
 def known_names() -> tuple[str, ...]:
     """Everything that has a name which settings can speak of."""
-    return (*derivlint.rules.NAMES, *derivlint.rules.BESIDES)
+    return (*derivlint.rules.NAMES, *derivlint.rules.EXTRA_FINDINGS)
 
 
 def unknown_rule(name: str, known: Iterable[str]) -> str:

@@ -189,19 +189,19 @@ class Settings(Compared, Struct, frozen=True):
         if self.severity:
             found = tuple(self._with_severity(item) for item in found)
         ignored = self._ignored_in(path)
-        besides = derivlint.rules.BESIDES
+        extra = derivlint.rules.EXTRA_FINDINGS
         return tuple(
             item
             for item in found
             if not any_matches(ignored, item.rule)
             and not (self.per_operator_ignores and item.entry is not None and self._ignored_of(item.rule, item.entry))
             # what no rule finds cannot be left out beforehand
-            and not (item.rule in besides and any(any_matches(part.ignore, item.rule) for part in self.selections))
+            and not (item.rule in extra and any(any_matches(part.ignore, item.rule) for part in self.selections))
         )
 
     def _with_severity(self, diagnostic: Diagnostic) -> Diagnostic:
         """The diagnostic with the severity of the most specific selector, of equal ones the last."""
-        if diagnostic.rule not in derivlint.rules.NAMES and diagnostic.rule not in derivlint.rules.BESIDES:
+        if diagnostic.rule not in derivlint.rules.NAMES and diagnostic.rule not in derivlint.rules.EXTRA_FINDINGS:
             return diagnostic
         found = [selector for selector in self.severity if matches(selector, diagnostic.rule)]
         # sorting keeps the order of equal ones; a rule that is off runs only where the command line selects it

@@ -1,0 +1,35 @@
+"""The analyses that most rules ask for, one after the other for many entries.
+
+Each entry after the other, with all analyses and rules in turn, takes an eighth longer: the code of all of them does
+not fit into the caches of a processor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+
+from derivlint.analysis.formula_analyses import analyses_of
+from derivlint.analysis.scalar_evaluation.judgement import judgement_of
+from derivlint.analysis.shapes.judgement import shape_judgement_of
+from derivlint.model import Entry, Model
+
+#: What is worked out of an entry, each on top of the ones before.
+ANALYSES: tuple[Callable[[Model, Entry], object], ...] = (
+    lambda model, entry: entry.function,
+    lambda model, entry: [body.info for body in entry.bodies],
+    lambda model, entry: model.functions_of(entry),
+    lambda model, entry: model.type_problems(entry),
+    lambda model, entry: analyses_of(model).interpretations(entry),
+    judgement_of,
+    shape_judgement_of,
+)
+
+
+def work_out(model: Model, entries: Sequence[Entry]) -> None:
+    """Work everything out that most rules ask for."""
+    for analysis in ANALYSES:
+        for entry in entries:
+            # what crashes here crashes again where a rule asks for it, which is reported
+            with suppress(Exception):
+                analysis(model, entry)

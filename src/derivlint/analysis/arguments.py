@@ -1,0 +1,255 @@
+"""Which tensor arguments of an entry have no derivative although something says that they should.
+
+PyTorch's generator takes an argument without a formula: the kernel refuses an input there that requires a gradient. Of
+one that is declared ``non_differentiable`` the gradient is silently zero. Many arguments are so rightly: indices,
+masks, running statistics. Three facts speak against it: the formula of another argument reads the argument's value, so
+that the result depends on it; that formula passes the argument on to a helper; nearly all other entries of the file
+that have an argument of that name give it a formula.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from derivlint.analysis.formula_analyses import FormulaAnalyses
+from derivlint.analysis.typed import TypedFormula
+from derivlint.cpp.cpp_type import CppType, template_type
+from derivlint.cpp.value import BOOL, TENSOR
+from derivlint.formula import Call, Conditional, Expr, Name, Node, Parenthesized, TypeName, walk
+from derivlint.formula.vocabulary import words
+from derivlint.model import DerivativeFormula, DispatchBody, Entry, Model, Role
+from derivlint.model.forward import PRIMAL, TANGENT
+from derivlint.model.index import EntryIndex
+from derivlint.operators import Book
+from derivlint.operators.special import NOT_IMPLEMENTED
+
+#: What a formula for several arguments may return of each.
+TENSORS = frozenset({TENSOR, template_type("vector", [TENSOR])})
+#: Names of arguments that hold indices, booleans, counts or sizes, or are the state of a random number generator.
+DISCRETE = words("""
+    index indices mask condition offsets offset2bag bag_size maximum_indices pivots LU_pivots lengths input_lengths
+    target_lengths targets compressed_indices plain_indices crow_indices col_indices ccol_indices row_indices
+    dropout_state rng_state philox_seed philox_offset cum_seq_q cum_seq_k cu_seqlens_q cu_seqlens_k seqused_k seqlen_k
+    block_table batch_sizes sizes dims repeats labels
+""")
+#: The last words of such names: ``attn_mask``, ``sorted_indices``.
+DISCRETE_SUFFIXES = words("index indices mask map length lengths len lens seqlen qlen kvlen offset offsets idx ids")
+#: Names of arguments that hold what an operator keeps for itself: statistics, noise, work space, constants by contract.
+AUXILIARY = words("""
+    running_mean running_var running_min running_max noise random_samples buffer reserve reserveSpace weight_buf
+    workspace dummy total_weight log_sumexp logsumexp
+""")
+#: Names of arguments of a backward operator that hold its forward operator's output: the formula of ``self`` is the
+#: derivative by the input, through the output too.
+FORWARD_OUTPUTS = words("output result self_or_result out")
+
+#: So many other entries must give an argument of that name a formula, and one of ten may lack it.
+ENOUGH = 3
+MANY = 0.9
+#: So many where the formulas of the entry are all ``not_implemented``, so that little is lost.
+ENOUGH_FOR_STUBS = 8
+
+
+class MissingDerivative(Struct, frozen=True):
+    """An argument without a formula that should have one.
+
+    Attributes:
+        body: the formulas that lack it.
+        argument: the argument's name.
+        line: the line that declares it ``non_differentiable``, None where nothing speaks of it.
+        reader: the formula that reads the argument's value, None where that is not the evidence.
+        passer: the formula that passes the argument on to a helper, None where that is not the evidence.
+        given: how many other entries give an argument of that name a formula.
+        others: how many other entries have an argument of that name, if that is evidence, else 0.
+        is_optional: whether the argument may be absent.
+    """
+
+    body: DispatchBody
+    argument: str
+    line: DerivativeFormula | None
+    reader: TypedFormula | None
+    passer: TypedFormula | None
+    given: int
+    others: int
+    is_optional: bool
+
+
+def _uses(entry: Entry) -> Iterator[tuple[str, bool]]:
+    """The tensor arguments of an entry with formulas, with whether there is one for each."""
+    bodies = [body for body in entry.bodies if body.info is not None and body.info.has_derivatives]
+    if entry.function is None or not bodies:
+        return
+    named = {name for body in bodies for name in _with_formula(body)}
+    for name in sorted(named | set(entry.function.tensor_arguments)):
+        yield name, name in named
+
+
+#: Entries by the names of their tensor arguments, with whether they give it a formula.
+BY_ARGUMENT: EntryIndex[bool] = EntryIndex(f"{__name__}:BY_ARGUMENT", _uses)
+
+
+def _others(model: Model, argument: str) -> tuple[int, int]:
+    """How many entries apart from one that lacks it give an argument a formula, and how many there are."""
+    given = model.values_in(BY_ARGUMENT, argument)
+    return sum(given), len(given) - 1
+
+
+def _with_formula(body: DispatchBody) -> set[str]:
+    return {binding.name for binding in body.info.args_with_derivatives} if body.info is not None else set()
+
+
+def missing_derivatives(analyses: FormulaAnalyses, entry: Entry) -> Iterator[MissingDerivative]:
+    """The arguments of an entry that should have a formula, in the order of the schema."""
+    function = entry.function
+    if function is None:
+        return
+    for body in entry.bodies:
+        if body.info is None or not body.info.has_derivatives or not body.is_resolved:
+            continue
+        with_formula = _with_formula(body)
+        for binding in function.arguments:
+            name = binding.name
+            if not binding.is_tensor_like or name in with_formula:
+                continue
+            if is_discrete(name) or name in AUXILIARY or _is_in_forward_formula(body, name):
+                continue
+            if f"{function.canonical.name.base}({name})" in Book.by_hand("without-gradient"):
+                continue
+            reader, passer = _readers(analyses, body, name)
+            given, others = _others(analyses.model, name)
+            if given < (ENOUGH_FOR_STUBS if _is_stub(body) else ENOUGH) or given < MANY * others:
+                others = 0
+            line = _declaration(body, name)
+            is_optional = binding.argument is not None and binding.argument.type.is_nullable
+            if line is not None or is_optional:
+                # that a helper takes it does not say that it reads its value
+                passer = None
+            if reader is None and passer is None and not others:
+                continue
+            if line is None and _has_too_few_names(analyses, body):
+                continue
+            yield MissingDerivative(body, name, line, reader, passer, given, others, is_optional)
+
+
+def is_discrete(argument: str) -> bool:
+    """Whether an argument holds integers or booleans, by its name."""
+    return argument in DISCRETE or argument.rpartition("_")[2] in DISCRETE_SUFFIXES
+
+
+def _readers(
+    analyses: FormulaAnalyses, body: DispatchBody, argument: str
+) -> tuple[TypedFormula | None, TypedFormula | None]:
+    """The backward formula that reads an argument's value, and the one that passes it on to a helper."""
+    if argument in FORWARD_OUTPUTS:
+        return None, None
+    formulas = sorted(analyses.formulas_of(body), key=lambda formula: formula.line.index)
+    roots = [(formula, analyses.interpretation(formula).root) for formula in formulas if formula.is_backward]
+    reader = next((formula for formula, root in roots if root.reads(argument)), None)
+    return reader, next((formula for formula, root in roots if root.may_read(argument)), None)
+
+
+def _is_in_forward_formula(body: DispatchBody, argument: str) -> bool:
+    """Whether a forward formula uses the tangent or primal, which does not exist: another rule says that."""
+    wanted = (argument + TANGENT, argument + PRIMAL)
+    return any(
+        isinstance(node, Name) and node.simple in wanted
+        for line in body.with_role(Role.FORWARD)
+        if line.formula.tree is not None
+        for node in walk(line.formula.tree)
+    )
+
+
+def _is_stub(body: DispatchBody) -> bool:
+    return all(NOT_IMPLEMENTED in (line.text or "") for line in body.with_role(Role.BACKWARD))
+
+
+def _declaration(body: DispatchBody, argument: str) -> DerivativeFormula | None:
+    """The line that declares an argument ``non_differentiable``."""
+    lines = body.with_role(Role.NON_DIFFERENTIABLE)
+    return next((line for line in lines if any(name.text == argument for name in line.names)), None)
+
+
+def _has_too_few_names(analyses: FormulaAnalyses, body: DispatchBody) -> bool:
+    """Whether a key misses a name, by the type of its formula or of its mask: other rules say so."""
+    lines = [line for line in body.with_role(Role.BACKWARD) if len(line.names) > 1]
+    if any(problem.line in lines for problem in analyses.model.type_problems(body.entry)):
+        return True
+    formulas = [formula for formula in analyses.formulas_of(body) if formula.line in lines]
+    return any(dropped_values(analyses.model, formula) is not None for formula in formulas)
+
+
+def dropped_values(model: Model, formula: TypedFormula) -> int | None:
+    """How many values a formula returns, where they are more than its key has names; None elsewhere."""
+    type = formula.type_of(formula.tree)
+    values = type.arguments if type.head == "tuple" else ()
+    if len(formula.line.names) < 2 or len(values) <= len(formula.line.names) or not TENSORS.issuperset(values):
+        return None
+    # a mask of another length is the same slip
+    if any(problem.line is formula.line for problem in model.type_problems(formula.line.entry)):
+        return None
+    return len(values)
+
+
+class ConstantMask(Struct, frozen=True):
+    """A call that computes the gradients of a key, and is passed a constant mask of those that are needed.
+
+    Attributes:
+        formula: the formula.
+        call: the call.
+        callee: the name of what is called.
+        parameter: the parameter that takes the mask.
+        argument: the constant; None where the parameter is left to its default.
+        size: the length of the mask.
+    """
+
+    formula: TypedFormula
+    call: Call
+    callee: str
+    parameter: str
+    argument: Expr | None
+    size: int
+
+
+def constant_masks(formula: TypedFormula) -> Iterator[ConstantMask]:
+    """The calls whose value a formula for several arguments returns, and whose mask is not a variable."""
+    if not formula.is_backward or len(formula.line.names) < 2:
+        return
+    for call in _results(formula.tree):
+        facts = formula.call(call)
+        function = facts.function if facts is not None else None
+        if facts is None or function is None:
+            continue
+        for index, parameter in enumerate(function.parameters):
+            size = _mask_size(parameter.type)
+            if size is None:
+                continue
+            argument = call.args[index] if index < len(call.args) else None
+            if argument is None or not _has_variable(argument):
+                yield ConstantMask(formula, call, facts.spelling, parameter.name, argument, size)
+
+
+def _results(node: Expr) -> Iterator[Call]:
+    """The calls that are the whole value of an expression, in every branch."""
+    if isinstance(node, Conditional):
+        yield from _results(node.then)
+        yield from _results(node.otherwise)
+    elif isinstance(node, Parenthesized):
+        yield from _results(node.inner)
+    elif isinstance(node, Call):
+        yield node
+
+
+def _mask_size(type: CppType) -> int | None:
+    array = type.unreferenced
+    return array.size if array.arguments[:1] == (BOOL,) else None
+
+
+def _has_variable(node: Node) -> bool:
+    """Whether a variable has a part in an expression; types and booleans are none."""
+    if isinstance(node, TypeName):
+        return False
+    if isinstance(node, Name):
+        return node.simple is not None and node.simple not in ("true", "false")
+    return any(_has_variable(child) for child in node.children)

@@ -1,0 +1,288 @@
+"""How operators can be differentiated: by a formula of the file, by decomposing, or not at all.
+
+What a kernel does without a formula follows torchgen/packaged/autograd/gen_variable_type.py: ``emit_body`` for whole
+operators, ``emit_check_no_requires_grad`` for single arguments, ``emit_forbid_fw_derivatives`` for tangents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+from typing import Any
+
+from msgspec import Struct
+
+from derivlint.analysis.typed import TypedFormula
+from derivlint.formula import Call, Expr, Name
+from derivlint.formula.vocabulary import words
+from derivlint.model import Differentiability, DifferentiabilityInfo, Model
+from derivlint.model.index import BY_OPERATOR
+from derivlint.model.read import DEFAULT
+from derivlint.operators.book import Book
+from derivlint.operators.special import RAISING
+from derivlint.schema import Argument, NativeFunction
+from derivlint.source.comparison import Compared
+
+
+class Answer(Enum):
+    """Whether something can be differentiated."""
+
+    YES = "yes"
+    #: for some of the arguments, outputs or branches
+    PARTIAL = "partial"
+    NO = "no"
+    UNKNOWN = "unknown"
+
+
+class Way(Enum):
+    """How an operator is differentiated."""
+
+    #: by an entry of the file
+    FORMULA = "formula"
+    #: it is made of other operators, which autograd sees
+    DECOMPOSES = "decomposes"
+    #: PyTorch's autograd kernel is written by hand
+    MANUAL = "manual"
+    #: no gradient flows through it, by declaration or because it takes or returns no tensor
+    NON_DIFFERENTIABLE = "non-differentiable"
+    #: it would need a derivative and has none: its kernel raises
+    MISSING = "missing"
+    #: the file is a part of PyTorch's, and says nothing of it
+    UNKNOWN = "unknown"
+
+
+class Reason(Compared, Struct, frozen=True):
+    """Why an answer is not yes without reserve.
+
+    Attributes:
+        text: the reason, for people.
+        operator: the operator that is to blame, with its overload; None where it is not an operator.
+        formula: the formula that calls it, None where the operator itself lacks something.
+        node: the call.
+        answer: what it makes of that formula.
+        guarded: whether the call is where ``GradMode::is_enabled()`` says that it is to be differentiated.
+    """
+
+    text: str
+    operator: str | None = None
+    formula: TypedFormula | None = None
+    node: Expr | None = None
+    answer: Answer = Answer.NO
+    guarded: bool = False
+
+    def identity(self) -> tuple[Any, ...]:
+        """The fields that are compared."""
+        return self.text, self.operator, self.answer
+
+
+class Verdict(Struct, frozen=True):
+    """An answer with the reasons why it is not yes without reserve."""
+
+    answer: Answer
+    reasons: tuple[Reason, ...] = ()
+
+
+class OperatorDerivatives(Struct, frozen=True):
+    """What a function has for one dispatch key.
+
+    Attributes:
+        function: the function.
+        key: the dispatch key whose formulas apply; None where none apply.
+        way: how it is differentiated.
+        info: the formulas, where there are some.
+        backward: whether it has a gradient for the arguments that it has formulas for. An argument without a formula is
+            among the reasons and does not count, since it is not meant to be differentiated: the kernel refuses it.
+        forward: whether it has a tangent for its differentiable outputs.
+        missing: why arguments have no gradient, by their names; asking for one raises.
+        ignored: the arguments through which no gradient flows, and none is asked for.
+    """
+
+    function: NativeFunction
+    key: str | None
+    way: Way
+    info: DifferentiabilityInfo | None
+    backward: Verdict
+    forward: Verdict
+    missing: Mapping[str, Reason]
+    ignored: frozenset[str]
+
+
+#: What the names of backward operators have. A file that is a part of PyTorch's, or that belongs to a back end, does
+#: not show that PyTorch has no entry for one.
+BACKWARD = "backward"
+#: Helpers that raise when they are called, as the whole of a formula.
+RAISING_PREFIX = "error_for_"
+#: An argument of this name without a formula is accepted: double backward entries have it in addition to "input".
+UNCHECKED = "output"
+#: Hand-written kernels that cut a tensor off its history.
+DETACHING = Book.by_hand("detaches")
+
+IMPLEMENTATION = "_impl"
+#: The backends that the answers are for.
+USUAL_BACKENDS = words("CPU CUDA")
+
+_YES = Verdict(Answer.YES)
+_UNKNOWN = Verdict(Answer.UNKNOWN)
+
+
+class Derivatives:
+    """How the operators are differentiated that one file speaks of."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+
+    def of(self, function: NativeFunction, key: str | None = None) -> OperatorDerivatives:
+        """How a function is differentiated.
+
+        Args:
+            function: the function.
+            key: the dispatch key; ``Default`` or else the first where it is None.
+        """
+        return self._model.ask(self._find, function, key)
+
+    def _find(self, function: NativeFunction, key: str | None) -> OperatorDerivatives:
+        match = self._model.match(function)
+        if not match.infos:
+            return self._without_formulas(function)
+        if key is None:
+            key = DEFAULT if DEFAULT in match.infos else next(iter(match.infos))
+        found = Differentiability(match, key)
+        return _with_formulas(found) if found.is_generated else self._without_formulas(function)
+
+    def _without_formulas(self, function: NativeFunction) -> OperatorDerivatives:
+        name = str(function.name)
+        way = self._way(function)
+        missing: dict[str, Reason] = {}
+        backward = forward = _YES
+        if way is Way.NON_DIFFERENTIABLE:
+            backward = forward = Verdict(Answer.NO, (Reason("no gradient flows through it", name),))
+        elif way is Way.UNKNOWN:
+            backward = forward = Verdict(
+                Answer.UNKNOWN, (Reason("the file has no entry for it", name, answer=Answer.UNKNOWN),)
+            )
+        elif way is Way.MISSING:
+            reason = Reason(f'"{name}" has no derivative', name)
+            missing = {argument.name: reason for argument in function.schema.arguments.flat_non_out}
+            backward = Verdict(Answer.NO, (reason,))
+            forward = Verdict(Answer.NO, (Reason(f'"{name}" has no forward formula', name),))
+        elif way is Way.DECOMPOSES and not is_followed(function):
+            text = f'"{name}" is composite, and what it calls is not followed'
+            backward = forward = Verdict(Answer.UNKNOWN, (Reason(text, name, answer=Answer.UNKNOWN),))
+        elif way is Way.MANUAL and function.cpp_name in Book.by_hand("refuses-gradients"):
+            backward = forward = Verdict(Answer.NO, (Reason("it refuses tensors that require a gradient", name),))
+        elif way is Way.MANUAL and function.cpp_name in DETACHING:
+            way = Way.NON_DIFFERENTIABLE
+            backward = forward = Verdict(Answer.NO, (Reason("it cuts its output off the graph", name),))
+        return OperatorDerivatives(function, None, way, None, backward, forward, missing, frozenset())
+
+    def _way(self, function: NativeFunction) -> Way:
+        if self._model.book.has_manual_kernel(function):
+            return Way.MANUAL
+        schema = function.schema
+        takes = any(
+            isinstance(argument, Argument) and argument.type.is_tensor_like
+            for argument in schema.arguments.flat_non_out
+        )
+        if not takes or not any(item.type.is_tensor_like for item in schema.returns):
+            return Way.NON_DIFFERENTIABLE
+        if self._model.book.is_declared_undifferentiable(function):
+            return Way.NON_DIFFERENTIABLE
+        if decomposes(function):
+            return Way.MISSING if self._wraps_missing(function) else Way.DECOMPOSES
+        if BACKWARD in function.name.base and not self._model.book.has_entry(function):
+            return Way.MISSING
+        model = self._model
+        written = model.values_in(BY_OPERATOR, str(function.name))
+        known = model.is_pytorchs_own and not model.is_of_another_release and all(written)
+        return Way.MISSING if known else Way.UNKNOWN
+
+    def _wraps_missing(self, function: NativeFunction) -> bool:
+        """Whether an operator decomposes into ``<name>_impl``, which has no derivative."""
+        inner = self._model.natives.named(function.name.name_without_overload + IMPLEMENTATION)
+        return bool(inner) and all(self.of(each).way is Way.MISSING for each in inner)
+
+
+def is_followed(function: NativeFunction) -> bool:
+    """Whether a composite operator is known to call operators only that can be differentiated in every way."""
+    name = function.name
+    # the in-place form is made of the same operators
+    functional = f"{name.base}.{name.overload}" if name.overload else name.base
+    return not Book.by_hand("decomposes-differentiably").isdisjoint((str(name), functional))
+
+
+def decomposes(function: NativeFunction) -> bool:
+    """Whether autograd sees through an operator on the usual backends.
+
+    A composite kernel is not used where a backend has a kernel of its own, which then needs a derivative.
+    """
+    if not function.is_abstract:
+        return True
+    if function.part_of_structured_group:
+        return False
+    return function.has_composite_implicit_autograd_kernel and USUAL_BACKENDS.isdisjoint(function.dispatch or ())
+
+
+def _with_formulas(found: Differentiability) -> OperatorDerivatives:
+    function, info = found.function, found.info
+    name = str(function.name)
+    if not found.requires_derivative:
+        is_known = found.outputs is not None
+        why = "its outputs are declared non-differentiable" if found.inputs else "it has no differentiable argument"
+        verdict = Verdict(Answer.NO, (Reason(why, name),)) if is_known else _UNKNOWN
+        way = Way.NON_DIFFERENTIABLE if is_known else Way.UNKNOWN
+        return OperatorDerivatives(function, found.key, way, info, verdict, verdict, {}, frozenset())
+    inputs = tuple(value.name for value in found.inputs)
+    written = {var: item for item in info.derivatives for var in item.var_names}
+    missing: dict[str, Reason] = {}
+    ignored = set(info.non_differentiable_arg_names)
+    for argument in inputs:
+        derivative = written.get(argument)
+        if derivative is None:
+            if argument == UNCHECKED:
+                ignored.add(argument)
+            else:
+                missing[argument] = Reason(f'"{name}" has no formula for "{argument}"', name)
+        elif derivative.line is not None and is_refusal(derivative.line.formula.tree):
+            missing[argument] = Reason(f'the derivative of "{name}" for "{argument}" is not implemented', name)
+    with_formula = [argument for argument in inputs if argument in written]
+    refused = sum(argument in missing for argument in with_formula)
+    backward = _share(refused, len(with_formula), tuple(missing.values()))
+    way = Way.MISSING if backward.answer is Answer.NO else Way.FORMULA
+    return OperatorDerivatives(function, found.key, way, info, backward, _forward(found), missing, frozenset(ignored))
+
+
+def _forward(found: Differentiability) -> Verdict:
+    name = str(found.function.name)
+    written = {var: item for item in found.forwards for var in item.var_names}
+    if not written and found.match.book.is_decomposed_for_tangents(found.function):
+        return Verdict(Answer.YES, (Reason("it is decomposed where it is called with a tangent", name),))
+    outputs = list(dict.fromkeys(value.name for value in found.outputs or ()))
+    if not written:
+        return Verdict(Answer.NO, (Reason(f'"{name}" has no forward formula', name),))
+    reasons = []
+    for output in outputs:
+        forward = written.get(output)
+        if forward is None and not (found.is_inplace and written):
+            reasons.append(Reason(f'"{name}" has no forward formula for "{output}"', name))
+        elif forward is not None and forward.line is not None and is_refusal(forward.line.formula.tree):
+            reasons.append(Reason(f'the forward formula of "{name}" is not implemented', name))
+    return _share(len(reasons), len(outputs), tuple(reasons))
+
+
+def _share(lacking: int, total: int, reasons: tuple[Reason, ...]) -> Verdict:
+    if total and not lacking:
+        return Verdict(Answer.YES, reasons)
+    return Verdict(Answer.NO if lacking >= total else Answer.PARTIAL, reasons)
+
+
+def is_refusal(tree: Expr | None) -> bool:
+    """Whether a formula is ``not_implemented(...)`` or another function that only raises."""
+    if not isinstance(tree, Call) or not isinstance(tree.callee, Name):
+        return False
+    name = tree.callee.parts[-1].identifier
+    return name in RAISING or name.startswith(RAISING_PREFIX)
+
+
+def derivatives_of(model: Model) -> Derivatives:
+    """How the operators are differentiated that a model's file speaks of, the same object each time."""
+    return model.ask(Derivatives, model)

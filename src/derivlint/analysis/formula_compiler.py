@@ -1,0 +1,70 @@
+"""The base of what evaluates the formulas of a file: each is compiled once into nested functions of an environment."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from derivlint.analysis.callee import NAMESPACES, CallFacts
+from derivlint.analysis.typed import TypedFormula
+from derivlint.cpp.inference import number_value
+from derivlint.formula import Call, Expr, Name, Number
+from derivlint.operators.evaluators import Evaluator, ExpressionCompiler
+
+
+@lru_cache(64)
+def called_names(formula: TypedFormula) -> frozenset[str]:
+    """The names of the functions and methods that a formula calls; the formulas of an entry are asked for in turn."""
+    calls = (formula.call(node) for node in formula.nodes if isinstance(node, Call))
+    return frozenset("" if call is None else call.name for call in calls)
+
+
+class FormulaCompiler(ExpressionCompiler):
+    """Compiles the expressions of a formula; what is not understood becomes ``unknown``."""
+
+    def __init__(self, formula: TypedFormula) -> None:
+        super().__init__()
+        self._formula = formula
+
+    @staticmethod
+    @abstractmethod
+    def unknown(environment: Mapping[str, Any], /) -> Any:
+        """Evaluates what is not understood."""
+
+    @abstractmethod
+    def of_call(self, call: CallFacts) -> Evaluator:
+        """The value of a call, given what it is of."""
+
+    def compiled(self) -> Evaluator | None:
+        """The formula; None where nothing of it is understood."""
+        evaluator = self.of(self._formula.tree)
+        return None if evaluator is self.unknown else evaluator
+
+    def is_understood(self, node: Expr) -> bool:
+        """Whether it is known what an expression gives, given the values of its parts."""
+        return self.of(node) is not self.unknown
+
+    def otherwise(self, node: Expr) -> Evaluator:
+        """Nothing is known of other expressions."""
+        return self.unknown
+
+    def number(self, node: Number) -> Evaluator:
+        """A number that is written out."""
+        value = number_value(node.text).constant
+        return self.unknown if value is None or isinstance(value, str) else lambda _: value
+
+    def called(self, node: Call) -> Evaluator:
+        """A call of what is known."""
+        call = self._formula.call(node)
+        return self.unknown if call is None else self.of_call(call)
+
+    @staticmethod
+    def is_of_operator(call: CallFacts) -> bool:
+        """Whether a call is of an operator or helper by its name, as far as that is known."""
+        # "index" is also a method that takes what is not a list of tensors
+        if call.function is None and call.name != "index":
+            return False
+        callee = call.node.callee
+        return not (isinstance(callee, Name) and len(callee.parts) > 1) or callee.parts[0].identifier in NAMESPACES

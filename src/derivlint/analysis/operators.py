@@ -1,0 +1,98 @@
+"""What operators do to a degree: from the table of polynomials, or from what the file says of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from derivlint.analysis.callee import callee_name, is_conventional
+from derivlint.formula import Call
+from derivlint.model import Derivative, Model
+from derivlint.model.index import BY_BASE
+from derivlint.operators import Book
+from derivlint.operators.derived import Derived, derived
+from derivlint.operators.terms import Polynomial, polynomials
+
+#: Methods and functions that return a view of their first argument, or that very tensor.
+VIEWS = Book.by_hand("returns-view")
+
+#: Functions that return their first argument itself under some circumstances.
+MAY_RETURN_ARGUMENT = Book.by_hand("may-return-argument")
+
+#: Methods and functions that look at the metadata of their second argument only.
+LIKE_SECOND = Book.by_hand("like-second")
+
+#: Functions whose result has the sizes and the type of their argument and nothing of its value.
+LIKE_FIRST = Book.by_hand("like-first")
+
+
+#: Operators that are linear in none of their arguments.
+NONLINEAR = Book.by_hand("nonlinear")
+
+#: Helpers that look at the metadata of an argument only: they make a zero tensor like it, or ask for its sizes.
+SHAPE_HELPERS = Book.by_hand("reads-metadata")
+
+
+def _nothing(name: str) -> None:
+    """Nothing is declared."""
+
+
+class Operators:
+    """Answers for the operators of one file."""
+
+    def __init__(self, model: Model, declared_linear: Callable[[str], Polynomial | None] = _nothing) -> None:
+        """Answer questions.
+
+        Args:
+            model: the file.
+            declared_linear: what the file says of an operator that neither a table nor a definition knows.
+        """
+        self._model = model
+        self._declared_linear = declared_linear
+        self._known: dict[str, Polynomial | None] = {}
+        self._derived: dict[str, Derived | None] = {}
+
+    def polynomial(self, name: str) -> Polynomial | None:
+        """An operator as a polynomial, by its base name; None where nothing is known about it."""
+        if name not in self._known:
+            known = polynomials().get(name)
+            if known is None and name not in NONLINEAR and self.derived(name) is None:
+                known = self._declared_linear(name)
+            self._known[name] = known
+        return self._known[name]
+
+    def derived(self, name: str) -> Derived | None:
+        """What its definition says of a function; None where it has none, or the tables know it."""
+        if name not in self._derived:
+            self._derived[name] = None if name in polynomials() or name in NONLINEAR else derived(name)
+        return self._derived[name]
+
+    def is_known(self, name: str) -> bool:
+        """Whether the tables, a definition or the file say what a function does to a degree."""
+        return self.polynomial(name) is not None or name in NONLINEAR or self.derived(name) is not None
+
+    def is_nonlinear(self, name: str) -> bool:
+        """Whether an operator is known to be linear in none of its arguments."""
+        return name in NONLINEAR
+
+    def ignores_value(self, name: str, parameter: str) -> bool:
+        """Whether a function looks at the metadata of an argument only: its entry gives it the gradient 0."""
+        if name in SHAPE_HELPERS:
+            return True
+        for entry in self._model.entries_in(BY_BASE, name):
+            for body in entry.bodies:
+                for derivative in body.info.derivatives if body.info is not None else ():
+                    if parameter in derivative.var_names and is_zero(derivative):
+                        return True
+        return False
+
+    def is_unexplained(self, name: str) -> bool:
+        """Whether it is an operator that is not known to read values: some only use sizes."""
+        if not is_conventional(name) or name in polynomials() or self.derived(name) is not None:
+            return False
+        return bool(self._model.natives.with_base(name))
+
+
+def is_zero(derivative: Derivative) -> bool:
+    """Whether a backward formula says that the operator does not depend on an argument's value."""
+    tree = derivative.line.formula.tree if derivative.line is not None else None
+    return isinstance(tree, Call) and callee_name(tree) in Book.by_hand("zero")

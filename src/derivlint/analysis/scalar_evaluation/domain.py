@@ -1,0 +1,156 @@
+"""Reference definitions over numbers: every tensor has one element."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+from derivlint.analysis.scalar_evaluation import arithmetic as _arithmetic
+from derivlint.analysis.scalar_evaluation import elementary as _elementary
+from derivlint.analysis.scalar_evaluation import helpers as _helpers
+from derivlint.analysis.scalar_evaluation import linear_algebra as _linear_algebra
+from derivlint.analysis.scalar_evaluation import products as _products
+from derivlint.analysis.scalar_evaluation import sampling as _sampling
+from derivlint.analysis.scalar_evaluation import surrogates as _surrogates
+from derivlint.analysis.scalar_evaluation.structure import ones_like, zeros_like
+from derivlint.analysis.scalar_evaluation.table import TABLE, Function, Implementation
+from derivlint.analysis.scalar_evaluation.values import (
+    COMPLEX,
+    REAL,
+    SIZES,
+    UnknownValueError,
+    Value,
+    cast,
+    conj,
+    scalar_type,
+)
+from derivlint.analysis.scalar_evaluation.vocabulary import BINARY, METADATA, NUMBERS, UNARY
+from derivlint.cpp.inference import number_value
+from derivlint.operators.definitions import Kind, definitions
+from derivlint.operators.interpretation import Domain, InterpretationError, Interpreter, Primitive
+
+#: The modules that fill the table.
+FILLED_BY = (_arithmetic, _elementary, _helpers, _linear_algebra, _products, _sampling, _surrogates)
+#: Of operators whose names end like that, the gradient has had several names.
+BACKWARD = "_backward"
+#: More arguments than any call has.
+
+
+def _first(value: Value) -> Value:
+    return value
+
+
+def _refuse() -> Value:
+    raise UnknownValueError
+
+
+def _filled(element: Value, options: Value) -> Value:
+    return complex(element) if options is COMPLEX else float(element)
+
+
+def _value_or(value: Value, other: Value) -> Value:
+    return other if value is None else value
+
+
+def _ignoring(function: Function, *positions: int) -> Primitive:
+    return Primitive(function, frozenset(positions))
+
+
+#: The primitives that more is to be said of than METADATA and the table do.
+PRIMITIVES: dict[str, Primitive] = {
+    "handle_r_to_c": Primitive(_helpers.handle_r_to_c),
+    "unreduced": Primitive(_first, takes=1),
+    "count": Primitive(lambda: 1, takes=0),
+    "sum_over": Primitive(_first, takes=1),
+    "mean_over": Primitive(_first, takes=1),
+    "halves": Primitive(_refuse, takes=0),
+    "products_of_others": Primitive(ones_like, takes=1),
+    "other_dims": Primitive(lambda: (), takes=0),
+    "last_dims": Primitive(lambda: (), takes=0),
+    "freedom": Primitive(lambda count, correction: max(0.0, count - correction)),
+    "by_channel": Primitive(_first, takes=1),
+    "is_vector": Primitive(lambda: False, takes=0),
+    "only": Primitive(lambda dims: dims[0] if isinstance(dims, tuple) else dims),
+    "last_given": Primitive(_first, takes=1),
+    "zeros": _ignoring(lambda _, options=REAL: _filled(0.0, options), 0),
+    "full": _ignoring(lambda _, value, options=REAL: _filled(value, options), 0),
+    "nan_like": Primitive(lambda _: float("nan")),
+    "make_tuple": Primitive(lambda *items: items),
+    "refuse": Primitive(_refuse, takes=0),
+    "is_number": Primitive(lambda: False, takes=0),
+    "is_complex_tensor": Primitive(lambda value: scalar_type(value) is COMPLEX),
+    "defined": Primitive(lambda value: value is not None),
+    "value_or": Primitive(_value_or),
+    "equal": Primitive(lambda left, right: left == right),
+    "conj": Primitive(conj),
+    "sizes": Primitive(lambda: SIZES, takes=0),
+    "numel": Primitive(lambda: 1, takes=0),
+    "dim": Primitive(lambda: 1, takes=0),
+    "scalar_type": Primitive(scalar_type),
+    "options": Primitive(scalar_type),
+    "Tensor": Primitive(lambda: None),
+    "eye": _ignoring(lambda *values: _filled(1.0, values[-1]), 0, 1),
+    "zeros_like": Primitive(zeros_like, takes=1),
+    "sum_to": Primitive(_first, takes=1),
+    "to": Primitive(cast, takes=2),
+}
+
+
+class Numbers(Domain):
+    """Numbers, in place of tensors with one element."""
+
+    def __init__(self) -> None:
+        self.unary = UNARY
+        self.binary = BINARY
+
+    def primitive(self, name: str) -> Primitive | None:
+        """What stands for a primitive."""
+        found = PRIMITIVES.get(name)
+        if found is not None:
+            return found
+        read: Callable[[Value], Value] | None = METADATA.get(name) or NUMBERS.get(name)
+        return None if read is None else Primitive(read, takes=1)
+
+    def operator(self, name: str) -> Primitive | None:
+        """An operator of the table."""
+        implementation = TABLE.get(name)
+        return None if implementation is None else implementation.primitive()
+
+    def number(self, text: str) -> Value:
+        """The value of a C++ number."""
+        constant = number_value(text).constant
+        if constant is None or isinstance(constant, str):
+            raise InterpretationError(f'the number "{text}" is not known')
+        return constant
+
+
+INTERPRETER = Interpreter(Numbers())
+
+
+@cache
+def implementation_named(name: str) -> Implementation | None:
+    """An operator or a helper by its name, from the table or by its definition; None where neither has it."""
+    found = TABLE.get(name)
+    if found is not None:
+        return found
+    definition = definitions().get(name)
+    if definition is None or definition.kind is Kind.PART:
+        return None
+    try:
+        return defined(INTERPRETER, name)
+    except InterpretationError:
+        return None
+
+
+def defined(interpreter: Interpreter, name: str) -> Implementation:
+    """What is defined under a name, bound like an operator or helper.
+
+    Raises:
+        InterpretationError: it cannot be run.
+    """
+    compiled = interpreter.function(name)
+    assert compiled is not None, "it is defined"
+    names = tuple(each if each in compiled.needed else f"_{each}" for each in compiled.parameters)
+    declared = compiled.parameters if definitions()[name].kind is Kind.HELPER else None
+    by_position = declared is not None or name.endswith(BACKWARD)
+    return Implementation(compiled.primitive.function, compiled.call, names, compiled.required, by_position, declared)

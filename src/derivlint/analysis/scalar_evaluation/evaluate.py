@@ -1,0 +1,242 @@
+"""Evaluates formulas for one-element tensors.
+
+A formula is compiled once into nested functions of an environment, which gives every variable its value. What is not
+understood raises :class:`UnknownValueError` where it is evaluated: a branch that is not taken does no harm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from derivlint.analysis.callee import Argument, CallFacts
+from derivlint.analysis.formula_compiler import FormulaCompiler
+from derivlint.analysis.scalar_evaluation.domain import implementation_named
+from derivlint.analysis.scalar_evaluation.structure import PLACES
+from derivlint.analysis.scalar_evaluation.table import Implementation
+from derivlint.analysis.scalar_evaluation.values import (
+    COMPLEX,
+    REAL,
+    NotFiniteError,
+    Token,
+    UnknownValueError,
+    Value,
+    cast,
+    scalar_type,
+)
+from derivlint.analysis.scalar_evaluation.vocabulary import (
+    BINARY,
+    CREATED,
+    EMPTY,
+    GRAD_MODE,
+    METADATA,
+    NUMBERS,
+    TYPES,
+    UNARY,
+    present,
+    saved_property,
+)
+from derivlint.analysis.typed import TypedFormula
+from derivlint.cpp.operator_names import without_symint
+from derivlint.formula import Expr, Name
+from derivlint.operators.constants import constant_named, plain_spelling
+from derivlint.operators.evaluators import Evaluator
+
+Environment = Mapping[str, Value]
+
+#: What evaluating raises for numbers outside their domains, and for lists and tokens where a number is expected.
+FAILURES = (ArithmeticError, AttributeError, TypeError, ValueError, LookupError)
+
+
+def compile_formula(formula: TypedFormula) -> Evaluator | None:
+    """A formula as a function of an environment, which raises :class:`UnknownValueError` for what is not understood.
+
+    None where nothing of it is understood.
+    """
+    return careful(ElementCompiler(formula).compiled(), FAILURES)
+
+
+def careful(evaluator: Evaluator | None, failures: tuple[type[Exception], ...]) -> Evaluator | None:
+    """The same; what fails is not known."""
+    if evaluator is None:
+        return None
+
+    def evaluate(environment: Environment) -> Value:
+        try:
+            return evaluator(environment)
+        except ZeroDivisionError as failure:
+            raise NotFiniteError from failure
+        except failures as failure:
+            raise UnknownValueError from failure
+
+    return evaluate
+
+
+def is_understood(node: Expr, formula: TypedFormula) -> bool:
+    """Whether it is known what an expression in a formula computes, given the values of its parts."""
+    return ElementCompiler(formula).is_understood(node)
+
+
+def _constant(value: Value) -> Evaluator:
+    return lambda _: value
+
+
+class ElementCompiler(FormulaCompiler):
+    """Compiles formulas of tensors with one element.
+
+    Attributes:
+        metadata: methods that look at metadata, without arguments or whatever their arguments are.
+        numbers: conversions of C++ numbers, methods and functions.
+    """
+
+    unary_operators: Mapping[str, Callable[[Value], Value]] = UNARY
+    binary_operators: Mapping[str, Callable[[Value, Value], Value]] = BINARY
+    metadata: Mapping[str, Callable[[Value], Value]] = METADATA
+    numbers: Mapping[str, Callable[[Value], Value]] = NUMBERS
+
+    @staticmethod
+    def unknown(_: Environment, /) -> Value:
+        """Evaluates what is not understood.
+
+        Raises:
+            UnknownValueError: always.
+        """
+        raise UnknownValueError
+
+    @staticmethod
+    def saved_property(name: str) -> tuple[str, Callable[[Value], Value] | None]:
+        """The variable that a saved property belongs to, and how it is read."""
+        return saved_property(name)
+
+    @staticmethod
+    def implementation(name: str) -> Implementation | None:
+        """What an operator or helper does."""
+        return implementation_named(name)
+
+    @staticmethod
+    def converted(value: Value, target: Value) -> Value:
+        """A tensor of another scalar type."""
+        return cast(value, target) if target in (REAL, COMPLEX) or target is scalar_type(value) else value
+
+    @staticmethod
+    def like(value: Value, other: Value) -> Value:
+        """A tensor of the scalar type of another one."""
+        return cast(value, scalar_type(other))
+
+    def name(self, node: Name) -> Evaluator:
+        """A constant, a type, a variable or what is saved of one."""
+        constant = constant_named(node)
+        if constant is not None:
+            return _constant(constant.value)
+        if node.simple is None:
+            type = TYPES.get(plain_spelling(node))
+            return self.unknown if type is None else _constant(type)
+        name = node.simple
+        owner, read = self.saved_property(name)
+
+        def variable(environment: Environment) -> Value:
+            if name in environment:
+                return environment[name]
+            if read is None or owner not in environment:
+                raise UnknownValueError
+            return read(environment[owner])
+
+        return variable
+
+    def of_call(self, call: CallFacts) -> Evaluator:
+        """A call of an operator or helper, or of what C++ has."""
+        name = without_symint(call.spelling)
+        special = self.method(call, name) if call.is_method else self.plain_function(call, name)
+        if special is not None:
+            return special
+        implementation = self.implementation(call.name)
+        if implementation is None or not self.is_of_operator(call):
+            return self.unknown
+        declared = implementation.declared
+        if declared is not None and not call.is_of(declared, implementation.required):
+            # "slogdet_jvp" of PyTorch 2.15 takes "A" as well
+            return self.unknown
+        return self._table(call, implementation)
+
+    def method(self, call: CallFacts, name: str) -> Evaluator | None:
+        """A method that is not an operator; None where it is one."""
+        owner = self.of(call.arguments[0].node)
+        read = self.metadata.get(name) or self.numbers.get(name)
+        if read is not None:
+            return lambda environment: read(owner(environment))
+        if name == "value" and len(call.arguments) == 1:
+            return lambda environment: present(owner(environment))
+        if len(call.arguments) > 1 and name in ("value_or", "to", "type_as"):
+            other = self.of(call.arguments[1].node)
+            if name == "value_or":
+                return lambda environment: _or(owner(environment), other, environment)
+            if name == "to":
+                return lambda environment: self.converted(owner(environment), other(environment))
+            return lambda environment: self.like(owner(environment), other(environment))
+        return None
+
+    def plain_function(self, call: CallFacts, name: str) -> Evaluator | None:
+        """A function that is not an operator; None where it is one."""
+        arguments = [argument.node for argument in call.arguments]
+        if name == "is_enabled":
+            return lambda environment: environment[GRAD_MODE]
+        if not arguments:
+            return _constant(None) if name in EMPTY else None
+        first = self.of(arguments[0])
+        if name in self.numbers and len(arguments) == 1:
+            read = self.numbers[name]
+            return lambda environment: read(first(environment))
+        if name in CREATED:
+            element = CREATED[name]
+            options = self.of(arguments[-1]) if len(arguments) > 1 else _constant(REAL)
+            return lambda environment: cast(element, _element_type(options(environment)))
+        if name == "scalar_tensor":
+            options = self.of(arguments[-1]) if len(arguments) > 1 else _constant(None)
+            return lambda environment: cast(_as_element(first(environment)), options(environment))
+        if name in ("make_tuple", "tuple"):
+            items = [self.of(argument) for argument in arguments]
+            return lambda environment: tuple(item(environment) for item in items)
+        if name in ("wrap_opt_if", "Tensor", "optional"):
+            return first
+        return None
+
+    def _table(self, call: CallFacts, implementation: Implementation) -> Evaluator:
+        if implementation.by_position:
+            bound = _by_position(call.arguments, implementation)
+        else:
+            bound = _by_name(call.arguments, implementation)
+        if bound is None:
+            return self.unknown
+        run = implementation.run
+        given = [(name, self.of(node)) for name, node in bound.items()]
+        return lambda environment: run({name: evaluator(environment) for name, evaluator in given})
+
+
+def _by_position(arguments: tuple[Argument, ...], implementation: Implementation) -> dict[str, Expr] | None:
+    if len(arguments) < implementation.required:
+        return None
+    pairs = zip(implementation.parameters, arguments, strict=False)
+    return {name: argument.node for name, argument in pairs if name[0] != "_"}
+
+
+def _by_name(arguments: tuple[Argument, ...], implementation: Implementation) -> dict[str, Expr] | None:
+    bound: dict[str, Expr] = {}
+    for argument in arguments:
+        name = argument.parameter.name if argument.parameter is not None else ""
+        if name in implementation.parameters:
+            bound[name] = argument.node
+        elif name not in PLACES and f"_{name}" not in implementation.parameters:
+            return None
+    complete = all(name in bound or name[0] == "_" for name in implementation.parameters[: implementation.required])
+    return bound if complete else None
+
+
+def _or(value: Value, other: Evaluator, environment: Environment) -> Value:
+    return other(environment) if value is None else value
+
+
+def _element_type(options: Value) -> Value:
+    return options if isinstance(options, Token) and options in (REAL, COMPLEX) else REAL
+
+
+def _as_element(value: Value) -> Value:
+    return float(value) if isinstance(value, int) else value

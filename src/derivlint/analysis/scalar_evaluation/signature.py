@@ -1,0 +1,134 @@
+"""Signatures of functions for scalar evaluation, and the variables that formulas have: gradients and tangents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from derivlint.analysis.scalar_evaluation.values import Duals, NotFiniteError, UnknownValueError, Value, is_finite
+from derivlint.analysis.typed import TypedFormula
+from derivlint.cpp import Binding, return_names
+from derivlint.model import Differentiability
+from derivlint.model.evaluation import INDEX
+from derivlint.model.forward import PRIMAL, TANGENT
+from derivlint.model.gradients import GRAD, GRAD_INPUT_MASK, GRADS, NAMED_PREFIX, gradients_of
+from derivlint.operators.evaluators import Evaluator
+
+#: The name of the output of an in-place function in formulas.
+RESULT = "result"
+#: The input of an in-place function, before it is overwritten, in forward formulas.
+ORIGINAL_SELF = "original_self"
+
+Values = Mapping[str, Value]
+
+
+class Signature(Struct, frozen=True):
+    """What is the same at all points.
+
+    Attributes:
+        inputs: the arguments with a backward formula, single tensors only.
+        outputs: the outputs under their names in formulas.
+        differentiable: the outputs that have a gradient, in the order of ``grads``.
+        is_inplace: whether the function overwrites its first argument.
+        mask_size: how many arguments a formula can have a mask for.
+        lists: the arguments and outputs that are lists, of a foreach function; they have one element.
+        joined: the inputs that are lists, of another function; they have one element, and tangents come with them.
+    """
+
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    differentiable: tuple[str, ...]
+    is_inplace: bool
+    mask_size: int
+    lists: tuple[str, ...] = ()
+    joined: tuple[str, ...] = ()
+
+    def gradients(self, formula: TypedFormula) -> frozenset[str]:
+        """The outputs whose gradients a backward formula uses."""
+        names = formula.variables
+        used = {output for output in self.differentiable if NAMED_PREFIX + output in names}
+        if GRAD in names:
+            used |= set(self.differentiable[:1])
+        if GRADS in names:
+            gradients = gradients_of(formula.line.body)
+            indices = [item.index for line, item in gradients.indexed if line is formula.line]
+            is_whole = len(indices) < sum(line is formula.line for line, _ in gradients.grads)
+            used |= {name for at, name in enumerate(self.differentiable) if is_whole or at in indices}
+        return frozenset(used)
+
+    def backward(self, arguments: Values, outputs: Values, gradients: Values) -> dict[str, Value]:
+        """The variables of a backward formula, by the gradients of the outputs."""
+        named = {NAMED_PREFIX + name: value for name, value in gradients.items()}
+        grads = tuple(gradients.get(name, 0.0) for name in self.differentiable)
+        own = {GRADS: grads, GRAD: grads[0] if grads else None, GRAD_INPUT_MASK: (True,) * self.mask_size}
+        return self._listed({**named, **own, **outputs, **arguments})
+
+    def forward(self, arguments: Values, outputs: Values, tangents: Values) -> dict[str, Value]:
+        """The variables of a forward formula, by the tangents of the inputs."""
+        variables = {**outputs, **arguments}
+        for name in self.inputs:
+            variables[name + TANGENT] = tangents.get(name)
+            variables[name + PRIMAL] = arguments.get(name)
+        if self.is_inplace and "self" in self.inputs:
+            variables[ORIGINAL_SELF + PRIMAL] = arguments["self"]
+            variables["self" + PRIMAL] = outputs[RESULT]
+            variables[ORIGINAL_SELF + TANGENT] = tangents.get("self")
+        variables = self._listed(variables)
+        for name in self.joined:
+            variables[name] = Duals.of(arguments.get(name), tangents.get(name))
+        return variables
+
+    def _listed(self, variables: dict[str, Value]) -> dict[str, Value]:
+        if self.lists:
+            variables[INDEX] = 0
+        for name in (*self.lists, *self.joined):
+            variables[name] = (variables.get(name),)
+        return variables
+
+
+def signature_of(differentiability: Differentiability) -> Signature:
+    """The signature of a function."""
+    info = differentiability.info
+    function = differentiability.function
+    inputs = tuple(
+        binding.name for binding in info.args_with_derivatives if _is_input(binding) and binding.name != GRAD
+    )
+    outputs = (RESULT,) if differentiability.is_inplace else return_names(function)
+    differentiable = tuple(value.name for value in differentiability.outputs or ())
+    if differentiability.is_inplace:
+        differentiable = (RESULT,)
+    lists: tuple[str, ...] = ()
+    joined: tuple[str, ...] = ()
+    if function.name.is_foreach:
+        listed = (item for item in function.schema.arguments.flat_non_out if item.type.is_list_like is not None)
+        lists = (*(argument.name for argument in listed), *outputs)
+    else:
+        listed = (item for item in function.schema.arguments.flat_non_out if item.type.is_list_like is not None)
+        joined = tuple(argument.name for argument in listed if argument.name in inputs)
+    mask_size = len(info.args_with_derivatives)
+    return Signature(inputs, outputs, differentiable, differentiability.is_inplace, mask_size, lists, joined)
+
+
+def _is_input(binding: Binding) -> bool:
+    """Whether a number stands for an argument: a tensor, or the only one of a list."""
+    argument = binding.argument
+    return argument is not None and argument.type.is_tensor_like
+
+
+def components(evaluator: Evaluator, environment: Values, count: int) -> tuple[Value, ...]:
+    """The gradients or tangents that a formula for several names lists; None for one that is undefined.
+
+    Raises:
+        NotFiniteError: a value is infinite or not a number.
+        UnknownValueError: the value is not known.
+    """
+    found = evaluator(environment)
+    if count == 1 and not isinstance(found, tuple):
+        found = (found,)
+    if not isinstance(found, tuple) or len(found) < count:
+        raise UnknownValueError
+    for item in found[:count]:
+        if item is not None and not is_finite(item):
+            raise NotFiniteError if type(item) in (float, complex) else UnknownValueError
+    return found[:count]

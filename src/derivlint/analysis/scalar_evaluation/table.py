@@ -1,0 +1,88 @@
+"""The table of everything that scalar evaluation knows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from msgspec import Struct
+
+from derivlint.analysis.scalar_evaluation.values import Value
+from derivlint.operators.interpretation import Primitive
+
+#: So many arguments there are at most that calls have beyond the parameters of an implementation.
+_ANY_NUMBER = 100
+
+Function = Callable[..., Value]
+
+
+class Implementation(Struct, frozen=True):
+    """An operator or a helper of FunctionsManual.h, for numbers.
+
+    Attributes:
+        function: the function, which takes values by position.
+        run: the same with values by the names of parameters; those that it does not look at may be left out.
+        parameters: the names of its parameters; one that begins with an underscore is not looked at.
+        required: how many of them have no default.
+        by_position: whether arguments are bound by position: helpers, whose headers do not always agree with
+            themselves about names. Operators are bound by the names in their schemas.
+        declared: the parameters of the helper whose definition it runs; a helper that is declared with others is
+            another function. None of what has no definition as a helper.
+    """
+
+    function: Function
+    run: Callable[[Mapping[str, Value]], Value]
+    parameters: tuple[str, ...]
+    required: int
+    by_position: bool
+    declared: tuple[str, ...] | None = None
+
+    def primitive(self) -> Primitive:
+        """The same for definitions, with the parameters of its schema as far as calls have them."""
+        ignored = frozenset(index for index, each in enumerate(self.parameters) if each[0] == "_")
+        return Primitive(self.function, ignored, len(self.parameters) if self.by_position else _ANY_NUMBER)
+
+
+class Table(dict[str, Implementation]):
+    """Operators and helpers by name."""
+
+    def add(self, names: Iterable[str], function: Function, *, by_position: bool) -> None:
+        """Add a function under all of its names."""
+        code = function.__code__
+        parameters = code.co_varnames[: code.co_argcount]
+        required = len(parameters) - len(function.__defaults__ or ())
+        unused = dict.fromkeys(name for name in parameters if name[0] == "_")
+
+        def run(values: Mapping[str, Value]) -> Value:
+            return function(**{**unused, **values})
+
+        self.update(dict.fromkeys(names, Implementation(function, run, parameters, required, by_position)))
+
+    def add_with(self, names: Iterable[str], function: Function, parameters: tuple[str, ...], required: int) -> None:
+        """Add a function that takes values by position, with parameters of these names."""
+
+        def run(values: Mapping[str, Value]) -> Value:
+            return function(*[values.get(name) for name in parameters])
+
+        self.update(dict.fromkeys(names, Implementation(function, run, parameters, required, False)))
+
+    def operator(self, *names: str) -> Callable[[Function], Function]:
+        """An operator with the parameters of its schema; ``names`` are further operators, or all if there are any."""
+
+        def decorate(function: Function) -> Function:
+            self.add(names or (function.__name__,), function, by_position=False)
+            return function
+
+        return decorate
+
+    def helper(self, *names: str) -> Callable[[Function], Function]:
+        """A function that is bound by position: a helper, or operators whose schemas differ in names only."""
+
+        def decorate(function: Function) -> Function:
+            self.add(names or (function.__name__,), function, by_position=True)
+            return function
+
+        return decorate
+
+
+TABLE = Table()
+add, operator, helper = TABLE.add, TABLE.operator, TABLE.helper

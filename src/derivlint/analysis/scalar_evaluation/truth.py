@@ -1,0 +1,166 @@
+"""What an operator computes for one-element tensors, and its derivatives by finite differences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+
+from derivlint.analysis.scalar_evaluation.domain import implementation_named
+from derivlint.analysis.scalar_evaluation.evaluate import FAILURES
+from derivlint.analysis.scalar_evaluation.structure import IDENTITIES, PLACES
+from derivlint.analysis.scalar_evaluation.table import Implementation
+from derivlint.analysis.scalar_evaluation.values import UnknownValueError, Value, is_finite
+from derivlint.operators import Book
+from derivlint.schema import NativeFunction, SchemaKind
+
+Values = Mapping[str, Value]
+#: Steps of the central differences; both have to give the same derivative.
+STEPS = (2e-5, 1e-4)
+#: How far both may differ, relatively.
+AGREEMENT = 1e-4
+#: The step to one side, and how far the slopes of both sides may differ, relatively.
+SIDE = 1e-5
+ALIKE = 1e-2
+
+#: A number that was drawn; any other would do as well.
+DRAWN = 0.625
+#: The argument that an in-place operator writes to.
+OVERWRITTEN = "self"
+ATEN = "aten"
+FOREACH = "_foreach_"
+
+
+class Truth:
+    """An operator's own value."""
+
+    def __init__(self, run: Callable[[Mapping[str, Value]], Value], parameters: Mapping[str, str]) -> None:
+        self._run = run
+        self._pairs = tuple(parameters.items())
+
+    def outputs(self, arguments: Values) -> tuple[Value, ...]:
+        """The outputs of the operator.
+
+        Raises:
+            UnknownValueError: the arguments are outside of its domain.
+        """
+        return self._called(self._bound(arguments))
+
+    def _bound(self, arguments: Values) -> dict[str, Value]:
+        """The values of the parameters."""
+        return {name: arguments[source] for name, source in self._pairs if source in arguments}
+
+    def _called(self, values: dict[str, Value]) -> tuple[Value, ...]:
+        try:
+            found = self._run(values)
+        except FAILURES as failure:
+            raise UnknownValueError from failure
+        return found if isinstance(found, tuple) else (found,)
+
+    def slopes(self, arguments: Values, name: str, direction: Value, *, certain: bool) -> tuple[Value, ...]:
+        """The derivatives of the outputs when one argument moves in a direction, 1 or 1j.
+
+        Args:
+            arguments: where.
+            name: the argument that moves.
+            direction: where it moves.
+            certain: whether another step has to give the same.
+
+        Raises:
+            UnknownValueError: there is no derivative, or it is not certain.
+        """
+        found = self._differences(arguments, name, direction, STEPS[0])
+        if certain:
+            for one, other in zip(found, self._differences(arguments, name, direction, STEPS[1]), strict=True):
+                if not abs(one - other) <= AGREEMENT * (abs(one) + 1):
+                    raise UnknownValueError
+        return found
+
+    def is_smooth(self, arguments: Values, name: str) -> bool:
+        """Whether the outputs rise as fast to the left of an argument as to its right.
+
+        Raises:
+            UnknownValueError: the operator has no value there.
+        """
+        values = self._bound(arguments)
+        moved = [parameter for parameter, source in self._pairs if source == name]
+        below, here, above = (self._moved(values, moved, arguments[name] + step) for step in (-SIDE, 0.0, SIDE))
+        rises = [(value - left, right - value) for left, value, right in zip(below, here, above, strict=True)]
+        return all(abs(left - right) <= ALIKE * (abs(left) + SIDE) for left, right in rises)
+
+    def _moved(self, values: dict[str, Value], names: list[str], value: Value) -> tuple[Value, ...]:
+        values.update(dict.fromkeys(names, value))
+        return self._called(values)
+
+    def _differences(self, arguments: Values, name: str, direction: Value, step: float) -> tuple[Value, ...]:
+        values = self._bound(arguments)
+        here = arguments[name]
+        if not is_finite(here):
+            raise UnknownValueError
+        moved = [parameter for parameter, source in self._pairs if source == name]
+        above = self._moved(values, moved, here + direction * step)
+        below = self._moved(values, moved, here - direction * step)
+        try:
+            differences = tuple([(one - other) / (2 * step) for one, other in zip(above, below, strict=True)])
+        except FAILURES as failure:
+            # not a number on one side: a mask, an absent value
+            raise UnknownValueError from failure
+        for difference in differences:
+            if not is_finite(difference):
+                raise UnknownValueError
+        return differences
+
+
+class _Drawn(Truth):
+    """Numbers drawn into a tensor: its old value is lost, and nothing is known about other arguments."""
+
+    def _differences(self, arguments: Values, name: str, direction: Value, step: float) -> tuple[Value, ...]:
+        if name != OVERWRITTEN:
+            raise UnknownValueError
+        return (0.0,)
+
+
+def truth_of(function: NativeFunction) -> Truth | None:
+    """An operator's own value, None where it is not in the table."""
+    if function.namespace == ATEN and function.name.base in Book.by_hand("drawn"):
+        return _Drawn(lambda _: DRAWN, {}) if function.schema.kind is SchemaKind.inplace else None
+    found = bound_operator(function, implementation_named, PLACES)
+    return None if found is None else Truth(*found)
+
+
+def bound_operator(
+    function: NativeFunction, named: Callable[[str], Implementation | None], ignored: Collection[str]
+) -> tuple[Callable[[Mapping[str, Value]], Value], Mapping[str, str]] | None:
+    """What an operator computes, and which of its arguments each parameter of that takes; None where it is not known.
+
+    Arguments are bound to parameters like those of a call; one that there is no parameter for makes the operator
+    unknown.
+
+    Args:
+        function: the operator.
+        named: what is known of an operator by its name.
+        ignored: the names of arguments that do not matter.
+    """
+    if function.namespace != ATEN:
+        return None
+    base = function.name.base.removeprefix(FOREACH)
+    implementation = named(base)
+    if implementation is None:
+        return None
+    names = [argument.name for argument in function.schema.arguments.flat_non_out]
+    if implementation.by_position or function.name.is_foreach:
+        if len(names) < implementation.required:
+            return None
+        pairs = zip(implementation.parameters, names, strict=False)
+        further = function.schema.arguments.flat_non_out[len(implementation.parameters) :]
+        if base not in IDENTITIES and any(argument.type.is_tensor_like for argument in further):
+            return None
+        return implementation.run, dict(pairs)
+    bound = {name: name for name in names if name in implementation.parameters}
+    unknown = [name for name in names if name not in bound and name not in ignored]
+    if any(f"_{name}" not in implementation.parameters for name in unknown):
+        return None
+    required = implementation.parameters[: implementation.required]
+    if any(name not in bound and name[0] != "_" for name in required):
+        return None
+    if "dim" in implementation.parameters and "dim" not in names:
+        bound.pop("dim", None)
+    return implementation.run, bound

@@ -1,0 +1,52 @@
+"""The variables that a formula is to be linear in: output gradients, or tangents."""
+
+from __future__ import annotations
+
+from derivlint.analysis.typed import TypedFormula
+from derivlint.formula import Expr, Index, Name, Number, unparenthesized
+from derivlint.model.evaluation import TENSOR
+from derivlint.model.forward import TANGENT, packed_lists
+from derivlint.model.gradients import GRAD, GRADS
+
+#: What the kernel keeps of a tangent beside the tangent itself.
+RAW = "_raw"
+
+
+def seed_names(formula: TypedFormula) -> frozenset[str]:
+    """The names of all gradients, or of all tangents, that are declared where a formula is evaluated."""
+    variables = formula.evaluation.variables
+    if formula.is_backward:
+        info = formula.line.body.info
+        named = info.available_named_gradients if info is not None else ()
+        return frozenset({GRAD, GRADS, *named}) & (variables.keys() | {GRAD, GRADS})
+    return frozenset(
+        name
+        for name, type in variables.items()
+        if type == TENSOR and name.removesuffix(RAW).endswith(TANGENT) and _is_unpacked(name, formula)
+    )
+
+
+def _is_unpacked(name: str, formula: TypedFormula) -> bool:
+    """Whether a name ending like a tangent is one: no argument and no output of that name."""
+    function = formula.line.entry.function
+    if function is None:
+        return False
+    return name not in {binding.name for binding in function.arguments} | {output.name for output in function.outputs}
+
+
+def dual_lists(formula: TypedFormula) -> frozenset[str]:
+    """The lists of tensors in a forward formula of which functions unpack the tangents themselves."""
+    info = formula.line.body.info
+    return frozenset() if formula.is_backward or info is None else frozenset(packed_lists(info))
+
+
+def seed_of(node: Expr, names: frozenset[str]) -> str | None:
+    """The seed that an expression is: ``grad``, ``(grads[1])``, ``self_t``; None where it is none."""
+    node = unparenthesized(node)
+    if isinstance(node, Name) and node.simple in names:
+        return node.simple
+    if isinstance(node, Index) and isinstance(node.object, Name) and node.object.simple == GRADS and GRADS in names:
+        index = node.args[0] if len(node.args) == 1 else None
+        if isinstance(index, (Number, Name)):
+            return f"{GRADS}[{index.spelling}]"
+    return None

@@ -1,0 +1,201 @@
+"""Formulas whose sizes cannot be right: of gradients, of tangents, of operands.
+
+The engine sums a gradient up to the sizes of its input where that one could be expanded to them, and refuses any other;
+a tangent has the very sizes of its output.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from enum import Enum
+
+from msgspec import Struct
+
+from derivlint.analysis.formula_compiler import called_names
+from derivlint.analysis.scalar_evaluation.signature import ORIGINAL_SELF, RESULT, Signature, signature_of
+from derivlint.analysis.shapes.cases import FOREACH, Values, legal_cases
+from derivlint.analysis.shapes.evaluate import compile_sizes
+from derivlint.analysis.typed import TypedFormula
+from derivlint.formula import Expr
+from derivlint.model import Differentiability
+from derivlint.model.evaluation import INDEX
+from derivlint.model.forward import PRIMAL, TANGENT
+from derivlint.model.gradients import GRAD, GRAD_INPUT_MASK, GRADS, NAMED_PREFIX
+from derivlint.operators import Book
+from derivlint.operators.evaluators import Evaluator
+from derivlint.operators.size_values import UNKNOWN, IllegalSizesError, Sizes, Value, is_expandable
+from derivlint.operators.sizes import FAILURES, is_broadcasting
+from derivlint.schema import NativeFunction
+
+
+class ShapeProblem(Enum):
+    """What cannot be right."""
+
+    GRADIENT = "gradient"
+    TANGENT = "tangent"
+    OPERANDS = "operands"
+
+
+class WrongShape(Struct, frozen=True):
+    """A formula with sizes that cannot be right.
+
+    Attributes:
+        formula: the formula.
+        problem: what is wrong.
+        at: the arguments for which it is.
+        name: the input or output that its value is for; empty where operands do not fit.
+        found: the sizes of the value.
+        expected: those of the input or output.
+        place: the part of the formula whose operands do not fit.
+        reason: why they do not.
+    """
+
+    formula: TypedFormula
+    problem: ShapeProblem
+    at: tuple[tuple[str, Value], ...]
+    name: str = ""
+    found: Sizes = Sizes()
+    expected: Sizes = Sizes()
+    place: Expr | None = None
+    reason: str = ""
+
+
+class SizedSignature(Struct, frozen=True):
+    """An operator at one case.
+
+    Attributes:
+        arguments: its arguments.
+        outputs: its outputs, under their names in formulas.
+    """
+
+    arguments: Values
+    outputs: Values
+
+
+def sized_signatures(differentiability: Differentiability, signature: Signature) -> Iterator[SizedSignature]:
+    """The cases that an operator takes."""
+    function = differentiability.function
+    for arguments, found in legal_cases(function):
+        names = signature.outputs
+        if len(function.schema.returns) == 1:
+            values: tuple[Value, ...] = (found,)
+        elif type(found) is tuple:
+            values = found
+        else:
+            continue
+        is_resized = function.name.base in Book.by_hand("returns-view")
+        if signature.is_inplace and values[0] != arguments.get("self") and not is_resized:
+            continue
+        sized = [each if type(each) in (Sizes, tuple) else UNKNOWN for each in values]
+        yield SizedSignature(arguments, {**dict.fromkeys(names, UNKNOWN), **dict(zip(names, sized, strict=False))})
+
+
+def wrong_shapes(differentiability: Differentiability, formulas: Iterable[TypedFormula]) -> Iterator[WrongShape]:
+    """What is wrong with the sizes of the formulas of one dispatch key, at most one thing each."""
+    signature = signature_of(differentiability)
+    judged = []
+    for formula in formulas:
+        if formula.line.auto is not None or _is_of_one_size(differentiability.function, formula):
+            continue
+        evaluate = compile_sizes(formula)
+        if evaluate is not None:
+            judged.append((formula, evaluate))
+    if not judged:
+        return
+    cases = tuple(sized_signatures(differentiability, signature))
+    for formula, evaluate in judged:
+        for case in cases:
+            wrong = _wrong(formula, evaluate, signature, case)
+            if wrong is not None:
+                yield wrong
+                break
+
+
+def _is_of_one_size(function: NativeFunction, formula: TypedFormula) -> bool:
+    """Whether all tensors in a formula have the sizes of the operator's only one: those of its result are right."""
+    tensors = [each for each in function.schema.arguments.flat_non_out if each.type.is_tensor_like]
+    return (
+        len(tensors) == 1
+        and is_broadcasting(function.name.base.removeprefix(FOREACH))
+        and all(map(is_broadcasting, called_names(formula)))
+    )
+
+
+def has_known_sizes(differentiability: Differentiability, formula: TypedFormula) -> bool:
+    """Whether the sizes of a formula are known in some case."""
+    signature = signature_of(differentiability)
+    evaluate = compile_sizes(formula)
+    if evaluate is None:
+        return False
+    names = tuple(name.text for name in formula.line.names)
+    for case in sized_signatures(differentiability, signature):
+        try:
+            found = evaluate(_environment(formula, signature, case))
+        except IllegalSizesError:
+            return True
+        except FAILURES:
+            continue
+        items = found if type(found) is tuple else (found,)
+        if found is not UNKNOWN and all(each is not UNKNOWN for each in items[: len(names)]):
+            return True
+    return False
+
+
+def _wrong(formula: TypedFormula, evaluate: Evaluator, signature: Signature, case: SizedSignature) -> WrongShape | None:
+    try:
+        found = evaluate(_environment(formula, signature, case))
+    except IllegalSizesError as error:
+        place = error.place if error.place is not None else formula.tree
+        at = shown(case.arguments)
+        return WrongShape(formula, ShapeProblem.OPERANDS, at, place=place, reason=str(error))
+    except FAILURES:
+        return None
+    names = tuple(name.text for name in formula.line.names)
+    expected = case.arguments if formula.is_backward else case.outputs
+    items = found if type(found) is tuple and len(names) > 1 else (found,)
+    for name, value in zip(names, items, strict=False):
+        pairs = [(value, expected.get(name))]
+        if type(value) is tuple and type(pairs[0][1]) is tuple:
+            pairs = list(zip(value, pairs[0][1], strict=False))
+        for one, wanted in pairs:
+            if type(one) is not Sizes or type(wanted) is not Sizes or one == wanted:
+                continue
+            if not formula.is_backward:
+                return WrongShape(formula, ShapeProblem.TANGENT, shown(case.arguments), name, one, wanted)
+            if not is_expandable(wanted, one):
+                return WrongShape(formula, ShapeProblem.GRADIENT, shown(case.arguments), name, one, wanted)
+    return None
+
+
+def shown(arguments: Values) -> tuple[tuple[str, Value], ...]:
+    """The arguments that can be shown to a reader, with their values."""
+    return tuple((name, value) for name, value in arguments.items() if _isshown(value))
+
+
+def _isshown(value: Value) -> bool:
+    return value is not None and type(value) in (Sizes, int, bool, tuple)
+
+
+def _environment(formula: TypedFormula, signature: Signature, case: SizedSignature) -> Mapping[str, Value]:
+    variables = {**case.outputs, **case.arguments}
+    if formula.is_backward:
+        gradients = [case.outputs.get(name, UNKNOWN) for name in signature.differentiable]
+        if len(gradients) == 1 and type(gradients[0]) is tuple:
+            # of a list of outputs
+            gradients = list(gradients[0])
+        variables[GRADS] = tuple(gradients)
+        variables[GRAD] = gradients[0] if gradients else UNKNOWN
+        variables[GRAD_INPUT_MASK] = (True,) * signature.mask_size
+        for name in signature.differentiable:
+            variables[NAMED_PREFIX + name] = case.outputs.get(name, UNKNOWN)
+    else:
+        for name in signature.inputs:
+            variables[name + TANGENT] = variables[name + PRIMAL] = case.arguments.get(name)
+        if signature.is_inplace and "self" in signature.inputs:
+            variables[ORIGINAL_SELF + PRIMAL] = variables[ORIGINAL_SELF + TANGENT] = case.arguments["self"]
+            variables["self" + PRIMAL] = case.outputs[RESULT]
+    if signature.lists:
+        variables[INDEX] = 0
+        for name in signature.lists:
+            variables[name] = (variables.get(name, UNKNOWN),)
+    return variables

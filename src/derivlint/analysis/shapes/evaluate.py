@@ -1,0 +1,174 @@
+"""Evaluates formulas over the sizes of tensors.
+
+What is not understood is ``UNKNOWN``. Operands that do not fit raise :class:`IllegalSizesError`, which says at which
+part of the formula.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from derivlint.analysis.callee import Argument, CallFacts
+from derivlint.analysis.formula_compiler import FormulaCompiler
+from derivlint.analysis.typed import TypedFormula
+from derivlint.cpp.operator_names import without_symint
+from derivlint.formula import Binary as BinaryExpr
+from derivlint.formula import BraceList, Call, Conditional, Expr, Index, Name
+from derivlint.formula.tuples import tuple_access
+from derivlint.operators.evaluators import Evaluator
+from derivlint.operators.size_values import UNKNOWN, IllegalSizesError, Value, is_unknown
+from derivlint.operators.sizes import (
+    BINARY,
+    CONSTANTS,
+    CONVERSIONS,
+    METHODS,
+    UNARY,
+    SizeFunction,
+    saved_property,
+    sizes_named,
+)
+
+Environment = Mapping[str, Value]
+
+
+def compile_sizes(formula: TypedFormula) -> Evaluator | None:
+    """A formula as a function of the sizes of its variables; None where nothing of it is understood."""
+    return _Compiler(formula).compiled()
+
+
+def is_understood(formula: TypedFormula, node: Expr) -> bool:
+    """Whether it is known what sizes a part of a formula has, given those of its own parts."""
+    return _Compiler(formula).is_understood(node)
+
+
+class _Compiler(FormulaCompiler):
+    unary_operators = UNARY
+    binary_operators = BINARY
+
+    @staticmethod
+    def unknown(_: Environment, /) -> Value:
+        return UNKNOWN
+
+    def name(self, node: Name) -> Evaluator:
+        name = node.simple
+        if name is None or name in CONSTANTS:
+            value = CONSTANTS.get(node.spelling.removeprefix("::"), UNKNOWN)
+            return lambda _: value
+        owner, read = saved_property(name)
+
+        def variable(environment: Environment) -> Value:
+            if name in environment:
+                return environment[name]
+            value = environment.get(owner, UNKNOWN)
+            return UNKNOWN if read is None or value is UNKNOWN else read(value)
+
+        return variable
+
+    def call(self, node: Call) -> Evaluator:
+        found = super().call(node)
+        if tuple_access(node) is None:
+            return found
+
+        def item(environment: Environment) -> Value:
+            try:
+                return found(environment)
+            except (TypeError, IndexError):
+                return UNKNOWN
+
+        return item
+
+    def of_call(self, call: CallFacts) -> Evaluator:
+        node = call.node
+        name = without_symint(call.spelling)
+        if call.is_method and (name in METHODS or not call.is_inplace):
+            read = METHODS.get(name)
+            if read is not None:
+                return self._applied(node, read, [argument.node for argument in call.arguments])
+        elif name in CONVERSIONS:
+            return self._applied(node, CONVERSIONS[name], [argument.node for argument in call.arguments])
+        return self._operator(call)
+
+    def _operator(self, call: CallFacts) -> Evaluator:
+        function = sizes_named(call.name)
+        if function is None or not self.is_of_operator(call):
+            return self.unknown
+        bound = bound_arguments(call, function)
+        if bound is None:
+            return self.unknown
+        given = [(name, self.of(node)) for name, node in bound.items()]
+        run = function.run
+        return self._placed(call.node, lambda values: run({name: each(values) for name, each in given}))
+
+    def _applied(self, node: Call, function: Evaluator, arguments: list[Expr]) -> Evaluator:
+        given = [self.of(argument) for argument in arguments]
+        return self._placed(node, lambda values: function(*[each(values) for each in given]))
+
+    def _placed(self, node: Expr, inner: Evaluator) -> Evaluator:
+        def evaluate(environment: Environment) -> Value:
+            try:
+                return inner(environment)
+            except IllegalSizesError as error:
+                if error.place is None:
+                    error.place = node
+                raise
+
+        return evaluate
+
+    def binary(self, node: BinaryExpr) -> Evaluator:
+        return self._placed(node, super().binary(node))
+
+    def braces(self, node: BraceList) -> Evaluator:
+        items = super().braces(node)
+
+        def values(environment: Environment) -> Value:
+            found = items(environment)
+            return UNKNOWN if is_unknown(found) else found
+
+        return values
+
+    def conditional(self, node: Conditional) -> Evaluator:
+        condition = self.of(node.condition)
+        then, otherwise = self.of(node.then), self.of(node.otherwise)
+
+        def value(environment: Environment) -> Value:
+            asked = condition(environment)
+            return UNKNOWN if asked is UNKNOWN else then(environment) if asked else otherwise(environment)
+
+        return value
+
+    def index(self, node: Index) -> Evaluator:
+        if len(node.args) != 1:
+            return self.unknown
+        held, index = self.of(node.object), self.of(node.args[0])
+
+        def item(environment: Environment) -> Value:
+            items, position = held(environment), index(environment)
+            if type(items) is not tuple or type(position) is not int or not 0 <= position < len(items):
+                return UNKNOWN
+            return items[position]
+
+        return item
+
+
+def bound_arguments(call: CallFacts, function: SizeFunction) -> dict[str, Expr] | None:
+    """The arguments of a call by the parameters of what is known of its sizes; None where another function is meant."""
+    names = function.parameters
+    if call.function is None:
+        return {name: argument.node for name, argument in zip(names, call.arguments, strict=False)}
+    if function.by_position:
+        # what is known of sizes names the parameters that decide them, not all
+        if len(call.arguments) < function.required or not call.has_order_of(names):
+            return None
+        return {name: argument.node for name, argument in zip(names, call.arguments, strict=False)}
+    bound: dict[str, Expr] = {}
+    for position, argument in enumerate(call.arguments):
+        name = _parameter(argument)
+        if name in names:
+            bound[name] = argument.node
+        elif position == 0 and names:
+            bound[names[0]] = argument.node
+    return bound
+
+
+def _parameter(argument: Argument) -> str:
+    return "" if argument.parameter is None else argument.parameter.name

@@ -1,0 +1,59 @@
+"""What sizes say of the formulas of a model, worked out once for each entry."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.analysis.formula_analyses import FormulaAnalyses, analyses_of
+from derivlint.analysis.linearity import is_for_tests
+from derivlint.analysis.shapes.cases import legal_cases
+from derivlint.analysis.shapes.compare import ShapeProblem, WrongShape, has_known_sizes, wrong_shapes
+from derivlint.analysis.shapes.evaluate import is_understood
+from derivlint.analysis.typed import TypedFormula
+from derivlint.formula import Call
+from derivlint.model import DispatchBody, Entry, Model
+from derivlint.operators.sizes import unsized
+
+
+def wrong_shapes_of(model: Model, entry: Entry, problem: ShapeProblem) -> Iterator[WrongShape]:
+    """The formulas of an entry whose sizes cannot be right, with one problem."""
+    return (each for each in shape_judgement_of(model, entry) if each.problem is problem)
+
+
+def shape_judgement_of(model: Model, entry: Entry) -> tuple[WrongShape, ...]:
+    """The formulas of an entry whose sizes cannot be right."""
+    return model.ask(_judged, model, entry)
+
+
+def _judged(model: Model, entry: Entry) -> tuple[WrongShape, ...]:
+    if entry.function is None or is_for_tests(entry):
+        return ()
+    analyses = analyses_of(model)
+    return tuple(
+        wrong
+        for body in entry.bodies
+        if (differentiability := model.canonical_differentiability(body)) is not None
+        for wrong in wrong_shapes(differentiability, analyses.formulas_of(body))
+    )
+
+
+def why_unsized(analyses: FormulaAnalyses, body: DispatchBody, formula: TypedFormula) -> str:
+    """Why the sizes of a formula are not known; empty where they are."""
+    differentiability = analyses.model.canonical_differentiability(body)
+    if differentiability is None:
+        return "the operator is not known"
+    function = differentiability.function
+    if not any(True for _ in legal_cases(function)):
+        base = function.name.base
+        return f'"{base}" {_reason(base)}'
+    if has_known_sizes(differentiability, formula):
+        return ""
+    for node in formula.nodes:
+        call = formula.call(node) if isinstance(node, Call) else None
+        if call is not None and (call.name in unsized() or not is_understood(formula, call.node)):
+            return f'"{call.spelling}" {_reason(call.name)}'
+    return "its sizes depend on values"
+
+
+def _reason(name: str) -> str:
+    return unsized().get(name, "has no sizes in the operator book")

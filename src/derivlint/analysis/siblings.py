@@ -1,0 +1,218 @@
+"""Entries and operators that belong together: forms of one operator, and entries whose formulas are nearly the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+from msgspec import Struct
+
+from derivlint.formula import Name, Token, tokens, walk
+from derivlint.formula.vocabulary import TRIVIA, words
+from derivlint.model import AUTO_ELEMENT_WISE, DerivativeFormula, Entry, Model, Role
+from derivlint.model.forward import PRIMAL
+from derivlint.model.index import BY_BASE, EntryIndex, Nothing
+from derivlint.schema import NativeFunction, SchemaKind
+from derivlint.source.lazy import cached_property
+
+SELF_PRIMAL = "self" + PRIMAL
+
+
+class MainForm(Struct, frozen=True):
+    """The main form of an operator, which has no derivative although an entry gives another form one.
+
+    Attributes:
+        entry: the entry of the other form.
+        function: the main form.
+        is_inplace: whether the entry's form is the in-place one; else it is another overload.
+    """
+
+    entry: Entry
+    function: NativeFunction
+    is_inplace: bool
+
+
+def main_form_without_derivative(model: Model, entry: Entry) -> MainForm | None:
+    """The main form of an entry's operator, where nothing gives it a derivative.
+
+    For an entry of an in-place operator that is the functional form, which PyTorch's generator does not serve with it;
+    for an entry of an overload with a name it is the overload without one, if the file is PyTorch's own as a whole.
+    """
+    if entry.function is None or not any(body.info is not None and body.info.has_derivatives for body in entry.bodies):
+        return None
+    function = entry.function.canonical
+    if function.has_composite_implicit_autograd_kernel or _needs_old_self(entry):
+        return None
+    if len(model.entries_for(function)) > 1:
+        # written for the wrong form, and for one that has an entry: that is said of the second entry
+        return None
+    if entry.function.is_inplace:
+        signature = function.schema.signature(strip_default=True)
+        for other in model.natives.with_base(function.name.base):
+            is_functional = other.schema.kind is SchemaKind.functional and not other.name.functional_overload
+            if is_functional and other.schema.signature(strip_default=True) == signature and _lacks(model, other):
+                return MainForm(entry, other, True)
+    elif function.name.overload and model.is_pytorchs_own:
+        main = model.natives.operator(function.name.base)
+        if main is not None and main is not function and _is_only_entry(model, entry) and _lacks(model, main):
+            return MainForm(entry, main, False)
+    return None
+
+
+def _is_only_entry(model: Model, entry: Entry) -> bool:
+    """Whether no other entry is for the same operator: with several, the main form may have its entry by mistake."""
+    return entry.function is not None and len(model.values_in(BY_BASE, entry.function.canonical.name.base)) == 1
+
+
+def _needs_old_self(entry: Entry) -> bool:
+    """Whether a forward formula needs the value that an in-place operator overwrites: other rules say so."""
+    if entry.function is None or not entry.function.is_inplace:
+        return False
+    for line in entry.lines:
+        if line.role is not Role.FORWARD:
+            continue
+        tree = line.formula.tree
+        if line.auto == AUTO_ELEMENT_WISE:
+            return True
+        if tree is not None and any(isinstance(node, Name) and node.simple == SELF_PRIMAL for node in walk(tree)):
+            return True
+    return False
+
+
+def _lacks(model: Model, function: NativeFunction) -> bool:
+    """Whether an operator needs a derivative and has none, and nothing is said of that in the file."""
+    if function.has_composite_implicit_autograd_kernel or not function.is_abstract:
+        return False
+    if model.book.is_declared_undifferentiable(function) or function.generated:
+        return False
+    takes_tensors = any(argument.type.is_tensor_like for argument in function.schema.arguments.flat_non_out)
+    returns_tensors = any(item.type.is_tensor_like for item in function.schema.returns)
+    match = model.match(function)
+    return takes_tensors and returns_tensors and not match.infos and not match.problems
+
+
+#: Libraries and back ends that operators are named after; their entries are written alike.
+VENDORS = words("cudnn miopen mps mkldnn npu")
+DIMENSIONS = ("1d", "2d", "3d")
+#: With how many earlier siblings a formula is compared; there are 15 at most, one for each library and dimension.
+MAX_SIBLINGS = 32
+STRING = "STRING"
+
+
+class OddToken(Struct, frozen=True):
+    """A token in which the formulas of two siblings differ, and nothing else does.
+
+    Attributes:
+        line: the later formula.
+        token: its token.
+        sibling: the earlier formula.
+        other: the token there.
+    """
+
+    line: DerivativeFormula
+    token: Token
+    sibling: DerivativeFormula
+    other: Token
+
+
+def _family(entry: Entry) -> str | None:
+    """What an entry has in common with those of sibling operators; None where it has no siblings."""
+    if entry.function is None or len(entry.bodies) != 1:
+        return None
+    name = entry.function.canonical.name
+    return f"{common_name(name.name_without_overload)[0]}.{name.overload}"
+
+
+def _families(entry: Entry) -> Iterator[tuple[str, Nothing]]:
+    family = _family(entry)
+    if family is not None:
+        yield family, ()
+
+
+#: Entries by what the names of sibling operators have in common.
+BY_FAMILY: EntryIndex[Nothing] = EntryIndex(f"{__name__}:BY_FAMILY", _families)
+
+
+def odd_tokens(model: Model, entry: Entry) -> Iterator[OddToken]:
+    """The single tokens by which formulas of an entry differ from those of siblings, in file order.
+
+    Siblings are called alike but for the number of dimensions (``max_pool2d``, ``max_pool3d``) or the library
+    (``cudnn_batch_norm``, ``miopen_batch_norm``). A number that says how many dimensions there are is not a difference.
+    """
+    family = _family(entry)
+    if family is None or len(model.values_in(BY_FAMILY, family)) < 2:
+        return
+    groups = model.ask(_formulas_of_family, model, family)
+    found = []
+    for line in entry.lines:
+        group = groups.get(line.key_text, {})
+        own = group.get(_name(entry))
+        if own is None or own.line is not line:
+            continue
+        earlier = list(islice(group.values(), own.position))
+        for first in earlier[-MAX_SIBLINGS:]:
+            pair = _single_difference(first, own)
+            if pair is not None:
+                found.append(OddToken(line, pair[1], first.line, pair[0]))
+    yield from sorted(found, key=lambda each: (each.line.value.start, each.token.start))
+
+
+def _formulas_of_family(model: Model, family: str) -> dict[str, dict[str, _Sibling]]:
+    """The formulas of sibling operators by key and by the name of the operator; of equal entries the first counts."""
+    found: dict[str, dict[str, _Sibling]] = {}
+    for entry in model.entries_in(BY_FAMILY, family):
+        assert entry.function is not None
+        dimensions = common_name(entry.function.canonical.name.name_without_overload)[1]
+        name = _name(entry)
+        for line in entry.lines:
+            if line.is_expression and line.text is not None:
+                group = found.setdefault(line.key_text, {})
+                if name not in group:
+                    group[name] = _Sibling(line, dimensions, len(group))
+    return found
+
+
+def _name(entry: Entry) -> str:
+    return (entry.operator or "").partition(".")[0]
+
+
+def common_name(name: str) -> tuple[str, str]:
+    """A name without what siblings differ in, and the number of dimensions in it, ``""`` if there is none."""
+    dimensions = next((each for each in DIMENSIONS if each in name), "")
+    if dimensions:
+        name = name.replace(dimensions, "Nd")
+    parts = ["<library>" if part in VENDORS else part for part in name.split("_")]
+    return "_".join(parts), dimensions.removesuffix("d")
+
+
+class _Sibling:
+    """A formula of one of several operators that are called alike, and how many come earlier in the file."""
+
+    def __init__(self, line: DerivativeFormula, dimensions: str, position: int) -> None:
+        self.line = line
+        self.dimensions = dimensions
+        self.position = position
+
+    @cached_property
+    def tokens(self) -> list[Token]:
+        """The tokens that mean something; texts of messages do not."""
+        return [token for token in tokens(self.line.text or "") if token.type not in TRIVIA and token.type != STRING]
+
+
+def _single_difference(first: _Sibling, second: _Sibling) -> tuple[Token, Token] | None:
+    if len(first.tokens) != len(second.tokens):
+        return None
+    differences = []
+    for one, other in zip(first.tokens, second.tokens, strict=True):
+        if one.text == other.text or _is_same(one.text, first.dimensions, other.text, second.dimensions):
+            continue
+        differences.append((one, other))
+        if len(differences) > 1:
+            return None
+    return differences[0] if differences else None
+
+
+def _is_same(one: str, one_dimensions: str, other: str, other_dimensions: str) -> bool:
+    if one.isdecimal() and other.isdecimal():
+        return bool(one_dimensions) and one == one_dimensions and other == other_dimensions
+    return common_name(one)[0] == common_name(other)[0]

@@ -1,0 +1,443 @@
+"""Compares formulas on small tensors with the derivatives of the operator, by differences.
+
+A backward formula is compared in one direction first: the sum of the products of what it gives and the direction is
+the derivative of the sum of the products of outputs and gradients. Only where that differs all elements are compared.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from operator import mul
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from derivlint.analysis.formula_compiler import called_names
+from derivlint.analysis.scalar_evaluation.compare import differ
+from derivlint.analysis.scalar_evaluation.points import COMPUTED
+from derivlint.analysis.scalar_evaluation.signature import Signature, signature_of
+from derivlint.analysis.scalar_evaluation.truth import bound_operator
+from derivlint.analysis.scalar_evaluation.values import Duals, UnknownValueError
+from derivlint.analysis.shapes.cases import KEEPDIM, REDUCTION
+from derivlint.analysis.shapes.compare import shown
+from derivlint.analysis.small_tensors.domain import FAILURES, implementation_named, is_elementwise
+from derivlint.analysis.small_tensors.evaluate import compile_formula
+from derivlint.analysis.small_tensors.inputs import Values, directions, small_arguments
+from derivlint.analysis.small_tensors.moving import sum_to
+from derivlint.analysis.small_tensors.tensor import SmallTensor, Value, sizes_of
+from derivlint.analysis.typed import TypedFormula
+from derivlint.model import Differentiability
+from derivlint.model.forward import TANGENT
+from derivlint.operators.evaluators import Evaluator
+from derivlint.schema import NativeFunction
+from derivlint.source.lazy import cached_property
+
+#: Arguments that change no value.
+STORAGE = frozenset({"dtype", "layout", "device", "pin_memory", "memory_format", "non_blocking", "copy", "generator"})
+#: The step of differences to one side, and those of central differences, which have to give the same derivative.
+_STEP = 1e-6
+_STEPS = (2e-5, 1e-4)
+_AGREEMENT = 1e-4
+#: The kinds of numbers that are tried one after the other: the first one that the operator takes counts.
+_KINDS = (0, 1, 2)
+#: Arguments with a choice, of which one case shows one: formulas that use them are compared at two points.
+_CHOICES = frozenset({KEEPDIM, REDUCTION})
+#: After how many points at which nothing is known a formula is given up.
+_PATIENCE = 3
+
+
+class WrongValues(Struct, frozen=True):
+    """A formula that is wrong on small tensors.
+
+    Attributes:
+        formula: the formula.
+        name: the argument whose gradient, or the output whose tangent is wrong.
+        where: the index of an element that is wrong.
+        at: the arguments, of tensors their sizes.
+        expected: the right element.
+        found: the element that the formula gives.
+    """
+
+    formula: TypedFormula
+    name: str
+    where: tuple[int, ...]
+    at: tuple[tuple[str, Value], ...]
+    expected: float
+    found: float
+
+
+class _Trial(Struct):
+    """A formula while it is compared.
+
+    Attributes:
+        formula: the formula.
+        evaluate: the formula as a function.
+        missing: at how many more points it is compared.
+        unknown: at how many points nothing was known.
+    """
+
+    formula: TypedFormula
+    evaluate: Evaluator
+    missing: int
+    unknown: int = 0
+
+
+class _Operator(Struct, frozen=True):
+    """What an operator computes."""
+
+    run: Evaluator
+    parameters: Mapping[str, str]
+
+    def outputs(self, arguments: Values) -> tuple[Value, ...]:
+        """Its outputs.
+
+        Raises:
+            UnknownValueError: they are not known.
+        """
+        given = {name: arguments[source] for name, source in self.parameters.items() if source in arguments}
+        try:
+            found = self.run(given)
+        except FAILURES as failure:
+            raise UnknownValueError from failure
+        return found if type(found) is tuple else (found,)
+
+
+class _Point(Struct, frozen=True, dict=True):
+    """An operator at arguments."""
+
+    operator: _Operator
+    signature: Signature
+    arguments: Values
+    outputs: Mapping[str, Value]
+    used: frozenset[str]
+    derivatives: dict[str, Mapping[str, Value]] = field(default_factory=dict)
+
+    @cached_property
+    def gradients(self) -> Mapping[str, Value]:
+        """The gradients of outputs."""
+        outputs = self.outputs
+        return {
+            name: directions(outputs[name], _salt(name)) for name in self.signature.differentiable if name in self.used
+        }
+
+    def along(self, moves: Mapping[str, Value]) -> dict[str, Value]:
+        """The derivatives of the differentiable outputs where arguments move, nearly."""
+        return self._slopes(self._outputs(moves, _STEP), self.outputs, _STEP)
+
+    def _outputs(self, moves: Mapping[str, Value], step: float) -> Mapping[str, Value]:
+        found = self.operator.outputs({**self.arguments, **_moved(self.arguments, moves, step)})
+        return dict(zip(self.signature.outputs, found, strict=False))
+
+    def _slopes(self, above: Mapping[str, Value], below: Mapping[str, Value], width: float) -> dict[str, Value]:
+        try:
+            return {name: _difference(above[name], below[name], width) for name in self.signature.differentiable}
+        except FAILURES as failure:
+            raise UnknownValueError from failure
+
+    def certain(self, moves: Mapping[str, Value]) -> dict[str, Value]:
+        """The same by central differences, where another step gives the same.
+
+        Raises:
+            UnknownValueError: it does not.
+        """
+        found, again = (
+            self._slopes(self._outputs(moves, step), self._outputs(moves, -step), 2 * step) for step in _STEPS
+        )
+        for one, other in zip(found.values(), again.values(), strict=True):
+            for left, right in zip(_elements(one), _elements(other), strict=True):
+                if not abs(left - right) <= _AGREEMENT * (abs(left) + 1):
+                    raise UnknownValueError
+        return found
+
+    def direction(self, name: str) -> Mapping[str, Value]:
+        """The derivatives where one argument moves in its direction."""
+        found = self.derivatives.get(name)
+        if found is None:
+            found = self.derivatives[name] = self.along({name: directions(self.arguments[name], _salt(name))})
+        return found
+
+
+def _salt(name: str) -> int:
+    return sum(map(ord, name)) % 17
+
+
+def _moved(arguments: Values, moves: Mapping[str, Value], step: float) -> dict[str, Value]:
+    return {name: _plus(arguments[name], move, step) for name, move in moves.items()}
+
+
+def _plus(value: Value, move: Value, step: float) -> Value:
+    if type(value) is tuple:
+        return tuple(_plus(one, other, step) for one, other in zip(value, move, strict=True))
+    return SmallTensor(value.sizes, [one + step * other for one, other in zip(value.items, move.items, strict=True)])
+
+
+def _difference(one: Value, other: Value, width: float) -> Value:
+    if type(one) is tuple:
+        return tuple(_difference(above, below, width) for above, below in zip(one, other, strict=True))
+    if one.sizes != other.sizes:
+        raise UnknownValueError
+    found = [(above - below) / width for above, below in zip(one.items, other.items, strict=True)]
+    if not all(map(math.isfinite, found)):
+        raise UnknownValueError
+    return SmallTensor(one.sizes, found)
+
+
+def _elements(value: Value) -> Sequence[float]:
+    if isinstance(value, tuple):
+        return [element for each in value for element in _elements(each)]
+    return value.items  # type: ignore[no-any-return]
+
+
+def _product(one: Value, other: Value) -> float:
+    return float(sum(map(mul, _elements(one), _elements(other))))
+
+
+def operator_of(differentiability: Differentiability) -> _Operator | None:
+    """What an operator computes on small tensors; None where it is not known."""
+    function = differentiability.function
+    if function.name.is_foreach or differentiability.is_inplace:
+        return None
+    names = {argument.name for argument in function.schema.arguments.flat_non_out}
+    if any({name, source} <= names for name, source in COMPUTED.items()):
+        # what is computed of another argument moves with it in formulas
+        return None
+    found = bound_operator(function, implementation_named, STORAGE)
+    return None if found is None else _Operator(*found)
+
+
+def is_judged(differentiability: Differentiability, formula: TypedFormula) -> bool:
+    """Whether a formula can show on small tensors what it does not on tensors with one element."""
+    if not is_elementwise(differentiability.function.name.base):
+        return True
+    return not all(map(is_elementwise, called_names(formula)))
+
+
+def points_of(
+    operator: _Operator, function: NativeFunction, signature: Signature, used: frozenset[str]
+) -> Iterator[_Point]:
+    """An operator at small tensors, with gradients of the outputs that formulas use."""
+    for kind in _KINDS:
+        count = 0
+        for arguments in small_arguments(function, signature.inputs, kind):
+            try:
+                outputs = operator.outputs(arguments)
+            except UnknownValueError:
+                continue
+            named = dict(zip(signature.outputs, outputs, strict=False))
+            if all(type(named.get(name)) in (SmallTensor, tuple) for name in signature.differentiable):
+                count += 1
+                yield _Point(operator, signature, arguments, named, used)
+        if count:
+            return
+
+
+def _signature(differentiability: Differentiability) -> Signature:
+    """The signature of a function, in which a list is a list and not its only tensor."""
+    return replace(signature_of(differentiability), joined=())
+
+
+def wrong_values(
+    differentiability: Differentiability, formulas: Sequence[TypedFormula], known: Collection[TypedFormula]
+) -> Iterator[WrongValues]:
+    """The formulas of one dispatch key that are wrong on small tensors, each once.
+
+    Args:
+        differentiability: the operator.
+        formulas: the formulas.
+        known: those that are known to be wrong.
+    """
+    return (wrong for _, wrong in _comparisons(differentiability, formulas, known) if wrong is not None)
+
+
+def compared_formulas(differentiability: Differentiability, formulas: Sequence[TypedFormula]) -> set[TypedFormula]:
+    """The formulas of one dispatch key whose values are compared on small tensors."""
+    return {formula for formula, _ in _comparisons(differentiability, formulas, ())}
+
+
+def _comparisons(
+    differentiability: Differentiability, formulas: Sequence[TypedFormula], known: Collection[TypedFormula]
+) -> Iterator[tuple[TypedFormula, WrongValues | None]]:
+    """What comparing the formulas gives: one that is wrong comes last of its formula."""
+    judged = [
+        formula
+        for formula in formulas
+        if formula.line.auto is None and formula not in known and is_judged(differentiability, formula)
+    ]
+    operator = operator_of(differentiability) if judged else None
+    if operator is None:
+        return
+    active = []
+    for formula in judged:
+        evaluate = compile_formula(formula)
+        if evaluate is not None:
+            active.append(_Trial(formula, evaluate, 1 if formula.variables.isdisjoint(_CHOICES) else 2))
+    if not active:
+        return
+    signature = _signature(differentiability)
+    used = frozenset().union(*(signature.gradients(formula) for formula in formulas if formula.is_backward))
+    for point in points_of(operator, differentiability.function, signature, used):
+        for trial in active:
+            compare = _wrong_gradient if trial.formula.is_backward else _wrong_tangent
+            try:
+                wrong = compare(trial.formula, trial.evaluate, point)
+            except UnknownValueError:
+                trial.unknown += 1
+                continue
+            trial.missing = 0 if wrong is not None else trial.missing - 1
+            yield trial.formula, wrong
+        active = [trial for trial in active if trial.missing and trial.unknown < _PATIENCE]
+        if not active:
+            return
+
+
+def _variables(formula: TypedFormula, point: _Point, factor: float) -> dict[str, Value]:
+    signature = point.signature
+    if formula.is_backward:
+        gradients = {name: _times(value, factor) for name, value in point.gradients.items()}
+        return signature.backward(point.arguments, point.outputs, gradients)
+    given = [name for name in signature.inputs if point.arguments.get(name) is not None]
+    tangents = {name: _times(directions(point.arguments[name], _salt(name)), factor) for name in given}
+    variables = signature.forward(point.arguments, point.outputs, tangents)
+    for name, tangent in tangents.items():
+        if type(tangent) is Duals:
+            variables[name] = listed = Duals(point.arguments[name])
+            listed.tangents = tuple(tangent)
+    return variables
+
+
+def _times(value: Value, factor: float) -> Value:
+    if factor == 1:
+        return value
+    if type(value) is Duals:
+        return Duals(_times(each, factor) for each in value)
+    return SmallTensor(value.sizes, [factor * each for each in value.items])
+
+
+def _components(formula: TypedFormula, evaluate: Evaluator, variables: Values) -> tuple[Value, ...]:
+    """The values of a formula for the names of its key; a list of gradients is one of them.
+
+    Raises:
+        UnknownValueError: it is not known.
+    """
+    names = formula.line.names
+    found = evaluate(variables)
+    if len(names) == 1 and (type(found) is not tuple or type(variables.get(names[0].text)) in (tuple, Duals)):
+        found = (found,)
+    if type(found) is not tuple or len(found) < len(names):
+        raise UnknownValueError
+    return found
+
+
+def _fitted(value: Value, like: Value) -> Value:
+    """A gradient as the engine takes it, summed up to the sizes of the input."""
+    if type(like) is tuple:
+        if type(value) is not tuple or len(value) != len(like):
+            raise UnknownValueError
+        return tuple(_fitted(one, other) for one, other in zip(value, like, strict=True))
+    if type(value) is not SmallTensor:
+        raise UnknownValueError
+    try:
+        fitted = sum_to(value, tuple(like.sizes))
+    except FAILURES as failure:
+        raise UnknownValueError from failure
+    if not all(type(each) in (float, int) and math.isfinite(each) for each in fitted.items):
+        raise UnknownValueError
+    return fitted
+
+
+def _wrong_gradient(formula: TypedFormula, evaluate: Evaluator, point: _Point) -> WrongValues | None:
+    signature = point.signature
+    variables = _variables(formula, point, 1.0)
+    found = _components(formula, evaluate, variables)
+    gradients = point.gradients
+    for at, (name, value) in enumerate(zip(formula.line.names, found, strict=False)):
+        own = point.arguments.get(name.text)
+        if value is None or own is None or name.text not in signature.inputs:
+            continue
+        value = _fitted(value, own)
+        derivatives = point.direction(name.text)
+        expected = sum(_product(gradient, derivatives[output]) for output, gradient in gradients.items())
+        if not differ(expected, _product(value, directions(own, _salt(name.text)))):
+            continue
+        opposite = _components(formula, evaluate, _variables(formula, point, -2.0))[at]
+        _require_linear(value, _fitted(opposite, own))
+        return _first_wrong(formula, name.text, value, _gradient(point, name.text, gradients), point)
+    return None
+
+
+def _require_linear(one: Value, other: Value) -> None:
+    """That at minus two times the gradient the value is minus two times as great; otherwise that is the fault."""
+    for left, right in zip(_elements(one), _elements(other), strict=True):
+        if differ(-2 * left, right):
+            raise UnknownValueError
+
+
+def _gradient(point: _Point, name: str, gradients: Mapping[str, Value]) -> Value:
+    """The right gradient of an argument, element by element."""
+    own = point.arguments[name]
+    units: list[Value]
+    if type(own) is tuple:
+        units = [
+            tuple(_unit(each, at if index == position else -1) for index, each in enumerate(own))
+            for position, tensor in enumerate(own)
+            for at in range(len(tensor.items))
+        ]
+    else:
+        units = [_unit(own, at) for at in range(len(own.items))]
+    found = []
+    for unit in units:
+        slopes = point.certain({name: unit})
+        found.append(sum(_product(gradient, slopes[output]) for output, gradient in gradients.items()))
+    return found
+
+
+def _unit(tensor: SmallTensor, at: int) -> SmallTensor:
+    return SmallTensor(tensor.sizes, [float(place == at) for place in range(len(tensor.items))])
+
+
+def _wrong_tangent(formula: TypedFormula, evaluate: Evaluator, point: _Point) -> WrongValues | None:
+    signature = point.signature
+    given = [name for name in signature.inputs if point.arguments.get(name) is not None]
+    variables = formula.variables
+    if not any(name.endswith(TANGENT) or type(point.arguments.get(name)) is tuple for name in variables):
+        # that it has no tangent says another rule
+        return None
+    found = _components(formula, evaluate, _variables(formula, point, 1.0))
+    moves = {name: directions(point.arguments[name], _salt(name)) for name in given}
+    derivatives = point.along(moves)
+    for at, (name, value) in enumerate(zip(formula.line.names, found, strict=False)):
+        expected = derivatives.get(name.text)
+        if value is None or expected is None:
+            continue
+        value = _fitted(value, expected)
+        if not any(differ(one, other) for one, other in zip(_elements(expected), _elements(value), strict=True)):
+            continue
+        opposite = _components(formula, evaluate, _variables(formula, point, -2.0))[at]
+        _require_linear(value, _fitted(opposite, expected))
+        return _first_wrong(formula, name.text, value, _elements(point.certain(moves)[name.text]), point)
+    return None
+
+
+def _first_wrong(
+    formula: TypedFormula, name: str, value: Value, expected: Sequence[float], point: _Point
+) -> WrongValues | None:
+    at = shown({argument: sizes_of(each) for argument, each in point.arguments.items()})
+    start = 0
+    for index, tensor in enumerate(value if type(value) is tuple else (value,)):
+        for place, element in enumerate(tensor.items):
+            if differ(expected[start + place], element):
+                where = _index(tensor.sizes, place)
+                if type(value) is tuple:
+                    where = (index, *where)
+                return WrongValues(formula, name, where, at, expected[start + place], element)
+        start += len(tensor.items)
+    return None
+
+
+def _index(sizes: Sequence[int], place: int) -> tuple[int, ...]:
+    found = []
+    for size in reversed(sizes):
+        place, at = divmod(place, size)
+        found.append(at)
+    return tuple(reversed(found))

@@ -1,0 +1,278 @@
+"""Reference definitions over small tensors, and what operators do to them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any
+
+from derivlint.analysis.scalar_evaluation import domain as scalar_evaluation
+from derivlint.analysis.scalar_evaluation.table import TABLE as OF_ELEMENTS
+from derivlint.analysis.scalar_evaluation.table import Implementation
+from derivlint.analysis.scalar_evaluation.values import (
+    BOOL,
+    INTEGER,
+    OPAQUE,
+    REAL,
+    Token,
+    UnknownValueError,
+    cast,
+    scalar_type,
+)
+from derivlint.analysis.scalar_evaluation.vocabulary import BINARY as BINARY_OF_ELEMENTS
+from derivlint.analysis.scalar_evaluation.vocabulary import UNARY as UNARY_OF_ELEMENTS
+from derivlint.analysis.small_tensors import moving as _moving
+from derivlint.analysis.small_tensors import placing as _placing
+from derivlint.analysis.small_tensors import products as _products
+from derivlint.analysis.small_tensors import reducing as _reducing
+from derivlint.analysis.small_tensors import windows as _windows
+from derivlint.analysis.small_tensors.moving import sum_to
+from derivlint.analysis.small_tensors.table import TABLE
+from derivlint.analysis.small_tensors.tensor import SmallTensor, Value, filled, mapped, number_of, sizes_of, tensor_of
+from derivlint.operators import size_functions as sizes_by
+from derivlint.operators.definitions import Kind, definitions
+from derivlint.operators.interpretation import Domain, InterpretationError, Interpreter, Primitive
+from derivlint.operators.size_values import Sizes, SizesError
+from derivlint.operators.sizes import METHODS, saved_property, written_sizes
+
+#: The modules that fill the table.
+FILLED_BY = (_moving, _placing, _products, _reducing, _windows)
+#: What evaluating raises where nothing is known.
+FAILURES = (SizesError, UnknownValueError, ArithmeticError, AttributeError, TypeError, ValueError, LookupError)
+
+
+def type_of(value: Value) -> Token:
+    """The scalar type of a tensor."""
+    if type(value) is SmallTensor:
+        return scalar_type(value.items[0]) if len(value.items) else REAL
+    return scalar_type(value)
+
+
+def converted(value: Value, target: Value) -> Value:
+    """A tensor of another scalar type."""
+    if target is REAL and type_of(value) in (BOOL, INTEGER):
+        return mapped(float, value)
+    if target is OPAQUE or target is None or target is type_of(value):
+        return value
+    return mapped(lambda item: cast(item, target), value)
+
+
+def _refuse(*_: Value) -> Value:
+    raise UnknownValueError
+
+
+def _sized(read: Callable[..., Value]) -> Callable[..., Value]:
+    return lambda *values: read(*map(sizes_of, values))
+
+
+def _equal(left: Value, right: Value) -> Value:
+    return left == right
+
+
+def _each(operate: Callable[[Value], Value]) -> Callable[[Value], Value]:
+    return lambda value: mapped(operate, value)
+
+
+def _by_sizes(symbol: str) -> Callable[[Value, Value], Value]:
+    operate = BINARY_OF_ELEMENTS[symbol]
+
+    def function(left: Value, right: Value) -> Value:
+        if type(left) is tuple and type(right) is tuple and symbol in ("==", "!="):
+            return operate(left, right)
+        return mapped(operate, left, right)
+
+    return function
+
+
+UNARY: Mapping[str, Callable[[Value], Value]] = {
+    **{symbol: _each(operate) for symbol, operate in UNARY_OF_ELEMENTS.items()},
+    "*": UNARY_OF_ELEMENTS["*"],
+    "-": lambda value: (
+        tuple(-each for each in value) if type(value) is tuple else mapped(UNARY_OF_ELEMENTS["-"], value)
+    ),
+}
+BINARY: Mapping[str, Callable[[Value, Value], Value]] = {symbol: _by_sizes(symbol) for symbol in BINARY_OF_ELEMENTS}
+
+
+def _created(element: Value) -> Callable[..., Value]:
+    return lambda sizes, *_: filled(sizes, element)
+
+
+def _like(element: Value) -> Callable[..., Value]:
+    return lambda tensor, *_: filled(tensor_of(tensor).sizes, element)
+
+
+def _identity(rows: int, columns: int, *_: Value) -> SmallTensor:
+    return SmallTensor(Sizes((rows, columns)), [float(row == at) for row in range(rows) for at in range(columns)])
+
+
+def _only(dims: Value) -> Value:
+    if type(dims) is not tuple:
+        return dims
+    (dim,) = dims
+    return dim
+
+
+#: The primitives of definitions.
+PRIMITIVES: dict[str, Primitive] = {
+    **{name: scalar_evaluation.PRIMITIVES[name] for name in ("refuse", "make_tuple", "defined", "value_or", "Tensor")},
+    "handle_r_to_c": Primitive(lambda first, second=None: first if second is None else second),
+    "unreduced": Primitive(_reducing.unreduced),
+    "count": Primitive(sizes_by.count),
+    "sum_over": Primitive(lambda tensor, dims, keepdim=False: _reducing.reduced(sum, tensor, dims, keepdim)),
+    "mean_over": Primitive(lambda tensor, dims: _reducing.reduced(_reducing.mean_of, tensor, dims, True)),
+    "halves": Primitive(_reducing.halves),
+    "products_of_others": Primitive(_reducing.products_of_others),
+    "other_dims": Primitive(_sized(sizes_by.other_dims)),
+    "last_dims": Primitive(lambda sizes: tuple(range(-len(sizes), 0))),
+    "freedom": Primitive(lambda count, correction: max(0.0, count - correction)),
+    "by_channel": Primitive(_reducing.by_channel),
+    "is_vector": Primitive(_sized(sizes_by.is_vector)),
+    "only": Primitive(_only),
+    "last_given": Primitive(lambda first, second=None: first if second is None else second),
+    "zeros": Primitive(_created(0.0)),
+    "full": Primitive(lambda sizes, value, *_: filled(sizes, float(number_of(value)))),
+    "eye": Primitive(_identity),
+    "zeros_like": Primitive(_like(0.0)),
+    "ones_like": Primitive(_like(1.0)),
+    "nan_like": Primitive(_like(math.nan)),
+    "is_number": Primitive(lambda value: type(value) is not SmallTensor),
+    "is_complex_tensor": Primitive(lambda value: False),
+    "equal": Primitive(_equal),
+    "conj": Primitive(lambda value: value, takes=1),
+    "sizes": Primitive(lambda tensor: tuple(tensor_of(tensor).sizes)),
+    "size": Primitive(_sized(sizes_by.size)),
+    "numel": Primitive(_sized(sizes_by.numel)),
+    "dim": Primitive(_sized(sizes_by.rank)),
+    "scalar_type": Primitive(type_of),
+    "options": Primitive(type_of),
+    "sum_to": Primitive(sum_to),
+    "to": Primitive(converted, takes=2),
+}
+
+
+@cache
+def is_lifted(name: str) -> bool:
+    """Whether an operator does the same to each element: its result has the sizes of its operands."""
+    sizes = written_sizes().get(name)
+    if sizes is None or name in TABLE:
+        return False
+    if name not in OF_ELEMENTS and definitions().get(name) is None:
+        return False
+    first = sizes.parameters[0] if sizes.parameters else ""
+    formula = sizes.formulas[-1][1]
+    return formula in (first, f"make_tuple({first}, {first})") or formula.startswith("broadcast(")
+
+
+@cache
+def is_elementwise(name: str) -> bool:
+    """Whether an operator or helper does the same to each element, by what it is defined with."""
+    if is_lifted(name) or name in PRIMITIVES:
+        return name not in _OF_SEVERAL
+    definition = definitions().get(name)
+    if definition is None or name in TABLE:
+        return False
+    return name not in definition.called and all(map(is_elementwise, definition.called))
+
+
+#: The primitives for which sizes matter.
+_OF_SEVERAL = frozenset(
+    {
+        *("unreduced", "count", "sum_over", "mean_over", "halves", "products_of_others", "other_dims", "last_dims"),
+        *("by_channel", "is_vector", "zeros", "full", "eye", "sizes", "size", "numel", "dim", "sum_to"),
+    }
+)
+
+
+class SmallTensors(Domain):
+    """Small tensors, and numbers."""
+
+    def __init__(self) -> None:
+        self.unary = UNARY
+        self.binary = BINARY
+
+    def primitive(self, name: str) -> Primitive | None:
+        """What stands for a primitive; an operator that moves elements comes before its definition."""
+        found = PRIMITIVES.get(name)
+        return self.operator(name) if found is None and name in TABLE else found
+
+    def operator(self, name: str) -> Primitive | None:
+        """An operator of the table, or one on elements."""
+        implementation = _operator_named(name)
+        return None if implementation is None else implementation.primitive()
+
+    def number(self, text: str) -> Value:
+        """The value of a C++ number."""
+        return scalar_evaluation.INTERPRETER.domain.number(text)
+
+
+@cache
+def lifted(name: str) -> Implementation | None:
+    """An operator on elements, for each element of tensors."""
+    found = OF_ELEMENTS.get(name)
+    if found is None:
+        return None
+    run, function = found.run, found.function
+
+    def each(values: Mapping[str, Value]) -> Value:
+        names = [*values]
+        return mapped(lambda *items: run(dict(zip(names, items, strict=True))), *values.values())
+
+    def every(*values: Value) -> Value:
+        return mapped(function, *values)
+
+    return Implementation(every, each, found.parameters, found.required, found.by_position, found.declared)
+
+
+def _operator_named(name: str) -> Implementation | None:
+    found = TABLE.get(name)
+    return lifted(name) if found is None and is_lifted(name) else found
+
+
+INTERPRETER = Interpreter(SmallTensors())
+
+
+@cache
+def implementation_named(name: str) -> Implementation | None:
+    """An operator or a helper by its name; None where nothing is known about it."""
+    found = _operator_named(name)
+    if found is not None:
+        return found
+    definition = definitions().get(name)
+    if definition is None or definition.kind is Kind.PART:
+        return None
+    try:
+        return scalar_evaluation.defined(INTERPRETER, name)
+    except InterpretationError:
+        return None
+
+
+#: Methods that look at metadata.
+METADATA: Mapping[str, Callable[[Value], Value]] = {
+    **{
+        name: _sized(METHODS[name])
+        for name in ("sizes", "sym_sizes", "numel", "sym_numel", "dim", "defined", "has_value", "is_contiguous")
+    },
+    **{name: _sized(METHODS[name]) for name in ("is_complex", "isComplex", "is_cuda", "is_xpu", "is_sparse", "is_cpu")},
+    **dict.fromkeys(("scalar_type", "dtype", "options"), type_of),
+    **dict.fromkeys(("device", "layout", "strides", "sym_strides", "suggest_memory_format"), lambda _: OPAQUE),
+    "zeros": lambda value: filled(sizes_of(value), 0.0),
+    "back": lambda value: value[-1],
+}
+
+
+def property_of(name: str) -> tuple[str, Callable[[Value], Any] | None]:
+    """The variable that a saved property belongs to, and how it is read."""
+    owner, read = saved_property(name)
+    if read is None:
+        return owner, None
+    if name.endswith(("_options", "_scalar_type")):
+        return owner, type_of
+    if name.endswith(("_info", "_geometry")):
+        return owner, _same
+    return owner, lambda value: read(sizes_of(value))
+
+
+def _same(value: Value) -> Value:
+    return value

@@ -1,0 +1,96 @@
+"""Evaluates formulas on small tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from derivlint.analysis.callee import CallFacts
+from derivlint.analysis.scalar_evaluation.evaluate import ElementCompiler, careful
+from derivlint.analysis.scalar_evaluation.values import UnknownValueError
+from derivlint.analysis.scalar_evaluation.vocabulary import CREATED
+from derivlint.analysis.small_tensors.domain import (
+    BINARY,
+    FAILURES,
+    METADATA,
+    UNARY,
+    converted,
+    implementation_named,
+    property_of,
+    type_of,
+)
+from derivlint.analysis.small_tensors.tensor import SmallTensor, Value, count_of, filled, number_of, sizes_of
+from derivlint.analysis.typed import TypedFormula
+from derivlint.formula import Expr
+from derivlint.operators import size_functions as sizes_by
+from derivlint.operators.evaluators import Evaluator
+
+#: Lists and options of C++ that are what they are made of.
+_WRAPPERS = (
+    "IntArrayRef",
+    "SymIntArrayRef",
+    "OptionalArrayRef",
+    "toNonOptTensor",
+    "Tensor",
+    "optional",
+    "Scalar",
+    "SymInt",
+)
+
+
+def compile_formula(formula: TypedFormula) -> Evaluator | None:
+    """A formula as a function of an environment, which raises ``UnknownValueError`` for what is not understood.
+
+    None where nothing of it is understood.
+    """
+    return careful(_Compiler(formula).compiled(), FAILURES)
+
+
+def is_understood(formula: TypedFormula) -> bool:
+    """Whether every part of a formula is understood."""
+    return all(_Compiler(formula).is_understood(node) for node in formula.nodes if isinstance(node, Expr))
+
+
+class _Compiler(ElementCompiler):
+    unary_operators = UNARY
+    binary_operators = BINARY
+    metadata = METADATA
+    numbers: Mapping[str, Callable[[Value], Value]] = MappingProxyType({})
+    saved_property = staticmethod(property_of)
+    implementation = staticmethod(implementation_named)
+    converted = staticmethod(converted)
+
+    @staticmethod
+    def like(value: Value, other: Value) -> Value:
+        return converted(value, type_of(other))
+
+    def method(self, call: CallFacts, name: str) -> Evaluator | None:
+        if name in ("size", "sym_size"):
+            owner, *dims = [self.of(argument.node) for argument in call.arguments]
+            return lambda values: sizes_by.size(sizes_of(owner(values)), *[dim(values) for dim in dims])
+        return super().method(call, name)
+
+    def plain_function(self, call: CallFacts, name: str) -> Evaluator | None:
+        arguments = [self.of(argument.node) for argument in call.arguments]
+        if name in CREATED and arguments:
+            sizes, element = arguments[0], CREATED[name]
+            return lambda values: filled(sizes(values), element)
+        if name == "vector":
+            return (lambda values: _several(*[each(values) for each in arguments])) if arguments else None
+        if name in _WRAPPERS and arguments:
+            return arguments[0]
+        if name == "scalar_tensor":
+            return lambda values: filled((), float(number_of(arguments[0](values))))
+        if name in ("double", "float"):
+            return lambda values: float(_number(arguments[0](values)))
+        return super().plain_function(call, name)
+
+
+def _several(count: Value, item: Value = None) -> Value:
+    return (item,) * count_of((count,)) if type(count) is int else count
+
+
+def _number(value: Value) -> Value:
+    if type(value) is SmallTensor:
+        raise UnknownValueError
+    return value

@@ -1,0 +1,484 @@
+"""Operators that move elements: views, and what puts elements back where a view took them from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from derivlint.analysis.scalar_evaluation.values import conj
+from derivlint.analysis.small_tensors.table import helper, operator
+from derivlint.analysis.small_tensors.tensor import (
+    SmallTensor,
+    Value,
+    broadcast_to,
+    coordinates,
+    count_of,
+    filled,
+    mapped,
+    moved,
+    places,
+    reshaped,
+    strides_of,
+    tensor_of,
+)
+from derivlint.operators import size_functions as sizes_by
+from derivlint.operators import window_sizes
+from derivlint.operators.size_values import Sizes, SizesError
+
+#: What C++ writes for "to the end".
+_END = 2**63 - 1
+
+
+def _axis(dim: Value, rank: int) -> int:
+    if type(dim) is not int or not -max(rank, 1) <= dim < max(rank, 1):
+        raise SizesError
+    return dim % max(rank, 1)
+
+
+# ---- other sizes
+
+
+@helper("view", "reshape", "_unsafe_view", "_reshape_alias", "_reshape_copy", "view_copy", "_mkldnn_reshape")
+def view(self: Value, size: Value) -> Value:
+    """The same elements in other sizes."""
+    return reshaped(tensor_of(self), sizes_by.reshaped(self.sizes, size))
+
+
+@helper("view_as", "reshape_as")
+def view_as(self: Value, other: Value) -> Value:
+    """The same elements in the sizes of another tensor."""
+    return view(self, tuple(tensor_of(other).sizes))
+
+
+@operator()
+def flatten(self: Value, start_dim: Value = 0, end_dim: Value = -1) -> Value:
+    """Several dimensions as one."""
+    return reshaped(tensor_of(self), sizes_by.flattened(self.sizes, start_dim, end_dim))
+
+
+@operator()
+def unsqueeze(self: Value, dim: Value) -> Value:
+    """One more dimension."""
+    return reshaped(tensor_of(self), sizes_by.unsqueezed(self.sizes, dim))
+
+
+@operator()
+def squeeze(self: Value, dim: Value = None) -> Value:
+    """Without dimensions of size one."""
+    return reshaped(tensor_of(self), sizes_by.squeezed(self.sizes, dim))
+
+
+@operator("expand", "expand_copy")
+def expand(self: Value, size: Value, _implicit: Value = False) -> Value:
+    """Broadcast to sizes."""
+    return broadcast_to(tensor_of(self), sizes_by.expanded(self.sizes, size))
+
+
+@operator()
+def expand_as(self: Value, other: Value) -> Value:
+    """Broadcast to the sizes of another tensor."""
+    return expand(self, tuple(tensor_of(other).sizes))
+
+
+@operator()
+def sum_to(self: Value, size: Value) -> Value:
+    """The sum of what was broadcast."""
+    wanted = sizes_by.sum_to(tensor_of(self).sizes, size)
+    if wanted == self.sizes:
+        return self
+    return put_back(broadcast_to(places(wanted), self.sizes), wanted, self)
+
+
+@operator()
+def repeat(self: Value, repeats: Value) -> Value:
+    """Repeated along each dimension."""
+    wanted = sizes_by.repeated(tensor_of(self).sizes, repeats)
+    own = (1,) * (len(wanted) - len(self.sizes)) + tuple(self.sizes)
+    at = [0] * count_of(wanted)
+    for axis, (size, stride) in enumerate(zip(own, strides_of(own), strict=True)):
+        at = [start + place % size * stride for start, place in zip(at, coordinates(wanted, axis), strict=True)]
+    return SmallTensor(wanted, [self.items[each] for each in at])
+
+
+# ---- views
+
+
+def _permuted(tensor: SmallTensor, order: list[int]) -> SmallTensor:
+    sizes, strides = tensor.sizes, strides_of(tensor.sizes)
+    return moved(tensor, [sizes[at] for at in order], [strides[at] for at in order])
+
+
+@helper("transpose", "swapdims", "swapaxes", "transpose_copy")
+def transpose(self: Value, dim0: Value, dim1: Value) -> Value:
+    """Two dimensions exchanged."""
+    rank = len(tensor_of(self).sizes)
+    one, other = _axis(dim0, rank), _axis(dim1, rank)
+    if rank == 0:
+        return self
+    order = list(range(rank))
+    order[one], order[other] = other, one
+    return _permuted(self, order)
+
+
+@operator("t", "t_copy")
+def t(self: Value) -> Value:
+    """A matrix transposed."""
+    if len(tensor_of(self).sizes) > 2:
+        raise SizesError
+    return transpose(self, 0, 1) if len(self.sizes) == 2 else self
+
+
+@operator("mT")
+def matrix_transposed(self: Value) -> Value:
+    """Matrices transposed."""
+    sizes_by.matrix(tensor_of(self).sizes)
+    return transpose(self, -2, -1)
+
+
+@operator("mH", "adjoint")
+def adjoint(self: Value) -> Value:
+    """Matrices transposed and conjugated."""
+    return mapped(conj, matrix_transposed(self))
+
+
+@operator("permute", "permute_copy")
+def permute(self: Value, dims: Value) -> Value:
+    """Dimensions in another order."""
+    rank = len(tensor_of(self).sizes)
+    order = [_axis(dim, rank) for dim in dims]
+    if sorted(order) != list(range(rank)):
+        raise SizesError
+    return _permuted(self, order)
+
+
+@helper("permute_backwards")
+def permute_back(self: Value, dims: Value) -> Value:
+    """Dimensions in the order that they had."""
+    rank = len(tensor_of(self).sizes)
+    order = [_axis(dim, rank) for dim in dims]
+    return _permuted(self, [order.index(at) for at in range(rank)])
+
+
+@operator("select", "select_copy")
+def select(self: Value, dim: Value, index: Value) -> Value:
+    """One slice of a dimension."""
+    sizes, strides = tensor_of(self).sizes, strides_of(self.sizes)
+    axis = _axis(dim, len(sizes))
+    if not -sizes[axis] <= index < sizes[axis]:
+        raise SizesError
+    rest = [at for at in range(len(sizes)) if at != axis]
+    offset = index % sizes[axis] * strides[axis]
+    return moved(self, [sizes[at] for at in rest], [strides[at] for at in rest], offset)
+
+
+@operator("slice", "slice_copy")
+def slice_(self: Value, dim: Value = 0, start: Value = None, end: Value = None, step: Value = 1) -> Value:
+    """Some slices of a dimension."""
+    sizes, strides = tensor_of(self).sizes, list(strides_of(self.sizes))
+    axis = _axis(dim, len(sizes))
+    taken = range(sizes[axis])[slice(start, _END if end is None else end, step)]
+    offset = taken.start * strides[axis] if len(taken) else 0
+    strides[axis] *= step
+    return moved(self, [*sizes[:axis], len(taken), *sizes[axis + 1 :]], strides, offset)
+
+
+@operator("narrow", "narrow_copy")
+def narrow(self: Value, dim: Value, start: Value, length: Value) -> Value:
+    """A range of slices."""
+    axis = _axis(dim, len(tensor_of(self).sizes))
+    if not 0 <= start <= start + length <= self.sizes[axis]:
+        raise SizesError
+    return slice_(self, axis, start, start + length)
+
+
+@operator("diagonal", "diagonal_copy")
+def diagonal(self: Value, offset: Value = 0, dim1: Value = 0, dim2: Value = 1) -> Value:
+    """A diagonal, as the last dimension."""
+    sizes, strides = tensor_of(self).sizes, strides_of(self.sizes)
+    wanted = sizes_by.diagonal(sizes, offset, dim1, dim2)
+    one, other = _axis(dim1, len(sizes)), _axis(dim2, len(sizes))
+    rest = [stride for at, stride in enumerate(strides) if at not in (one, other)]
+    start = offset * strides[other] if offset >= 0 else -offset * strides[one]
+    return moved(self, wanted, [*rest, strides[one] + strides[other]], start)
+
+
+@operator("unfold", "unfold_copy")
+def unfold(self: Value, dimension: Value, size: Value, step: Value) -> Value:
+    """Windows of a dimension."""
+    sizes, strides = tensor_of(self).sizes, strides_of(self.sizes)
+    wanted = sizes_by.unfolded(sizes, dimension, size, step)
+    axis = _axis(dimension, len(sizes))
+    steps = [stride * step if at == axis else stride for at, stride in enumerate(strides)]
+    return moved(self, wanted, [*steps, strides[axis]])
+
+
+@operator("as_strided", "as_strided_copy")
+def as_strided(self: Value, size: Value, stride: Value, storage_offset: Value = None) -> Value:
+    """Any view."""
+    return moved(tensor_of(self), size, stride, storage_offset or 0)
+
+
+@operator()
+def flip(self: Value, dims: Value) -> Value:
+    """In reverse order."""
+    sizes, strides = tensor_of(self).sizes, list(strides_of(self.sizes))
+    offset = 0
+    for axis in {_axis(dim, len(sizes)) for dim in ((dims,) if type(dims) is int else dims)}:
+        if len(sizes):
+            offset += (sizes[axis] - 1) * strides[axis]
+            strides[axis] = -strides[axis]
+    return moved(self, sizes, strides, offset)
+
+
+@operator()
+def roll(self: Value, shifts: Value, dims: Value = ()) -> Value:
+    """Shifted around."""
+    steps = (shifts,) if type(shifts) is int else shifts
+    if dims == ():
+        return reshaped(roll(reshaped(tensor_of(self), Sizes((len(self.items),))), steps, (0,)), self.sizes)
+    found = tensor_of(self)
+    for step, dim in zip(steps, (dims,) if type(dims) is int else dims, strict=True):
+        axis = _axis(dim, len(found.sizes))
+        size, stride = found.sizes[axis], strides_of(found.sizes)[axis]
+        items = found.items
+        moves = coordinates(found.sizes, axis)
+        found = SmallTensor(
+            found.sizes, [items[at + ((place - step) % size - place) * stride] for at, place in enumerate(moves)]
+        )
+    return found
+
+
+@operator()
+def rot90(self: Value, k: Value = 1, dims: Value = (0, 1)) -> Value:
+    """A plane turned by right angles."""
+    one, other = dims
+    turns = k % 4
+    if turns == 0:
+        return self
+    if turns == 2:
+        return flip(self, dims)
+    return transpose(flip(self, (other,)), one, other) if turns == 1 else flip(transpose(self, one, other), (other,))
+
+
+def _triangle(tensor: SmallTensor, keeps: Callable[[int, int], bool]) -> SmallTensor:
+    sizes_by.matrix(tensor.sizes)
+    rank = len(tensor.sizes)
+    rows, columns = coordinates(tensor.sizes, rank - 2), coordinates(tensor.sizes, rank - 1)
+    return SmallTensor(
+        tensor.sizes,
+        [item if keeps(row, column) else 0.0 for item, row, column in zip(tensor.items, rows, columns, strict=True)],
+    )
+
+
+@operator()
+def triu(self: Value, diagonal: Value = 0) -> Value:
+    """What is on and above a diagonal."""
+    return _triangle(tensor_of(self), lambda row, column: column - row >= diagonal)
+
+
+@operator()
+def tril(self: Value, diagonal: Value = 0) -> Value:
+    """What is on and below a diagonal."""
+    return _triangle(tensor_of(self), lambda row, column: column - row <= diagonal)
+
+
+@operator()
+def trace(self: Value) -> Value:
+    """The sum of the diagonal."""
+    return SmallTensor(Sizes(), [sum(diagonal(self).items)])
+
+
+@operator()
+def pixel_shuffle(self: Value, upscale_factor: Value) -> Value:
+    """Channels as pixels."""
+    *batch, channels, height, width = tensor_of(self).sizes
+    by = upscale_factor
+    parts = view(self, (-1, channels // (by * by), by, by, height, width))
+    return view(permute(parts, (0, 1, 4, 2, 5, 3)), (*batch, channels // (by * by), height * by, width * by))
+
+
+@operator()
+def pixel_unshuffle(self: Value, downscale_factor: Value) -> Value:
+    """Pixels as channels."""
+    *batch, channels, height, width = tensor_of(self).sizes
+    by = downscale_factor
+    parts = view(self, (-1, channels, height // by, by, width // by, by))
+    return view(permute(parts, (0, 1, 3, 5, 2, 4)), (*batch, channels * by * by, height // by, width // by))
+
+
+# ---- what views took, put back
+
+
+def put_back(taken: SmallTensor, sizes: Value, values: Value) -> SmallTensor:
+    """Zeros, to which values are added where positions say."""
+    if tensor_of(values).sizes != taken.sizes:
+        raise SizesError
+    found = [0.0] * count_of(sizes)
+    for at, value in zip(taken.items, values.items, strict=True):
+        found[at] += value
+    return SmallTensor(Sizes(sizes), found)
+
+
+def put_over(taken: SmallTensor, tensor: SmallTensor, values: Value) -> SmallTensor:
+    """A tensor, in which values are where positions say."""
+    if tensor_of(values).sizes != taken.sizes:
+        raise SizesError
+    found = list(tensor.items)
+    for at, value in zip(taken.items, values.items, strict=True):
+        found[at] = value
+    return SmallTensor(tensor.sizes, found)
+
+
+@operator()
+def select_backward(grad_output: Value, input_sizes: Value, dim: Value, index: Value) -> Value:
+    """A slice among zeros."""
+    return put_back(select(places(input_sizes), dim, index), input_sizes, grad_output)
+
+
+@operator()
+def slice_backward(grad_output: Value, input_sizes: Value, dim: Value, start: Value, end: Value, step: Value) -> Value:
+    """Slices among zeros."""
+    return put_back(slice_(places(input_sizes), dim, start, end, step), input_sizes, grad_output)
+
+
+@operator()
+def diagonal_backward(grad_output: Value, input_sizes: Value, offset: Value, dim1: Value, dim2: Value) -> Value:
+    """A diagonal among zeros."""
+    return put_back(diagonal(places(input_sizes), offset, dim1, dim2), input_sizes, grad_output)
+
+
+@operator()
+def unfold_backward(grad_in: Value, input_sizes: Value, dim: Value, size: Value, step: Value) -> Value:
+    """Windows, added up where they overlap."""
+    return put_back(unfold(places(input_sizes), dim, size, step), input_sizes, grad_in)
+
+
+@helper()
+def repeat_backward(grad: Value, repeats: Value, input_shape: Value) -> Value:
+    """The sum of what was repeated."""
+    return put_back(repeat(places(input_shape), repeats), input_shape, grad)
+
+
+@operator()
+def diag_embed(self: Value, offset: Value = 0, dim1: Value = -2, dim2: Value = -1) -> Value:
+    """The last dimension as a diagonal."""
+    wanted = sizes_by.diagonal_embedded(tensor_of(self).sizes, offset, dim1, dim2)
+    return put_back(diagonal(places(wanted), offset, dim1, dim2), wanted, self)
+
+
+@operator()
+def slice_scatter(
+    self: Value, src: Value, dim: Value = 0, start: Value = None, end: Value = None, step: Value = 1
+) -> Value:
+    """With other slices."""
+    return put_over(slice_(places(tensor_of(self).sizes), dim, start, end, step), self, src)
+
+
+@operator()
+def select_scatter(self: Value, src: Value, dim: Value, index: Value) -> Value:
+    """With another slice."""
+    return put_over(select(places(tensor_of(self).sizes), dim, index), self, src)
+
+
+@operator()
+def diagonal_scatter(self: Value, src: Value, offset: Value = 0, dim1: Value = 0, dim2: Value = 1) -> Value:
+    """With another diagonal."""
+    return put_over(diagonal(places(tensor_of(self).sizes), offset, dim1, dim2), self, src)
+
+
+@operator()
+def as_strided_scatter(self: Value, src: Value, size: Value, stride: Value, storage_offset: Value = None) -> Value:
+    """With other elements in a view."""
+    return put_over(as_strided(places(tensor_of(self).sizes), size, stride, storage_offset), self, src)
+
+
+@operator()
+def slice_inverse(
+    self: Value, src: Value, dim: Value = 0, start: Value = None, end: Value = None, step: Value = 1
+) -> Value:
+    """A tensor of which the first one is a slice; elsewhere it is what the other one is."""
+    return slice_scatter(src, self, dim, start, end, step)
+
+
+# ---- padding
+
+
+@operator()
+def constant_pad_nd(self: Value, pad: Value, value: Value = 0) -> Value:
+    """More elements at both ends; a negative number takes some away."""
+    wanted = window_sizes.padded(tensor_of(self).sizes, pad)
+    inner, outer = self, places(wanted)
+    for at in range(len(pad) // 2):
+        axis = len(wanted) - 1 - at
+        before, after = pad[2 * at], pad[2 * at + 1]
+        inner = slice_(inner, axis, max(-before, 0), inner.sizes[axis] - max(-after, 0))
+        outer = slice_(outer, axis, max(before, 0), outer.sizes[axis] - max(after, 0))
+    return put_over(outer, filled(wanted, float(value)), inner)
+
+
+@helper()
+def constant_pad_nd_backward(grad: Value, pad: Value) -> Value:
+    """Without what was added."""
+    return constant_pad_nd(grad, tuple(-each for each in pad))
+
+
+# ---- lists
+
+
+@helper("cat", "concat")
+def cat(tensors: Value, dim: Value = 0) -> Value:
+    """Tensors one after the other."""
+    wanted = sizes_by.joined(tuple(tensor_of(each).sizes for each in tensors), dim)
+    axis = _axis(dim, len(wanted))
+    found = filled(wanted, 0.0)
+    at, start = places(wanted), 0
+    for each in tensors:
+        if each.sizes == (0,):
+            continue
+        end = start + each.sizes[axis]
+        found = put_over(slice_(at, axis, start, end), found, each)
+        start = end
+    return found
+
+
+@operator()
+def stack(tensors: Value, dim: Value = 0) -> Value:
+    """Tensors side by side."""
+    return cat(tuple(unsqueeze(each, dim) for each in tensors), dim)
+
+
+@operator("split", "unsafe_split")
+def split(self: Value, split_size: Value, dim: Value = 0) -> Value:
+    """Parts of one size."""
+    parts = sizes_by.split(tensor_of(self).sizes, split_size, dim)
+    axis = _axis(dim, len(self.sizes))
+    found, start = [], 0
+    for part in parts:
+        found.append(slice_(self, axis, start, start + part[axis]))
+        start += part[axis]
+    return tuple(found)
+
+
+@operator("split_with_sizes", "unsafe_split_with_sizes")
+def split_with_sizes(self: Value, split_sizes: Value, dim: Value = 0) -> Value:
+    """Parts of several sizes."""
+    return split(self, split_sizes, dim)
+
+
+@operator()
+def unbind(self: Value, dim: Value = 0) -> Value:
+    """The slices of a dimension."""
+    size = tensor_of(self).sizes[_axis(dim, len(self.sizes))]
+    return tuple(select(self, dim, at) for at in range(size))
+
+
+@helper()
+def cat_tensors_backward(grad: Value, sizes: Value, _dtypes: Value, dim: Value) -> Value:
+    """The parts that were joined."""
+    axis = _axis(dim, len(tensor_of(grad).sizes))
+    return split(grad, tuple(size[axis] for size in sizes), dim)
+
+
+@helper()
+def stack_tensors_backward(grad: Value, dim: Value, _dtypes: Value) -> Value:
+    """The slices that were stacked."""
+    return unbind(grad, dim)

@@ -1,0 +1,262 @@
+"""Operators that read and write elements at places that an index or a mask names."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+from derivlint.analysis.small_tensors.moving import put_back, put_over
+from derivlint.analysis.small_tensors.reducing import axes_of
+from derivlint.analysis.small_tensors.table import helper, operator
+from derivlint.analysis.small_tensors.tensor import (
+    SmallTensor,
+    Value,
+    broadcast_to,
+    coordinates,
+    count_of,
+    every_index,
+    filled,
+    mapped,
+    number_of,
+    places,
+    strided,
+    strides_of,
+    tensor_of,
+)
+from derivlint.operators import size_functions as sizes_by
+from derivlint.operators.size_values import Sizes, SizesError
+
+
+def _wrapped(index: Value, size: int) -> Value:
+    if not -size <= index < size:
+        raise SizesError
+    return index % size
+
+
+def _picked(tensor: SmallTensor, positions: SmallTensor) -> SmallTensor:
+    items = tensor.items
+    return SmallTensor(positions.sizes, [items[at] for at in positions.items])
+
+
+def _along(sizes: Sizes, dim: Value, index: Value) -> SmallTensor:
+    """The positions that ``gather`` reads and ``scatter`` writes."""
+    wanted = sizes_by.indexed(sizes, dim, tensor_of(index).sizes)
+    if len(sizes) == 0:
+        return SmallTensor(wanted, [_wrapped(each, 1) for each in index.items])
+    (axis,) = axes_of(dim, len(sizes))
+    strides = list(strides_of(sizes))
+    stride, strides[axis] = strides[axis], 0
+    starts = strided(wanted, tuple(strides))
+    size = sizes[axis]
+    found = [start + _wrapped(each, size) * stride for start, each in zip(starts, index.items, strict=True)]
+    return SmallTensor(wanted, found)
+
+
+def _slices(sizes: Sizes, dim: Value, index: Value) -> SmallTensor:
+    """The positions that ``index_select`` reads."""
+    sizes_by.of_rank(tensor_of(index).sizes, 0, 1)
+    if len(sizes) == 0:
+        return SmallTensor(sizes, [_wrapped(number_of(index), 1)])
+    (axis,) = axes_of(dim, len(sizes))
+    wanted = sizes_by.resized(sizes, axis, len(index.items))
+    strides = list(strides_of(sizes))
+    stride, strides[axis] = strides[axis], 0
+    starts, along = strided(wanted, tuple(strides)), coordinates(wanted, axis)
+    at = [_wrapped(each, sizes[axis]) * stride for each in index.items]
+    return SmallTensor(wanted, [start + at[place] for start, place in zip(starts, along, strict=True)])
+
+
+def _cut(source: Value, sizes: Sizes) -> SmallTensor:
+    """The part of a source that an index of these sizes has a place for."""
+    whole = tensor_of(source)
+    if whole.sizes == sizes:
+        return whole
+    return SmallTensor(sizes, [whole.items[at] for at in strided(sizes, strides_of(source.sizes))])
+
+
+# ---- reading
+
+
+@operator()
+def gather(self: Value, dim: Value, index: Value, _sparse_grad: Value = False) -> Value:
+    """Elements along a dimension."""
+    return _picked(tensor_of(self), _along(self.sizes, dim, index))
+
+
+@operator()
+def index_select(self: Value, dim: Value, index: Value) -> Value:
+    """Slices of a dimension."""
+    return _picked(tensor_of(self), _slices(self.sizes, dim, index))
+
+
+@operator()
+def take(self: Value, index: Value) -> Value:
+    """Elements by their positions."""
+    return _picked(tensor_of(self), _at(self, index))
+
+
+def _at(tensor: Value, index: Value) -> SmallTensor:
+    count = len(tensor_of(tensor).items)
+    return SmallTensor(tensor_of(index).sizes, [_wrapped(each, count) for each in index.items])
+
+
+def _by_indices(sizes: Sizes, indices: Value) -> SmallTensor:
+    """The positions that ``index`` reads."""
+    given = [(at, tensor_of(each)) for at, each in enumerate(indices) if each is not None]
+    wanted = sizes_by.picked(sizes, tuple(None if each is None else each.sizes for each in indices))
+    if not given:
+        return places(sizes)
+    if any(type(each.items[0]) is not int for _, each in given if len(each.items)):
+        raise SizesError
+    shape = sizes_by.broadcast(*(each.sizes for _, each in given))
+    first = given[0][0] if given[-1][0] - given[0][0] + 1 == len(given) else 0
+    rest = [at for at in range(len(sizes)) if at >= len(indices) or indices[at] is None]
+    strides = strides_of(sizes)
+    starts = [0] * count_of(shape)
+    count_of(wanted)
+    for at, each in given:
+        spread = broadcast_to(each, shape).items
+        starts = [start + _wrapped(index, sizes[at]) * strides[at] for start, index in zip(starts, spread, strict=True)]
+    own = strides_of(shape)
+    found = []
+    for where in every_index(wanted):
+        inner = where[first : first + len(shape)]
+        others = (*where[:first], *where[first + len(shape) :])
+        start = starts[sum(place * stride for place, stride in zip(inner, own, strict=True))]
+        found.append(start + sum(place * strides[at] for place, at in zip(others, rest, strict=True)))
+    return SmallTensor(wanted, found)
+
+
+@operator("index", "_unsafe_index")
+def index(self: Value, indices: Value) -> Value:
+    """Elements by tensors of indices."""
+    return _picked(tensor_of(self), _by_indices(self.sizes, indices))
+
+
+@operator()
+def masked_select(self: Value, mask: Value) -> Value:
+    """The elements where the mask is set."""
+    kept = mapped(lambda item, flag: (item, flag), self, mask)
+    found = [item for item, flag in zip(kept[0].items, kept[1].items, strict=True) if flag]
+    return SmallTensor(Sizes((len(found),)), found)
+
+
+@helper()
+def masked_select_backward(grad: Value, input: Value, mask: Value) -> Value:
+    """The gradient where the mask is set."""
+    sizes = sizes_by.broadcast(tensor_of(input).sizes, tensor_of(mask).sizes)
+    return masked_scatter(filled(sizes, 0.0), mask, grad)
+
+
+# ---- writing
+
+
+@operator()
+def scatter(self: Value, dim: Value, index: Value, src: Value = None, value: Value = None) -> Value:
+    """With other elements along a dimension."""
+    at = _along(tensor_of(self).sizes, dim, index)
+    new = value if src is None else src
+    return put_over(at, self, _cut(new, at.sizes) if type(new) is SmallTensor else filled(at.sizes, float(new)))
+
+
+def _added(tensor: SmallTensor, at: SmallTensor, values: SmallTensor, factor: Value = 1) -> SmallTensor:
+    found = put_back(at, tensor.sizes, values)
+    return SmallTensor(
+        tensor.sizes, [one + factor * other for one, other in zip(tensor.items, found.items, strict=True)]
+    )
+
+
+@operator()
+def scatter_add(self: Value, dim: Value, index: Value, src: Value) -> Value:
+    """With elements added along a dimension."""
+    at = _along(tensor_of(self).sizes, dim, index)
+    return _added(self, at, _cut(src, at.sizes))
+
+
+_REDUCTIONS: dict[str, Callable[[Sequence[Value]], Value]] = {
+    "sum": sum,
+    "prod": math.prod,
+    "mean": lambda items: sum(items) / len(items),
+    "amax": max,
+    "amin": min,
+}
+
+
+def _grouped(tensor: SmallTensor, at: SmallTensor, values: SmallTensor, reduce: Value, include: Value) -> SmallTensor:
+    """Each element that values were sent to, reduced of these and, if it is included, of itself."""
+    sent: dict[int, list[Value]] = {}
+    for place, value in zip(at.items, values.items, strict=True):
+        sent.setdefault(place, [tensor.items[place]] if include else []).append(value)
+    function = _REDUCTIONS[reduce]
+    found = [function(sent[place]) if place in sent else item for place, item in enumerate(tensor.items)]
+    return SmallTensor(tensor.sizes, found)
+
+
+@operator()
+def scatter_reduce(
+    self: Value, dim: Value, index: Value, src: Value, reduce: Value, include_self: Value = True
+) -> Value:
+    """With elements reduced along a dimension."""
+    at = _along(tensor_of(self).sizes, dim, index)
+    return _grouped(self, at, _cut(src, at.sizes), reduce, include_self)
+
+
+@operator()
+def index_reduce(
+    self: Value, dim: Value, index: Value, source: Value, reduce: Value, include_self: Value = True
+) -> Value:
+    """With slices reduced."""
+    at = _slices(tensor_of(self).sizes, dim, index)
+    sizes_by.same(at.sizes, tensor_of(source).sizes)
+    return _grouped(self, at, source, reduce, include_self)
+
+
+@operator()
+def index_add(self: Value, dim: Value, index: Value, source: Value, alpha: Value = 1) -> Value:
+    """With slices added."""
+    return _added(tensor_of(self), _slices(self.sizes, dim, index), source, alpha)
+
+
+@operator()
+def index_copy(self: Value, dim: Value, index: Value, source: Value) -> Value:
+    """With other slices."""
+    return put_over(_slices(tensor_of(self).sizes, dim, index), self, source)
+
+
+@operator()
+def index_fill(self: Value, dim: Value, index: Value, value: Value) -> Value:
+    """With slices of one value."""
+    at = _slices(tensor_of(self).sizes, dim, index)
+    (element,) = value.items if type(value) is SmallTensor else (float(value),)
+    return put_over(at, self, filled(at.sizes, element))
+
+
+@operator("index_put", "_unsafe_index_put", "_index_put_impl")
+def index_put(self: Value, indices: Value, values: Value, accumulate: Value = False, _unsafe: Value = False) -> Value:
+    """With other elements, or elements added."""
+    at = _by_indices(tensor_of(self).sizes, indices)
+    given = broadcast_to(tensor_of(values), sizes_by.expanding(tensor_of(values).sizes, at.sizes))
+    return _added(self, at, given) if accumulate else put_over(at, self, given)
+
+
+@operator()
+def put(self: Value, index: Value, source: Value, accumulate: Value = False) -> Value:
+    """With other elements by their positions, or elements added."""
+    at = _at(self, index)
+    given = SmallTensor(at.sizes, tensor_of(source).items)
+    return _added(self, at, given) if accumulate else put_over(at, self, given)
+
+
+@operator()
+def masked_scatter(self: Value, mask: Value, source: Value) -> Value:
+    """With the elements of a source, one after the other, where the mask is set."""
+    rest = iter(tensor_of(source).items)
+    return mapped(lambda item, flag: next(rest) if flag else item, self, mask)
+
+
+@helper()
+def masked_scatter_backward(grad: Value, mask: Value, sizes: Value) -> Value:
+    """The gradients where the mask is set, one after the other, and zeros."""
+    found = list(masked_select(grad, mask).items)
+    count = count_of(sizes)
+    return SmallTensor(Sizes(sizes), (found + [0.0] * count)[:count])

@@ -1,0 +1,128 @@
+"""Products of matrices and vectors."""
+
+from __future__ import annotations
+
+import math
+from operator import mul
+
+from derivlint.analysis.scalar_evaluation.values import conj
+from derivlint.analysis.small_tensors.moving import matrix_transposed
+from derivlint.analysis.small_tensors.table import helper, operator
+from derivlint.analysis.small_tensors.tensor import (
+    SmallTensor,
+    Value,
+    broadcast_to,
+    count_of,
+    mapped,
+    reshaped,
+    tensor_of,
+)
+from derivlint.operators import size_functions as sizes_by
+from derivlint.operators.size_values import Sizes
+
+
+@helper("matmul")
+def matmul(self: Value, other: Value) -> Value:
+    """A product of matrices or vectors, or of batches of them."""
+    one, two = tensor_of(self), tensor_of(other)
+    wanted = sizes_by.matmul(one.sizes, two.sizes)
+    count_of(wanted)
+    rows = one if len(one.sizes) > 1 else reshaped(one, Sizes((1, *one.sizes)))
+    columns = two if len(two.sizes) > 1 else reshaped(two, Sizes((*two.sizes, 1)))
+    batch = sizes_by.broadcast(Sizes(rows.sizes[:-2]), Sizes(columns.sizes[:-2]))
+    left = broadcast_to(rows, Sizes((*batch, *rows.sizes[-2:]))).items
+    right = matrix_transposed(broadcast_to(columns, Sizes((*batch, *columns.sizes[-2:])))).items
+    height, inner, width = rows.sizes[-2], rows.sizes[-1], columns.sizes[-1]
+    found: list[Value] = []
+    for at in range(math.prod(batch)):
+        first, second = at * height * inner, at * inner * width
+        lines = [left[first + row * inner : first + (row + 1) * inner] for row in range(height)]
+        others = [right[second + column * inner : second + (column + 1) * inner] for column in range(width)]
+        found += [sum(map(mul, line, each)) for line in lines for each in others]
+    return SmallTensor(wanted, found)
+
+
+@helper("mm", "_sparse_sparse_matmul")
+def mm(self: Value, mat2: Value) -> Value:
+    """A product of two matrices."""
+    sizes_by.of_rank(tensor_of(self).sizes, 2), sizes_by.of_rank(tensor_of(mat2).sizes, 2)
+    return matmul(self, mat2)
+
+
+@helper("bmm", "_grouped_mm")
+def bmm(self: Value, mat2: Value, _offs: Value = None) -> Value:
+    """Products of two batches of matrices."""
+    sizes_by.product(sizes_by.of_rank(tensor_of(self).sizes, 3), sizes_by.of_rank(tensor_of(mat2).sizes, 3))
+    return matmul(self, mat2)
+
+
+@helper("mv")
+def mv(self: Value, vec: Value) -> Value:
+    """A matrix times a vector."""
+    sizes_by.of_rank(tensor_of(self).sizes, 2), sizes_by.of_rank(tensor_of(vec).sizes, 1)
+    return matmul(self, vec)
+
+
+@helper("dot")
+def dot(self: Value, tensor: Value) -> Value:
+    """The product of two vectors."""
+    sizes_by.of_rank(tensor_of(self).sizes, 1), sizes_by.of_rank(tensor_of(tensor).sizes, 1)
+    return matmul(self, tensor)
+
+
+@helper("vdot")
+def vdot(self: Value, other: Value) -> Value:
+    """The product of two vectors, the first one conjugated."""
+    return dot(mapped(conj, self), other)
+
+
+@helper("outer", "ger")
+def outer(self: Value, vec2: Value) -> Value:
+    """All products of the elements of two vectors."""
+    (rows,), (columns,) = tensor_of(self).sizes, tensor_of(vec2).sizes
+    return matmul(reshaped(self, Sizes((rows, 1))), reshaped(vec2, Sizes((1, columns))))
+
+
+def _plus(own: Value, product: Value, beta: Value, alpha: Value) -> Value:
+    sizes_by.expanding(tensor_of(own).sizes, product.sizes)
+    return mapped(lambda one, two: beta * one + alpha * two, own, product)
+
+
+@helper("addmm", "_sparse_addmm")
+def addmm(self: Value, mat1: Value, mat2: Value, beta: Value = 1, alpha: Value = 1) -> Value:
+    """A tensor plus a product of matrices."""
+    return _plus(self, mm(mat1, mat2), beta, alpha)
+
+
+@helper("baddbmm")
+def baddbmm(self: Value, batch1: Value, batch2: Value, beta: Value = 1, alpha: Value = 1) -> Value:
+    """A tensor plus products of matrices."""
+    return _plus(self, bmm(batch1, batch2), beta, alpha)
+
+
+@helper("addbmm")
+def addbmm(self: Value, batch1: Value, batch2: Value, beta: Value = 1, alpha: Value = 1) -> Value:
+    """A tensor plus the sum of products of matrices."""
+    product = bmm(batch1, batch2)
+    count = math.prod(product.sizes[1:])
+    total = [sum(product.items[at::count]) for at in range(count)]
+    return _plus(self, SmallTensor(Sizes(product.sizes[1:]), total), beta, alpha)
+
+
+@helper("addmv")
+def addmv(self: Value, mat: Value, vec: Value, beta: Value = 1, alpha: Value = 1) -> Value:
+    """A tensor plus a matrix times a vector."""
+    return _plus(self, mv(mat, vec), beta, alpha)
+
+
+@helper("addr")
+def addr(self: Value, vec1: Value, vec2: Value, beta: Value = 1, alpha: Value = 1) -> Value:
+    """A tensor plus all products of the elements of two vectors."""
+    return _plus(self, outer(vec1, vec2), beta, alpha)
+
+
+@operator("linear")
+def linear(input: Value, weight: Value, bias: Value = None) -> Value:
+    """A linear layer."""
+    found = matmul(input, matrix_transposed(weight))
+    return found if bias is None else mapped(lambda one, two: one + two, found, bias)

@@ -1,0 +1,391 @@
+"""Reductions, scans, and what chooses among the elements of a dimension."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from itertools import accumulate
+from operator import mul
+
+from derivlint.analysis.scalar_evaluation.values import real_only
+from derivlint.analysis.small_tensors.table import helper, operator
+from derivlint.analysis.small_tensors.tensor import SmallTensor, Value, count_of, groups, mapped, places, tensor_of
+from derivlint.operators import size_functions as sizes_by
+from derivlint.operators.size_values import Sizes, SizesError
+
+#: A dimension that was not given, where ``None`` is something else.
+_ALL = "all"
+
+
+def axes_of(dims: Value, rank: int) -> frozenset[int]:
+    """The dimensions that are named; all of them where none are."""
+    if dims is None or dims == ():
+        return frozenset(range(rank))
+    named = (dims,) if type(dims) is int else dims
+    count = max(rank, 1)
+    found = frozenset(dim % count for dim in named)
+    if len(found) < len(named) or not all(-count <= dim < count for dim in named):
+        raise SizesError
+    return found
+
+
+def reduced(
+    function: Callable[[Sequence[Value]], Value], tensor: Value, dims: Value = None, keepdim: Value = False
+) -> SmallTensor:
+    """A function of the elements of some dimensions."""
+    items, sizes = tensor_of(tensor).items, tensor.sizes
+    wanted = sizes_by.reduced(sizes, dims, keepdim)
+    taken = groups(sizes, axes_of(dims, len(sizes)))
+    return SmallTensor(wanted, [function([items[at] for at in group]) for group in taken])
+
+
+def along_axis(tensor: SmallTensor, axis: int, function: Callable[[Sequence[Value]], Sequence[Value]]) -> SmallTensor:
+    """A function of the elements along a dimension, which always gives as many, but not as many as there were."""
+    taken = groups(tensor.sizes, frozenset({axis}))
+    parts = [function([tensor.items[at] for at in group]) for group in taken]
+    sizes = sizes_by.resized(tensor.sizes, axis, len(parts[0]) if parts else 0)
+    found = [0.0] * count_of(sizes)
+    for part, group in zip(parts, groups(sizes, frozenset({axis})), strict=True):
+        for at, value in zip(group, part, strict=True):
+            found[at] = value
+    return SmallTensor(sizes, found)
+
+
+def scanned(function: Callable[[Sequence[Value]], Sequence[Value]], tensor: Value, dim: Value) -> SmallTensor:
+    """A function of the elements along a dimension, which gives as many."""
+    items, sizes = tensor_of(tensor).items, tensor.sizes
+    found = list(items)
+    for group in groups(sizes, axes_of(dim, len(sizes))):
+        for at, value in zip(group, function([items[at] for at in group]), strict=True):
+            found[at] = value
+    return SmallTensor(sizes, found)
+
+
+# ---- sums
+
+
+@operator("sum", "_sparse_sum")
+def sum_(self: Value, dim: Value = None, keepdim: Value = False, _dtype: Value = None) -> Value:
+    """The sum."""
+    return reduced(sum, self, dim, keepdim)
+
+
+@operator()
+def nansum(self: Value, dim: Value = None, keepdim: Value = False, _dtype: Value = None) -> Value:
+    """The sum of the numbers."""
+    return reduced(lambda items: sum(item for item in items if not math.isnan(item)), self, dim, keepdim)
+
+
+def mean_of(items: Sequence[Value]) -> Value:
+    """The mean of numbers."""
+    return sum(items) / len(items)
+
+
+@operator()
+def mean(self: Value, dim: Value = None, keepdim: Value = False, _dtype: Value = None) -> Value:
+    """The mean."""
+    return reduced(mean_of, self, dim, keepdim)
+
+
+@operator()
+def prod(self: Value, dim: Value = None, keepdim: Value = False, _dtype: Value = None) -> Value:
+    """The product."""
+    return reduced(math.prod, self, dim, keepdim)
+
+
+def logarithm_of_sum(items: Sequence[Value]) -> Value:
+    """The logarithm of the sum of exponentials."""
+    largest = max(items)
+    return largest + math.log(sum(math.exp(item - largest) for item in items))
+
+
+@operator()
+def logsumexp(self: Value, dim: Value, keepdim: Value = False) -> Value:
+    """The logarithm of the sum of exponentials."""
+    return reduced(logarithm_of_sum, self, dim, keepdim)
+
+
+@operator("all")
+def all_(self: Value, dim: Value = None, keepdim: Value = False) -> Value:
+    """Whether all hold."""
+    return reduced(all, self, dim, keepdim)
+
+
+@operator("any")
+def any_(self: Value, dim: Value = None, keepdim: Value = False) -> Value:
+    """Whether one holds."""
+    return reduced(any, self, dim, keepdim)
+
+
+def _norm(p: Value) -> Callable[[Sequence[Value]], Value]:
+    if p == math.inf:
+        return lambda items: max(map(abs, items))
+    if p == -math.inf:
+        return lambda items: min(map(abs, items))
+    if p == 0:
+        return lambda items: float(sum(item != 0 for item in items))
+    return lambda items: sum(abs(item) ** p for item in items) ** (1 / p)
+
+
+@helper("norm", "linalg_vector_norm")
+def norm(self: Value, p: Value = 2, dim: Value = None, keepdim: Value = False, _dtype: Value = None) -> Value:
+    """The norm."""
+    return reduced(_norm(2 if p is None else p), self, dim, keepdim)
+
+
+@operator()
+def dist(self: Value, other: Value, p: Value = 2) -> Value:
+    """The norm of a difference."""
+    return norm(mapped(lambda one, two: one - two, self, other), p)
+
+
+@helper("_cdist_forward", "cdist", "_euclidean_dist")
+def distances(x1: Value, x2: Value, p: Value = 2.0, _compute_mode: Value = None) -> Value:
+    """The norms of the differences of all pairs of rows."""
+    one = SmallTensor(sizes_by.unsqueezed(tensor_of(x1).sizes, -2), x1.items)
+    other = SmallTensor(sizes_by.unsqueezed(tensor_of(x2).sizes, -3), x2.items)
+    return norm(mapped(lambda left, right: left - right, one, other), p, -1)
+
+
+# ---- scans
+
+
+@operator()
+def cumsum(self: Value, dim: Value, _dtype: Value = None) -> Value:
+    """Sums of all elements so far."""
+    return scanned(lambda items: list(accumulate(items)), self, dim)
+
+
+@operator()
+def cumprod(self: Value, dim: Value, _dtype: Value = None) -> Value:
+    """Products of all elements so far."""
+    return scanned(lambda items: list(accumulate(items, mul)), self, dim)
+
+
+@operator()
+def logcumsumexp(self: Value, dim: Value) -> Value:
+    """Logarithms of the sums of exponentials so far."""
+    return scanned(lambda items: [logarithm_of_sum(items[: at + 1]) for at in range(len(items))], self, dim)
+
+
+@operator("_log_softmax")
+def log_softmax(self: Value, dim: Value, _half_to_float: Value = False, _dtype: Value = None) -> Value:
+    """Logarithms of shares."""
+
+    def along(items: Sequence[Value]) -> list[Value]:
+        total = logarithm_of_sum(items)
+        return [item - total for item in items]
+
+    return scanned(along, self, dim)
+
+
+@operator("_softmax", "_safe_softmax")
+def softmax(self: Value, dim: Value, _half_to_float: Value = False, _dtype: Value = None) -> Value:
+    """Shares."""
+    return mapped(math.exp, log_softmax(self, dim))
+
+
+def _others(items: Sequence[Value]) -> list[Value]:
+    return [math.prod(items[:at]) * math.prod(items[at + 1 :]) for at in range(len(items))]
+
+
+def products_of_others(tensor: Value, dim: Value) -> Value:
+    """Along a dimension, the products of all elements but each."""
+    return scanned(_others, tensor, dim)
+
+
+@helper()
+def cumprod_backward(grad: Value, input: Value, dim: Value, _output: Value) -> Value:
+    """For each element, the sum over the products that it is in of what is without it."""
+
+    def along(items: Sequence[Value]) -> list[Value]:
+        gradients, factors = [item[0] for item in items], [item[1] for item in items]
+        found = []
+        for at in range(len(items)):
+            rest = accumulate(factors[at + 1 :], mul, initial=math.prod(factors[:at]))
+            found.append(sum(map(mul, gradients[at:], rest)))
+        return found
+
+    return scanned(along, _paired(grad, input), dim)
+
+
+def _paired(one: Value, other: Value) -> SmallTensor:
+    if tensor_of(one).sizes != tensor_of(other).sizes:
+        raise SizesError
+    return SmallTensor(one.sizes, list(zip(one.items, other.items, strict=True)))
+
+
+@helper()
+def cumprod_jvp(self_t: Value, self_p: Value, _result: Value, dim: Value) -> Value:
+    """The products with each of the factors replaced by its tangent."""
+
+    def along(items: Sequence[Value]) -> list[Value]:
+        found = []
+        product, tangent = 1.0, 0.0
+        for moves, factor in items:
+            product, tangent = product * factor, tangent * factor + product * moves
+            found.append(tangent)
+        return found
+
+    return scanned(along, _paired(self_t, self_p), dim)
+
+
+# ---- choices
+
+
+def chosen(tensor: Value, dim: Value, keepdim: Value, choose: Callable[[Sequence[Value]], int]) -> Value:
+    """One element along a dimension, and where it is."""
+    found = reduced(choose, tensor, dim, keepdim)
+    items = tensor_of(tensor).items
+    taken = groups(tensor.sizes, axes_of(dim, len(tensor.sizes)))
+    values = [items[group[at]] for group, at in zip(taken, found.items, strict=True)]
+    return SmallTensor(found.sizes, values), found
+
+
+def _greatest(items: Sequence[Value]) -> int:
+    return items.index(max(items))
+
+
+def _least(items: Sequence[Value]) -> int:
+    return items.index(min(items))
+
+
+def _ranked(items: Sequence[Value]) -> list[int]:
+    return sorted(range(len(items)), key=items.__getitem__)
+
+
+def _middle(items: Sequence[Value]) -> int:
+    return _ranked(items)[(len(items) - 1) // 2]
+
+
+@operator("amax")
+def amax(self: Value, dim: Value = (), keepdim: Value = False) -> Value:
+    """The greatest element."""
+    return reduced(max, self, dim, keepdim)
+
+
+@operator("amin")
+def amin(self: Value, dim: Value = (), keepdim: Value = False) -> Value:
+    """The least element."""
+    return reduced(min, self, dim, keepdim)
+
+
+@operator()
+def aminmax(self: Value, dim: Value = None, keepdim: Value = False) -> Value:
+    """The least and the greatest element."""
+    return amin(self, dim, keepdim), amax(self, dim, keepdim)
+
+
+@operator("max")
+def max_(self: Value, dim: Value = _ALL, keepdim: Value = False, other: Value = None) -> Value:
+    """The greatest element, with its position where a dimension is given; or the greater of two."""
+    if other is not None:
+        return mapped(lambda one, two: max(real_only(one), real_only(two)), self, other)
+    return amax(self) if dim == _ALL else chosen(self, dim, keepdim, _greatest)
+
+
+@operator("min")
+def min_(self: Value, dim: Value = _ALL, keepdim: Value = False, other: Value = None) -> Value:
+    """The least element, with its position where a dimension is given; or the smaller of two."""
+    if other is not None:
+        return mapped(lambda one, two: min(real_only(one), real_only(two)), self, other)
+    return amin(self) if dim == _ALL else chosen(self, dim, keepdim, _least)
+
+
+@operator("median", "nanmedian")
+def median(self: Value, dim: Value = _ALL, keepdim: Value = False) -> Value:
+    """The element in the middle, with its position where a dimension is given."""
+    if dim == _ALL:
+        return reduced(lambda items: items[_middle(items)], self)
+    return chosen(self, dim, keepdim, _middle)
+
+
+@operator()
+def kthvalue(self: Value, k: Value, dim: Value = -1, keepdim: Value = False) -> Value:
+    """The element of a rank, and its position."""
+    return chosen(self, dim, keepdim, lambda items: _ranked(items)[k - 1])
+
+
+@operator()
+def mode(self: Value, dim: Value = -1, keepdim: Value = False) -> Value:
+    """The most frequent element, the least of them, and its position."""
+    return chosen(
+        self, dim, keepdim, lambda items: items.index(min(items, key=lambda each: (-items.count(each), each)))
+    )
+
+
+def _ordered(tensor: Value, dim: Value, order: Callable[[Sequence[Value]], Sequence[int]]) -> Value:
+    """The elements along a dimension in another order, some may be left out; and where they were."""
+    items, sizes = tensor_of(tensor).items, tensor.sizes
+    (axis,) = axes_of(dim, len(sizes))
+    taken = groups(sizes, frozenset({axis}))
+    orders = [order([items[at] for at in group]) for group in taken]
+    wanted = sizes_by.resized(sizes, axis, len(orders[0]))
+    values, found = [0.0] * math.prod(wanted), [0] * math.prod(wanted)
+    for group, positions, into in zip(taken, orders, groups(wanted, frozenset({axis})), strict=True):
+        for at, position in zip(into, positions, strict=True):
+            values[at], found[at] = items[group[position]], position
+    return SmallTensor(wanted, values), SmallTensor(wanted, found)
+
+
+@operator()
+def sort(self: Value, dim: Value = -1, descending: Value = False, _stable: Value = None) -> Value:
+    """The elements in order, and where they were."""
+    return _ordered(self, dim, lambda items: _ranked(items)[:: -1 if descending else 1])
+
+
+@operator()
+def topk(self: Value, k: Value, dim: Value = -1, largest: Value = True, _sorted: Value = True) -> Value:
+    """The greatest or least elements, and where they were."""
+    return _ordered(self, dim, lambda items: _ranked(items)[:: -1 if largest else 1][:k])
+
+
+def _extremes(tensor: Value, dim: Value, choose: Callable[[Sequence[Value]], int]) -> Value:
+    at = scanned(lambda items: [choose(items[: end + 1]) for end in range(len(items))], tensor, dim)
+    values = scanned(lambda items: [items[choose(items[: end + 1])] for end in range(len(items))], tensor, dim)
+    return values, at
+
+
+@operator()
+def cummax(self: Value, dim: Value) -> Value:
+    """The greatest element so far, and where it was."""
+    return _extremes(self, dim, _greatest)
+
+
+@operator()
+def cummin(self: Value, dim: Value) -> Value:
+    """The least element so far, and where it was."""
+    return _extremes(self, dim, _least)
+
+
+# ---- primitives of definitions
+
+
+def unreduced(tensor: Value, dims: Value, keepdim: Value = False, rank: Value = None) -> Value:
+    """What was reduced, with size one where dimensions were."""
+    return SmallTensor(sizes_by.unreduced(tensor_of(tensor).sizes, dims, keepdim, rank), tensor.items)
+
+
+def halves(tensor: Value, dim: Value) -> Value:
+    """The first and the second half."""
+    one, other = sizes_by.halves(tensor_of(tensor).sizes, dim)
+    (axis,) = axes_of(dim, len(tensor.sizes))
+    at = groups(tensor.sizes, frozenset(range(len(tensor.sizes))) - {axis})
+    size = one[axis]
+    found = []
+    for wanted, slices in ((one, at[:size]), (other, at[size:])):
+        taken = sorted(place for group in slices for place in group)
+        found.append(SmallTensor(Sizes(wanted), [tensor.items[place] for place in taken]))
+    return tuple(found)
+
+
+def by_channel(values: Value, tensor: Value) -> Value:
+    """One value for each channel, in sizes that can be broadcast to the tensor's."""
+    if values is None:
+        return None
+    return SmallTensor(sizes_by.by_channel(tensor_of(values).sizes, tensor_of(tensor).sizes), values.items)
+
+
+def numbered(sizes: Sequence[int]) -> SmallTensor:
+    """Positions as a tensor."""
+    return places(sizes)

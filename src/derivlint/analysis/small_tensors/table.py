@@ -1,0 +1,8 @@
+"""The table of operators on small tensors that do more than what they do to each element."""
+
+from __future__ import annotations
+
+from derivlint.analysis.scalar_evaluation.table import Table
+
+TABLE = Table()
+operator, helper = TABLE.operator, TABLE.helper

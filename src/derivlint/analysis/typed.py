@@ -1,0 +1,108 @@
+"""The formulas of an entry as typed syntax trees: what the interpretation of formulas works on.
+
+The tree is that of the expression which the generated code evaluates: saved properties are variables in it
+(``self.sym_sizes()`` is ``self_sym_sizes``), and ``auto_linear`` and ``auto_element_wise`` are expanded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from derivlint.analysis.callee import CallFacts, call_facts
+from derivlint.cpp.cpp_type import CppType
+from derivlint.cpp.declaration import Function
+from derivlint.cpp.value import UNKNOWN_VALUE, Value
+from derivlint.formula import Call, Expr, Name, Node, parse_formula
+from derivlint.model import DerivativeFormula, Entry, Model
+from derivlint.model.consequences import is_checkable
+from derivlint.model.entry import InFormula
+from derivlint.model.evaluation import Evaluation, Mode, Origin
+from derivlint.source import Span
+from derivlint.source.lazy import cached_property
+
+
+class TypedFormula(Struct, eq=False, dict=True):
+    """A formula of an entry, typed where the generated code of the entry's own function evaluates it.
+
+    Attributes:
+        evaluation: the expression and its variables.
+        tree: its syntax tree.
+        values: the type of every expression in it; expressions that are not understood are missing.
+        callees: the function that each call calls, where it is known.
+    """
+
+    evaluation: Evaluation
+    tree: Expr
+    values: dict[Expr, Value]
+    callees: dict[Expr, Function]
+
+    @property
+    def line(self) -> DerivativeFormula:
+        """The key and the formula as written."""
+        return self.evaluation.line
+
+    @cached_property
+    def is_backward(self) -> bool:
+        """Whether it is a backward formula; else it is a forward formula."""
+        return self.evaluation.mode is Mode.BACKWARD
+
+    @property
+    def text(self) -> str:
+        """The expression."""
+        return self.evaluation.text
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The arguments or outputs that the key names."""
+        return frozenset(name.text for name in self.line.names)
+
+    @cached_property
+    def variables(self) -> frozenset[str]:
+        """The variables that the expression mentions."""
+        return frozenset(node.simple for node in self.nodes if isinstance(node, Name) and node.simple is not None)
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """Every node of the tree, parents first, in source order."""
+        return parse_formula(self.text).nodes
+
+    def type_of(self, node: Expr) -> CppType:
+        """The C++ type of an expression, ``UNKNOWN`` where it is not known."""
+        return self.values.get(node, UNKNOWN_VALUE).type
+
+    @cached_property
+    def _calls(self) -> dict[Call, CallFacts | None]:
+        return {}
+
+    def call(self, node: Call) -> CallFacts | None:
+        """What a call is of; None where the callee is neither a name nor a member."""
+        if node not in self._calls:
+            self._calls[node] = call_facts(node, self.callees.get(node))
+        return self._calls[node]
+
+    def source_of(self, node: InFormula) -> str:
+        """The text of a part of the expression as the author wrote it; as it is generated where it is not written."""
+        written = self.evaluation.written_range(node.start, node.end)
+        if written is None:
+            return self.text[node.start : node.end]
+        return self.line.formula.text[written[0] : written[1]]
+
+    def span_of(self, node: InFormula) -> Span:
+        """The place in the file of a part of the expression; the whole value where it is generated."""
+        written = self.evaluation.written_range(node.start, node.end)
+        return self.line.value.span if written is None else self.line.range(*written)
+
+
+def typed_formulas(model: Model, entry: Entry) -> Iterator[TypedFormula]:
+    """The backward and forward formulas of an entry that its own function's generated code evaluates.
+
+    A formula under a key that makes no sense, or that is meant as another word, has no meaning.
+    """
+    for evaluation in model.evaluations(entry):
+        if evaluation.origin is not Origin.YAML or evaluation.mode is Mode.SAVE or not is_checkable(evaluation.line):
+            continue
+        typed = model.typing.typed(evaluation, evaluation.text)
+        if typed is not None:
+            yield TypedFormula(evaluation, typed.tree, typed.typer.found, typed.typer.callees)

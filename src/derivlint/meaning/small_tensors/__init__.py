@@ -1,5 +1,0 @@
-"""Evaluation of formulas on small tensors, where a dimension, a mask or an index determines the result.
-
-A tensor is a list of numbers with its sizes. Elementwise operators are lifted from
-:mod:`derivlint.meaning.one_element`; the others are in the tables here. Begin with ``compare``.
-"""

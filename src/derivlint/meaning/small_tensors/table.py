@@ -1,8 +1,0 @@
-"""The table of operators on small tensors that do more than what they do to each element."""
-
-from __future__ import annotations
-
-from derivlint.meaning.one_element.table import Table
-
-TABLE = Table()
-operator, helper = TABLE.operator, TABLE.helper

@@ -1,0 +1,196 @@
+"""Formulas on tensors of a few elements: what operators compute there is what PyTorch computes."""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import torch
+
+from derivlint.analysis.formula_analyses import analyses_of
+from derivlint.analysis.scalar_evaluation.values import UnknownValueError
+from derivlint.analysis.small_tensors.compare import compared_formulas, operator_of
+from derivlint.analysis.small_tensors.domain import implementation_named, is_elementwise
+from derivlint.analysis.small_tensors.inputs import small_arguments
+from derivlint.analysis.small_tensors.judgement import small_tensors_of
+from derivlint.analysis.small_tensors.table import TABLE
+from derivlint.analysis.small_tensors.tensor import SmallTensor, Value
+from derivlint.model import Model, build_model
+from derivlint.schema import NativeFunction, NativeFunctions
+from derivlint.source import SourceFile
+
+#: Operators that PyTorch does not run on tensors of the CPU, or only sparse ones.
+NOT_RUN = frozenset({"_sparse_addmm", "_sparse_sparse_matmul", "_sparse_sum", "_mkldnn_reshape", "_grouped_mm"})
+#: So many formulas are compared: a ratchet.
+COMPARED = 310
+
+
+def tensor(value: Value) -> Any:
+    if type(value) is SmallTensor:
+        kind = type(value.items[0]) if len(value.items) else float
+        dtype = {float: torch.float64, int: torch.int64, bool: torch.bool}[kind]
+        return torch.tensor(list(value.items), dtype=dtype).reshape(tuple(value.sizes))
+    return [tensor(each) for each in value] if type(value) is tuple else value
+
+
+def functions(natives: NativeFunctions) -> Iterator[NativeFunction]:
+    for base in sorted(TABLE.keys() - NOT_RUN):
+        for function in natives.with_base(base):
+            if function.namespace == "aten" and not function.name.inplace and not function.schema.is_out:
+                yield function
+
+
+@pytest.mark.torch
+def test_operators_compute_what_pytorch_computes(bundled_natives: NativeFunctions) -> None:
+    compared = set()
+    for function in functions(bundled_natives):
+        differentiable = [each.name for each in function.schema.arguments.flat_non_out if each.type.is_tensor_like]
+        differentiable = [name for name in differentiable if name not in ("index", "indices", "mask", "target")]
+        if any(each.name == "output" for each in function.schema.arguments.flat_non_out):
+            # PyTorch computes with a saved output, which ours is not an output of
+            continue
+        implementation = implementation_named(function.name.base)
+        assert implementation is not None
+        for arguments in small_arguments(function, differentiable, 0):
+            names = [each.name for each in function.schema.arguments.flat_non_out]
+            given = {name: arguments[name] for name in names if name in arguments}
+            packet = getattr(torch.ops.aten, function.name.base)
+            call = getattr(packet, function.name.overload or "default")
+            own = {name: value for name, value in given.items() if name in implementation.parameters}
+            if implementation.by_position:
+                own = dict(zip(implementation.parameters, given.values(), strict=False))
+            try:
+                expected = call(**{name: tensor(value) for name, value in given.items()})
+            except (RuntimeError, NotImplementedError):
+                continue
+            found = implementation.run(own)
+            pairs = zip(expected, found, strict=False) if isinstance(expected, (tuple, list)) else [(expected, found)]
+            for one, other in pairs:
+                assert torch.allclose(one.double(), tensor(other).double()), (str(function), given)
+            compared.add(function.name.base)
+    assert len(compared) >= 85
+
+
+def entry(natives: NativeFunctions, *lines: str) -> Model:
+    return build_model(SourceFile("derivatives.yaml", "\n".join(lines) + "\n"), natives)
+
+
+@pytest.mark.parametrize(
+    ("lines", "name", "where"),
+    [
+        (
+            ("- name: cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", "  self: grad.cumsum(dim)"),
+            "self",
+            (0, 0, 0),
+        ),
+        (
+            (
+                "- name: max(Tensor self) -> Tensor",
+                "  self: grad.expand_as(self)",
+            ),
+            "self",
+            (0, 0, 0),
+        ),
+        (
+            (
+                "- name: trace(Tensor self) -> Tensor",
+                "  self: grad.expand(self.sizes())",
+            ),
+            "self",
+            (0, 1),
+        ),
+        (
+            (
+                "- name: flip(Tensor self, int[] dims) -> Tensor",
+                "  self: grad.flip(dims)",
+                "  result: self_t",
+            ),
+            "result",
+            (0, 0, 0),
+        ),
+        (
+            (
+                "- name: stack(Tensor[] tensors, int dim=0) -> Tensor",
+                "  tensors: stack_tensors_backward(grad.flip({dim}), dim, to_args_scalartypes(tensors))",
+            ),
+            "tensors",
+            (0, 0, 0),
+        ),
+    ],
+)
+def test_what_only_several_elements_show(
+    lines: tuple[str, ...], name: str, where: tuple[int, ...], bundled_natives: NativeFunctions
+) -> None:
+    model = entry(bundled_natives, *lines)
+    (found,) = small_tensors_of(model, model.entries[0])
+    assert (found.name, found.where) == (name, where)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        # a sum of gradients that the engine makes
+        ("- name: mul.Tensor(Tensor self, Tensor other) -> Tensor", "  self: (grad * other).sum(0, true)"),
+        # not known
+        ("- name: cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", "  self: mine(grad, dim)"),
+        # what is not linear is another fault
+        ("- name: flip(Tensor self, int[] dims) -> Tensor", "  self: grad.flip(dims) * grad"),
+        # right
+        ("- name: trace(Tensor self) -> Tensor", "  self: trace_backward(grad, self.sym_sizes())"),
+    ],
+)
+def test_what_is_not_said(lines: tuple[str, ...], bundled_natives: NativeFunctions) -> None:
+    model = entry(bundled_natives, *lines)
+    assert small_tensors_of(model, model.entries[0]) == ()
+
+
+def test_most_formulas_for_which_several_elements_matter_are_compared(
+    bundled_natives: NativeFunctions, derivatives_path: Any
+) -> None:
+    model = build_model(SourceFile.read(derivatives_path), bundled_natives)
+    analyses = analyses_of(model)
+    known = 0
+    for each in model.entries:
+        for body in each.bodies if each.function is not None else ():
+            differentiability = model.canonical_differentiability(body)
+            if differentiability is not None:
+                known += len(compared_formulas(differentiability, analyses.formulas_of(body)))
+    assert known >= COMPARED
+
+
+def test_elementwise_operators_are_left_to_single_elements() -> None:
+    assert [name for name in ("mul", "sin", "where", "softplus") if not is_elementwise(name)] == []
+    assert [name for name in ("sum", "mm", "cumsum", "var_backward", "tril", "no_such") if is_elementwise(name)] == []
+
+
+@pytest.mark.parametrize(
+    "formula",
+    [
+        "grad.repeat({100000, 100000})",
+        "at::zeros({100000, 100000}, grad.options())",
+        "grad.expand({100000, 100000})",
+        "grad.unsqueeze(-1).expand({3, 2, 5, 999999999}).sum(-1)",
+        "grad.reshape({-1, 1}).mm(grad.reshape({1, -1})).repeat({99, 99}).sum()",
+        "grad.reshape(std::vector<int64_t>(999999999, 1))",
+    ],
+)
+def test_a_formula_gets_no_memory_that_it_asks_for(formula: str, bundled_natives: NativeFunctions) -> None:
+    model = entry(bundled_natives, "- name: flip(Tensor self, int[] dims) -> Tensor", f"  self: '{formula}'")
+    tracemalloc.start()
+    small_tensors_of(model, model.entries[0])
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 30_000_000
+
+
+def test_values_that_are_not_known_are_not_guessed(bundled_natives: NativeFunctions) -> None:
+    model = entry(bundled_natives, "- name: trace(Tensor self) -> Tensor", "  self: grad")
+    differentiability = model.canonical_differentiability(model.entries[0].bodies[0])
+    assert differentiability is not None
+    operator = operator_of(differentiability)
+    assert operator is not None
+
+    with pytest.raises(UnknownValueError):
+        operator.outputs({"self": None})
