@@ -25,30 +25,58 @@ EXPECTED = {
     ("cosh", "result", "inconsistent-vjp-jvp"),
     ("sinh", "self", "wrong-second-derivative"),
     ("tanh", "self", "wrong-gradient-shape"),
+    # without dimensions nothing is summed up, and the factor is missing
+    ("tanh", "self", "wrong-vjp"),
     ("asinh", "self", "crash"),
     ("acosh", "self", "compiler-error"),
     ("erf", "self", "crash"),
     ("reciprocal", "self", "wrong-vjp"),
     ("atan2", "self, other", "mask-ignored"),
+    # with integers in the other argument only one gradient is needed
+    ("atan2", "self, other", "wrong-vjp"),
     ("aminmax", "self", "wrong-undefined-gradient"),
     ("relu", "self", "different-convention"),
     ("stack", "tensors", "wrong-undefined-gradient"),
 }
 #: What is said, with the numbers left out.
 MESSAGES = {
-    "sin": 'the gradient of "self" along a direction is #, by finite differences #',
-    "cos": 'the tangent with respect to "self" is # along a direction, by finite differences #',
-    "cosh": "the forward formula gives # where the backward formulas give #",
-    "sinh": "the derivative of this along a direction is #, by finite differences of it #",
-    "tanh": 'the gradient of "self" has the shape [], where the input has [2]',
-    "asinh": "evaluating this raises an error: Dimension out of range (expected to be in range of [-1, 0], but got 7)",
-    "erf": "checking this ended the process: SIGSEGV",
-    "atan2": 'the gradient of "other" has the norm 0 when no other is needed, else #',
-    "aminmax": 'the gradient of "self" has the norm 0 with an undefined gradient, # with zeros',
-    "relu": 'the gradient of "self" along a direction is #, in the installed PyTorch #, where finite differences '
-    "cannot tell",
-    "stack": 'the gradient of "tensors" is wrong: all incoming gradients undefined: Expected a proper Tensor but got '
-    "None (or an undefined Tensor in C++) for argument #0 'self'",
+    "sin": [
+        'the gradient of "self" along a direction is #, by finite differences #',
+    ],
+    "cos": [
+        'the tangent with respect to "self" is # along a direction, by finite differences #',
+    ],
+    "cosh": [
+        "the forward formula gives # where the backward formulas give #",
+    ],
+    "sinh": [
+        "the derivative of this along a direction is #, by finite differences of it #",
+    ],
+    "tanh": [
+        'the gradient of "self" has the shape [1], where the input has [1, 1]',
+        'the gradient of "self" along a direction is #, by finite differences #',
+    ],
+    "asinh": [
+        "evaluating this raises an error: Dimension out of range (expected to be in range of [-1, 0], but got 7)",
+    ],
+    "erf": [
+        "checking this ended the process: SIGSEGV",
+    ],
+    "atan2": [
+        'the gradient of "other" has the norm 0 when no other is needed, else #',
+        'the gradient of "other" along a direction is 0, by finite differences #',
+    ],
+    "aminmax": [
+        'the gradient of "self" has the norm 0 with an undefined gradient, # with zeros',
+    ],
+    "relu": [
+        'the gradient of "self" along a direction is #, in the installed PyTorch #, where finite differences '
+        "cannot tell",
+    ],
+    "stack": [
+        'the gradient of "tensors" is wrong: all incoming gradients undefined: Expected a proper Tensor but got '
+        "None (or an undefined Tensor in C++) for argument #0 'self'",
+    ],
 }
 
 
@@ -69,8 +97,8 @@ def test_each_wrong_formula_is_found_by_its_rule_and_no_right_one(findings: list
 @pytest.mark.parametrize("entry", MESSAGES)
 def test_messages_tell_what_was_found_and_what_was_expected(findings: list[dict[str, Any]], entry: str) -> None:
     """The fact, with both numbers where there are numbers."""
-    (finding,) = [item for item in findings if item["entry"] == entry]
-    assert _NUMBER.sub("#", finding["message"]) == MESSAGES[entry]
+    found = [_NUMBER.sub("#", item["message"]) for item in findings if item["entry"] == entry]
+    assert sorted(found) == sorted(MESSAGES[entry])
 
 
 def test_findings_underline_the_formula(findings: list[dict[str, Any]]) -> None:
@@ -89,7 +117,7 @@ def test_numbers_are_those_of_the_formula_and_of_differences(findings: list[dict
     (sine,) = [item for item in findings if item["entry"] == "sin"]
     found, expected = map(float, _NUMBER.findall(sine["message"]))
     assert found == pytest.approx(-expected, rel=1e-4)
-    assert re.search(r"the smallest \(.*\): self=float64\(\[\S+, \S+\]\)$", sine["help"])
+    assert re.search(r"the smallest \(.*\): self=float64\(-?\d+\.\d+\)$", sine["help"])
 
 
 @pytest.mark.full
