@@ -112,7 +112,7 @@ _HEADER = "Tensor f(const Tensor& grad, int a = 1);\ntemplate <class T> struct S
 
 @cache
 def _declarations() -> str:
-    return json.dumps({"declarations": read_declarations(_HEADER).declarations.to_json(), "problems": []})
+    return json.dumps([read_declarations(_HEADER).declarations.to_json(), []])
 
 
 def stored_header(rng: Random) -> bytes:

@@ -36,7 +36,7 @@ DECLARATIONS = {
     "using": {"*": [str]},
 }
 #: The declarations of a header, and what of it could not be read: message, place, help, what it hides.
-_READING = {"declarations": DECLARATIONS, "problems": [Row(str, int, int, str, bool)]}
+_READING = Row(DECLARATIONS, [Row(str, int, int, str, bool)])
 
 
 class Header(Struct, frozen=True):
@@ -66,31 +66,30 @@ def read_headers(paths: Sequence[Path], use_cache: bool) -> list[Header]:
         except SourceError as error:
             raise InputError(str(error)) from error
         read = partial(_reading, source)
-        reading = cached("header", source.text.encode(), read, shape=_READING, use_cache=use_cache)
-        if not all(0 <= start <= end <= len(source.text) for _, start, end, *_ in reading["problems"]):
+        declarations, listed = cached("header", source.text.encode(), read, shape=_READING, use_cache=use_cache)
+        if not all(0 <= start <= end <= len(source.text) for _, start, end, *_ in listed):
             # what someone else has put into the cache
-            reading = read()
+            declarations, listed = read()
         problems = tuple(
-            HeaderProblem(source, message, Span(start, end), *more)
-            for message, start, end, *more in reading["problems"]
+            HeaderProblem(source, message, Span(start, end), *more) for message, start, end, *more in listed
         )
-        found.append(Header(source, reading["declarations"], problems))
+        found.append(Header(source, declarations, problems))
     return found
 
 
-def _reading(source: SourceFile) -> Mapping[str, Any]:
+def _reading(source: SourceFile) -> tuple[Mapping[str, Any], list[list[Any]]]:
+    """The declarations of a header, and its problems, as they are kept."""
     # a grammar of declarations is loaded only for headers that are not in the cache
     from derivlint.cpp.header import read_declarations
 
     reading = read_declarations(source.text)
     problems = [[problem.message, *problem.span, problem.help, problem.hides] for problem in reading.problems]
-    return {"declarations": reading.declarations.to_json(), "problems": problems}
+    return reading.declarations.to_json(), problems
 
 
 def declarations_in(source: SourceFile) -> Mapping[str, Any]:
     """The declarations of one header, as JSON; they are read again."""
-    declarations: Mapping[str, Any] = _reading(source)["declarations"]
-    return declarations
+    return _reading(source)[0]
 
 
 def merged(parts: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
