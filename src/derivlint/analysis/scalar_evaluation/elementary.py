@@ -21,8 +21,8 @@ def _one(value: complex) -> complex:
     return value
 
 
-def _inverse(value: float) -> float:
-    return divided(1.0, value)  # type: ignore[no-any-return]
+def _inverse(value: float) -> Value:
+    return divided(1.0, value)
 
 
 def _logarithm(function: Callable[[float], float], pole: float = 0.0) -> Real:
