@@ -148,7 +148,7 @@ class CheckedPoint:
         """
         if not self.is_plain:
             return True
-        one = {each: self._direction(each, "split") for each in variables}
+        one = {each: self._direction(each, "one part") for each in variables}
         two = {each: self.directions[each] - one[each] for each in variables}
         chosen = [self.cotangents[position] for position in positions]
 

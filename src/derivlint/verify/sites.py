@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from derivlint.formula import Binary, Call, Conditional, Expr, Member, Name, Number, String, Unary, parse_formula, walk
+from derivlint.operators import Book
 
-#: Functions and methods one of whose arguments is a mask, with its position; of methods, the tensor does not count.
-_MASKED = {"where": 0, "masked_fill": 0, "masked_fill_": 0, "masked_scatter": 0, "masked_select": 0}
+_MASK_FIRST, _MASK_SECOND = Book.by_hand("mask-first"), Book.by_hand("mask-second")
 _COMPARED = frozenset({"<", "<=", ">", ">=", "==", "!="})
-_COMPARING = frozenset({"lt", "le", "gt", "ge", "eq", "ne"})
+_COMPARING = Book.by_hand("compares")
 
 
 class Site(Struct, frozen=True):
@@ -82,10 +82,12 @@ def _site(node: Expr, text: str) -> Site | None:
     if not isinstance(node, Call):
         return None
     name, is_method = _called(node)
-    place = _MASKED.get(name, -1)
-    if place >= 0 and not is_method and name != "where":
-        place += 1
-    if place < 0 or len(node.args) <= place:
+    name = name.removesuffix("_")
+    if name not in _MASK_FIRST | _MASK_SECOND:
+        return None
+    # the tensor of a method is its first argument, but for "self.where(condition, other)"
+    place = int(name in _MASK_SECOND and not is_method)
+    if len(node.args) <= place:
         return None
     mask = node.args[place]
     return Site(mask.start, mask.end, text[mask.start : mask.end], is_mask=True)

@@ -147,8 +147,8 @@ def _of_elements(model: Model, function: FormulaFunction) -> str:
             arguments.append("dv_i" if variable == INDEX else variable)
             continue
         lists.append(of)
-        what = "toNonOptFwGrad" if variable in evaluation.tangents else "toNonOptPrimal"
-        lines.append(f"at::Tensor {variable}_in = {_DETAILS}::{what}({of}[dv_i]);")
+        part = "FwGrad" if variable in evaluation.tangents else "Primal"
+        lines.append(f"at::Tensor {variable}_in = {_DETAILS}::toNonOpt{part}({of}[dv_i]);")
         arguments.append(f"{variable}_in")
     value = f"{spelled(evaluation.consumer.type)} dv_value;\ndv_value = {_in_yaml(model, function)};"
     name = described.name
