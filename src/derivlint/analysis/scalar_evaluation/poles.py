@@ -19,9 +19,6 @@ from derivlint.analysis.scalar_evaluation.values import UnknownValueError, Value
 from derivlint.analysis.typed import TypedFormula
 from derivlint.model import Differentiability
 
-#: The points of which some arguments are set to zero: with positive numbers, and with some negative ones.
-_POINTS = (0, 1)
-
 
 class Pole(Struct, frozen=True):
     """A point at which a formula has no finite value although the operator has a derivative.
@@ -55,18 +52,17 @@ def poles(differentiability: Differentiability, truth: Truth, trials: Sequence[T
     schema = differentiability.function.schema
     numbers = [each.name for each in schema.arguments.flat_non_out if not each.type.is_tensor_like]
     arguments_of = Arguments(differentiability.function, signature.inputs)
-    for number in _POINTS:
-        for arguments in _with_zeros(arguments_of.at(Kind.REAL, number), signature, numbers):
-            try:
-                outputs = truth.outputs(arguments)
-            except UnknownValueError:
-                continue
-            if not all(map(is_finite, outputs)):
-                continue
-            point = Point(truth, signature, arguments, dict(zip(signature.outputs, outputs, strict=False)), number)
-            found = {trial.formula: pole for trial in active if (pole := _pole(trial, point, used)) is not None}
-            yield from found.values()
-            active = [trial for trial in active if trial.formula not in found]
+    for arguments in _with_zeros(arguments_of.at(Kind.REAL, 0), signature, numbers):
+        try:
+            outputs = truth.outputs(arguments)
+        except UnknownValueError:
+            continue
+        if not all(map(is_finite, outputs)):
+            continue
+        point = Point(truth, signature, arguments, dict(zip(signature.outputs, outputs, strict=False)), 0)
+        found = {trial.formula: pole for trial in active if (pole := _pole(trial, point, used)) is not None}
+        yield from found.values()
+        active = [trial for trial in active if trial.formula not in found]
 
 
 def _with_zeros(arguments: Mapping[str, Value], signature: Signature, numbers: Sequence[str]) -> Iterator[Values]:
