@@ -39,7 +39,7 @@ from derivlint.analysis import analyses_of
 from derivlint.analysis.missing import missing_factors
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity, Within, Yields
 from derivlint.lint.judging import judges
-from derivlint.lint.precedence import CONFLICT, FOREIGN_KEY, UNCOMPILED
+from derivlint.lint.precedence import CONFLICT, FOREIGN_KEY
 from derivlint.lint.wording import closest, quoted
 from derivlint.model import Entry, Model
 
@@ -47,7 +47,6 @@ META = RuleMeta(
     severity=Severity.WARNING,
     group="gradients",
     yields_to=(
-        UNCOMPILED,
         CONFLICT,
         FOREIGN_KEY,
         Yields(("primal-in-backward-formula",), "formulas are exchanged", Within.FORMULA),
