@@ -20,7 +20,7 @@ from derivlint.project.errors import InputError
 from derivlint.project.headers import Header, merged, read_headers
 from derivlint.project.presets import PRESETS, Preset
 from derivlint.project.settings import Settings
-from derivlint.project.untrusted import require_inside
+from derivlint.project.untrusted import is_inside, repository_of, require_inside
 from derivlint.source import SourceError, SourceFile, read_bytes
 
 if TYPE_CHECKING:
@@ -47,6 +47,8 @@ class Operators(Struct, frozen=True):
         tags: the file of tags, if known.
         functions_manual: PyTorch's own header with the C++ functions that formulas may call, if known.
         headers: more such headers, given by the user.
+        foreign: those of them that a configuration names outside of its repository. Nothing of their text is shown: who
+            writes a configuration could have any file of the machine printed.
         generators: the files of the generators whose lists of operators count: those of a checkout, or of an installed
             torch that is not a bundled release.
         bundled: whether the bundled index is taken.
@@ -60,6 +62,7 @@ class Operators(Struct, frozen=True):
     tags: Path | None = None
     functions_manual: Path | None = None
     headers: tuple[Path, ...] = ()
+    foreign: frozenset[Path] = frozenset()
     generators: tuple[Path, ...] = ()
     bundled: bool = False
     version: str | None = None
@@ -138,10 +141,18 @@ def operators_for(folder: Path, settings: Settings) -> Operators:
         InputError: an installed torch is asked for and there is none, or the repository is not trusted and a file
             leads out of it.
     """
-    found = replace(_operators_for(folder, settings), headers=settings.headers)
+    found = replace(_operators_for(folder, settings), headers=settings.headers, foreign=_foreign(folder, settings))
     if settings.untrusted:
         require_inside(found.files)
     return found
+
+
+def _foreign(folder: Path, settings: Settings) -> frozenset[Path]:
+    """The headers that a configuration names outside of its repository."""
+    if all(isinstance(origin, str) for origin in settings.origins.get("headers", ())):
+        return frozenset()
+    repository = repository_of(folder)
+    return frozenset(path for path in settings.headers if not is_inside(path, repository))
 
 
 def _operators_for(folder: Path, settings: Settings) -> Operators:
@@ -312,7 +323,10 @@ def load_operators(operators: Operators, use_cache: bool = True) -> LoadedOperat
     """
     from derivlint.schema import read_native_functions
 
-    own = read_headers(operators.headers, use_cache)
+    own = [
+        replace(header, problems=()) if path in operators.foreign else header
+        for path, header in zip(operators.headers, read_headers(operators.headers, use_cache), strict=True)
+    ]
     if operators.bundled and not operators.native_functions:
         return LoadedOperators(_with_headers(_load_index(operators.version), [], own), _texts(own))
     try:
