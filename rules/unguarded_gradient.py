@@ -42,12 +42,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from derivlint.analysis import analyses_of
 from derivlint.analysis.definedness import unguarded_reads
 from derivlint.lint import Finding, Invalid, Option, Options, RuleMeta, Severity, Within, Yields
 from derivlint.lint.judging import judges
 from derivlint.lint.precedence import WRONG_VALUE
-from derivlint.lint.wording import quoted
+from derivlint.lint.unguarded import unguarded_findings
 from derivlint.model import Entry, Model
 
 META = RuleMeta(
@@ -102,16 +101,11 @@ INVALID = (
 @judges(Entry, Model, Options)
 def check(entry: Entry, model: Model, options: Options) -> Iterator[Finding]:
     """Find the gradients that operators get without a guard."""
-    analyses = analyses_of(model)
-    for interpretation in analyses.interpretations(entry):
-        for read in unguarded_reads(model, interpretation):
-            if options.lists("operators", read.operator):
-                continue
-            formula = read.formula
-            reader = quoted(read.operator) if read.operator else "an operator"
-            yield Finding(
-                formula.span_of(read.node),
-                f"{reader} is passed {quoted(read.name)}, which may be undefined here",
-                help=f'check "{read.name}.defined()" first, and return undefined gradients otherwise',
-                at=formula.line,
-            )
+    yield from unguarded_findings(
+        entry,
+        model,
+        options,
+        unguarded_reads,
+        when="which may be undefined here",
+        then=", and return undefined gradients otherwise",
+    )

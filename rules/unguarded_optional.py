@@ -39,12 +39,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from derivlint.analysis import analyses_of
 from derivlint.analysis.definedness import unguarded_optionals
 from derivlint.lint import Finding, Invalid, Option, Options, RuleMeta, Severity, Within, Yields
 from derivlint.lint.judging import judges
 from derivlint.lint.precedence import WRONG_VALUE
-from derivlint.lint.wording import quoted
+from derivlint.lint.unguarded import unguarded_findings
 from derivlint.model import Entry, Model
 
 META = RuleMeta(
@@ -109,15 +108,6 @@ result2, /*update*/false, eps, grad_input_mask, result3) : std::tuple<Tensor, Te
 @judges(Entry, Model, Options)
 def check(entry: Entry, model: Model, options: Options) -> Iterator[Finding]:
     """Find the optional arguments that operators get without a guard."""
-    for interpretation in analyses_of(model).interpretations(entry):
-        for read in unguarded_optionals(model, interpretation):
-            if options.lists("operators", read.operator):
-                continue
-            formula = read.formula
-            reader = quoted(read.operator) if read.operator else "an operator"
-            yield Finding(
-                formula.span_of(read.node),
-                f"{reader} is passed {quoted(read.name)}, which is undefined where the argument is omitted",
-                help=f'check "{read.name}.defined()" first',
-                at=formula.line,
-            )
+    yield from unguarded_findings(
+        entry, model, options, unguarded_optionals, when="which is undefined where the argument is omitted"
+    )
