@@ -82,7 +82,7 @@ def test_pictures(file: Path, run: Run) -> None:
 
 @pytest.mark.torch
 def test_the_check_against_pytorch(file: Path, run: Run) -> None:
-    """The numbers agree; a wrong formula is told."""
+    """The numbers agree; a wrong formula is reported."""
     arguments = ("derive", "sin(mul(a, b))", "derivatives.yaml", "--wrt", "a,b", "--order", "2", "--check")
     assert run(*arguments).out.splitlines()[-1].startswith("# the numbers agree with PyTorch's, up to ")
     file.write_text(FILE.replace("-grad * self.sin()", "grad * self.sin()"))
@@ -101,13 +101,13 @@ def test_the_check_against_pytorch(file: Path, run: Run) -> None:
     ],
 )
 def test_errors(file: Path, run: Run, text: str, wrt: str, message: str) -> None:
-    """What cannot be derived is told in a line, with the status of wrong usage."""
+    """What cannot be derived is reported in a line, with the status of wrong usage."""
     result = run("derive", text, "derivatives.yaml", "--wrt", wrt)
     assert (result.status, result.out, result.err) == (2, "", f"derivlint: {message}\n")
 
 
 def test_an_expression_may_be_written_as_in_formulas(file: Path, run: Run) -> None:
-    """The same as with calls only; what is misspelt in it is told in the same way."""
+    """The same as with calls only; what is misspelt in it is reported in the same way."""
     options = ("derivatives.yaml", "--wrt", "a", "--same-shape")
     result = run("derive", "(a * at::sin(b)).cos()", *options)
     assert result.status == 0

@@ -1,4 +1,4 @@
-"""``derivlint emit`` and ``derivlint show``: what is written, what is refused, and how it is told."""
+"""``derivlint emit`` and ``derivlint show``: what is written, what is refused, and how it is reported."""
 
 from __future__ import annotations
 

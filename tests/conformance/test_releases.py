@@ -89,7 +89,7 @@ WARNINGS = [
     ("dropped-argument", "_efficient_attention_forward"),
 ]
 
-#: What is told besides, as infos: values that are saved since their names occur in the text (they are members of the
+#: What else is reported, as infos: values that are saved since their names occur in the text (they are members of the
 #: generated nodes), placeholders, an entry of a composite operator.
 INFOS = {
     "accidental-save": 5,

@@ -61,7 +61,7 @@ def test_errors_in_the_file_keep_it_from_being_emitted(derivatives: Path, tmp_pa
 
 
 def test_what_is_left_out_is_named(tmp_path: Path) -> None:
-    """An entry whose formula calls something that has no Python is told, with the reason."""
+    """An entry whose formula calls something that has no Python is reported, with the reason."""
     file = tmp_path / "derivatives.yaml"
     file.write_text(
         ENTRY + "\n- name: values(Tensor(a) self) -> Tensor(a)\n  self: values_backward(grad, self)\n", encoding="utf-8"

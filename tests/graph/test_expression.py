@@ -78,7 +78,7 @@ def test_what_is_printed_is_read_again(entries: Entries, text: str) -> None:
     ],
 )
 def test_errors(text: str, message: str, entries: Entries) -> None:
-    """What cannot be understood is told, with its place where the syntax is wrong."""
+    """What cannot be understood is reported, with its place where the syntax is wrong."""
     with pytest.raises(GraphError) as caught:
         read_expression(text, entries.operators)
     assert str(caught.value) == message

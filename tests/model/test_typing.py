@@ -1,4 +1,4 @@
-"""Where type problems of a formula are told: at the very part of the written text, once, and not besides others."""
+"""Where type problems of a formula are reported: at the exact part of the written text, and only once."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ def test_a_reader_that_went_away_is_no_error(here: Path, arguments: tuple[str, .
     ids=str,
 )
 def test_messages_that_cannot_be_written_leave_the_status(here: Path, arguments: tuple[str, ...], status: int) -> None:
-    """What could be told no one is no success."""
+    """What could not be reported is not a success."""
     full = os.open("/dev/full", os.O_WRONLY)
     try:
         assert run(here, *arguments, stderr=full)[0] == status
