@@ -45,7 +45,7 @@ def derivlint(files: Files, *more: str, cold: bool = True) -> list[str]:
 
 def rules_about_types() -> str:
     """The rules without which formulas are not type-checked."""
-    names = [name for name in NAMES if "derivlint.lint.type_wording" in getsource(rule_module(name))]
+    names = [name for name in NAMES if "derivlint.lint.shared.type_wording" in getsource(rule_module(name))]
     return ",".join(names)
 
 

@@ -40,7 +40,9 @@ def main() -> None:
         settings=Settings(),
     )
     text = source.text
-    offsets = [line.value.start + 1 for body in real.model.bodies() for line in body.lines if line.is_expression][::5]
+    offsets = [
+        formula.value.start + 1 for body in real.model.bodies() for formula in body.formulas if formula.is_expression
+    ][::5]
     requests: dict[str, Callable[[int], object]] = {
         "hover": lambda offset: hover(real, offset),
         "definition": lambda offset: definition(real, offset),

@@ -30,11 +30,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity, Within, Yields
+from derivlint.lint.engine.precedence import UNCOMPILED
 from derivlint.lint.judging import judges
-from derivlint.lint.precedence import UNCOMPILED
 from derivlint.lint.wording import quoted
 from derivlint.model import DispatchBody
-from derivlint.model.accidental import accidental_saves
+from derivlint.model.generated.accidental import accidental_saves
 
 META = RuleMeta(
     severity=Severity.INFO,
@@ -101,11 +101,11 @@ def check(body: DispatchBody) -> Iterator[Finding]:
     for found in accidental_saves(body):
         place = PLACES.get(found.word.role)
         # of a value that is small it is of no interest; a word that merely ends in a name is undeclared anyway
-        if place is None or not found.saved.is_tensor or found.line.formula.tree is None:
+        if place is None or not found.saved.is_tensor or found.written.parsed.tree is None:
             continue
         yield Finding(
-            found.line.span_of(found.word),
+            found.written.span_of(found.word),
             f"the tensor {quoted(found.saved.name)} is saved but unused: the formula mentions it only {place}",
             help="torchgen saves every argument and output whose name it finds in the text",
-            at=found.line,
+            at=found.written,
         )

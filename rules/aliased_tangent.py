@@ -45,9 +45,9 @@ from derivlint.analysis import analyses_of
 from derivlint.analysis.aliasing import aliased_tangents
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity, Within, Yields
 from derivlint.lint.edits import formula_fix
+from derivlint.lint.engine.precedence import WRONG_DEGREE
 from derivlint.lint.judging import judges
-from derivlint.lint.precedence import WRONG_DEGREE
-from derivlint.lint.typed_edits import with_method
+from derivlint.lint.shared.typed_edits import with_method
 from derivlint.lint.wording import quoted, quoted_list
 from derivlint.model import Entry, Model
 
@@ -126,14 +126,14 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
         if not names:
             continue
         formula = interpretation.formula
-        line = formula.line
-        subject = quoted(line.auto) if line.auto is not None else "the formula"
+        written = formula.written
+        subject = quoted(written.auto) if written.auto is not None else "the formula"
         yield Finding(
-            line.value.span,
+            written.value.span,
             f"{subject} may return the tangent {quoted_list(names, 'or')} itself, "
             f"and {quoted(entry.operator or '')} returns a new tensor",
             help='return a copy, with ".clone()"',
-            fix=formula_fix(line, 'add ".clone()"', with_method(formula, formula.tree, ".clone()")),
-            at=line,
-            rests_on=(entry.operator or "",) if line.auto is not None else (),
+            fix=formula_fix(written, 'add ".clone()"', with_method(formula, formula.tree, ".clone()")),
+            at=written,
+            rests_on=(entry.operator or "",) if written.auto is not None else (),
         )

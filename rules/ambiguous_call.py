@@ -31,8 +31,8 @@ from collections.abc import Iterator
 from derivlint.cpp.problem import TypeProblemKind
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.judging import judges
-from derivlint.lint.type_wording import type_finding
-from derivlint.model.typing import FormulaProblem
+from derivlint.lint.shared.type_wording import type_finding
+from derivlint.model.generated.typing import FormulaProblem
 
 META = RuleMeta(severity=Severity.ERROR, group="types", checks=("X2",))
 

@@ -82,12 +82,12 @@ INVALID = (
 
 
 @judges(DerivativeFormula)
-def check(line: DerivativeFormula) -> Iterator[Finding]:
+def check(formula: DerivativeFormula) -> Iterator[Finding]:
     """Find the names of one key that can be read in two ways."""
-    for name, resolved in line.resolved_names:
+    for name, resolved in formula.resolved_names:
         if resolved.argument is not None and resolved.output is not None:
             yield Finding(
                 name.span,
-                f'{quoted(name.text)} is both an argument and an output of "{line.entry.operator}"',
+                f'{quoted(name.text)} is both an argument and an output of "{formula.entry.operator}"',
                 help="leave it out of the keys; PyTorch's generator cannot tell which one is meant",
             )

@@ -100,8 +100,8 @@ INVALID = (
 def check(body: DispatchBody) -> Iterator[Finding]:
     """Find the keys with names that an earlier key has, each key once."""
     first: dict[str, DerivativeFormula] = {}
-    for line in body.lines:
-        names = _own_names(line)
+    for formula in body.formulas:
+        names = _own_names(formula)
         repeated = [text for text in names if text in first]
         if repeated:
             message = f"{quoted_list(repeated)} already have formulas under other keys"
@@ -115,20 +115,20 @@ def check(body: DispatchBody) -> Iterator[Finding]:
                 related=tuple(
                     Related(f"the first formula for {quoted(text)}", first[text].key.span) for text in repeated
                 ),
-                at=line,
+                at=formula,
             )
         for text in names:
-            first.setdefault(text, line)
+            first.setdefault(text, formula)
 
 
-def _own_names(line: DerivativeFormula) -> dict[str, KeyName]:
+def _own_names(formula: DerivativeFormula) -> dict[str, KeyName]:
     """The names that the line computes something for: tensor arguments, or outputs."""
-    if line.role is Role.BACKWARD:
+    if formula.role is Role.BACKWARD:
         return {
             name.text: name
-            for name, resolved in line.resolved_names
+            for name, resolved in formula.resolved_names
             if resolved.argument is not None and resolved.argument.is_tensor_like and resolved.output is None
         }
-    if line.role is Role.FORWARD:
-        return {name.text: name for name, resolved in line.resolved_names if resolved.kind is NameKind.OUTPUT}
+    if formula.role is Role.FORWARD:
+        return {name.text: name for name, resolved in formula.resolved_names if resolved.kind is NameKind.OUTPUT}
     return {}

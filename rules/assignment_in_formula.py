@@ -91,14 +91,14 @@ INVALID = (
 
 
 @judges(Binary, DerivativeFormula)
-def check(node: Binary, line: DerivativeFormula) -> Iterator[Finding]:
+def check(node: Binary, formula: DerivativeFormula) -> Iterator[Finding]:
     """Find the assignments in a formula."""
     if node.op in ASSIGNMENTS:
         end = node.op_start + len(node.op)
         other = "==" if node.op == "=" else node.op.removesuffix("=")
         yield Finding(
-            line.range(node.op_start, end),
+            formula.range(node.op_start, end),
             f"{quoted(node.op)} assigns to its left side",
             help='to compare, write "=="' if node.op == "=" else f'use "{node.op[0]}", which makes a new value',
-            fix=formula_fix(line, f"write {quoted(other)}", [(node.op_start, end, other)]),
+            fix=formula_fix(formula, f"write {quoted(other)}", [(node.op_start, end, other)]),
         )

@@ -37,12 +37,12 @@ from collections.abc import Iterator
 
 from derivlint.formula import Word
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit, Within, Yields
+from derivlint.lint.engine.precedence import JOINED_ENTRIES, UNREAD
 from derivlint.lint.judging import judges
-from derivlint.lint.precedence import JOINED_ENTRIES, UNREAD
 from derivlint.lint.wording import quoted
 from derivlint.model import DerivativeFormula
-from derivlint.model.forward import PRIMAL, TANGENT, base_name_uses
-from derivlint.model.inplace import ORIGINAL_PRIMAL
+from derivlint.model.generated.forward import PRIMAL, TANGENT, base_name_uses
+from derivlint.model.generated.inplace import ORIGINAL_PRIMAL
 from derivlint.model.keywords import near_keyword
 from derivlint.model.scope import NotDeclared, undeclared_names, visible_tangents
 from derivlint.model.words import variable_uses
@@ -132,38 +132,38 @@ INVALID = (
 
 
 @judges(DerivativeFormula)
-def check(line: DerivativeFormula) -> Iterator[Finding]:
+def check(formula: DerivativeFormula) -> Iterator[Finding]:
     """Judge the plain names of differentiable arguments in one forward formula."""
-    info = line.body.info
+    info = formula.body.info
     # a formula with gradients is a backward formula in the wrong place
-    if info is None or any(name.reason is NotDeclared.GRADIENT_IN_FORWARD for name in undeclared_names(line)):
+    if info is None or any(name.reason is NotDeclared.GRADIENT_IN_FORWARD for name in undeclared_names(formula)):
         return
-    uses_of_names = tuple(base_name_uses(line))
+    uses_of_names = tuple(base_name_uses(formula))
     if not uses_of_names:
         return
-    misspelt = {name.text for each in line.body.lines if near_keyword(each) is not None for name in each.names}
+    misspelt = {name.text for each in formula.body.formulas if near_keyword(each) is not None for name in each.names}
     for binding, uses in uses_of_names:
         name = binding.name
         if name in misspelt or name in info.non_differentiable_arg_names:
             continue
         primal = name + PRIMAL
         cure = f"use {quoted(primal)} for its value or {quoted(name + TANGENT)} for its tangent"
-        function = line.entry.function
+        function = formula.entry.function
         if name == "self" and function is not None and function.is_inplace:
             primal = ORIGINAL_PRIMAL
             cure = f'use {quoted(primal)} for its value before the call, "result" after it, or "self_t" for its tangent'
         yield Finding(
-            line.span_of(uses[0]),
+            formula.span_of(uses[0]),
             f"{quoted(name)} is ambiguous in a forward formula: it has a value and a tangent",
             help=cure,
-            fix=_fix(line, uses, primal),
+            fix=_fix(formula, uses, primal),
         )
 
 
-def _fix(line: DerivativeFormula, uses: tuple[Word, ...], primal: str) -> Fix | None:
+def _fix(formula: DerivativeFormula, uses: tuple[Word, ...], primal: str) -> Fix | None:
     # without any tangent in the formula, the tangent may be what is missing
-    has_tangent = any(variable_uses(line.formula, tangent) for tangent in visible_tangents(line))
-    if not has_tangent or not line.is_exact():
+    has_tangent = any(variable_uses(formula.parsed, tangent) for tangent in visible_tangents(formula))
+    if not has_tangent or not formula.is_exact():
         return None
-    edits = tuple(TextEdit(line.span_of(word), primal) for word in uses)
+    edits = tuple(TextEdit(formula.span_of(word), primal) for word in uses)
     return Fix(f"use the value, {quoted(primal)}", edits, safe=False)

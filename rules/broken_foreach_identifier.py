@@ -31,12 +31,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.engine.precedence import UNCOMPILED
 from derivlint.lint.judging import judges
-from derivlint.lint.precedence import UNCOMPILED
 from derivlint.lint.wording import quoted
 from derivlint.model import DerivativeFormula, Entry, MatchProblem, Model
-from derivlint.model.foreach import ForeachProblem
-from derivlint.model.gradients import GRADS, gradients_of
+from derivlint.model.generated.foreach import ForeachProblem
+from derivlint.model.generated.gradients import GRADS, gradients_of
 from derivlint.model.match_problem import MatchProblemKind
 from derivlint.model.scope import undeclared_names
 
@@ -95,28 +95,28 @@ def _check_entry(entry: Entry, problems: list[MatchProblem]) -> Iterator[Finding
     seen: set[tuple[DerivativeFormula, str]] = set()
     for problem in problems:
         detail = problem.detail
-        if not isinstance(detail, ForeachProblem) or detail.derivative.line is None:
+        if not isinstance(detail, ForeachProblem) or detail.derivative.written is None:
             continue
-        line = detail.derivative.line
-        if line.formula.tree is None:
+        formula = detail.derivative.written
+        if formula.parsed.tree is None:
             continue
-        word = next((word for word in line.formula.words if word.text == detail.name), None)
-        if word is None or (line, detail.name) in seen or _is_another_slip(line, detail.name):
+        word = next((word for word in formula.parsed.words if word.text == detail.name), None)
+        if word is None or (formula, detail.name) in seen or _is_another_slip(formula, detail.name):
             continue
-        seen.add((line, detail.name))
+        seen.add((formula, detail.name))
         cause = detail.cause
         yield Finding(
-            line.span_of(word),
+            formula.span_of(word),
             f"{quoted(str(problem.function.name))} shares this formula, in which "
             f"{quoted(detail.name)} becomes {quoted(detail.becomes or '')}",
             help=f"use a name that does not contain {quoted(cause)}" if cause is not None else None,
-            at=line,
+            at=formula,
         )
 
 
-def _is_another_slip(line: DerivativeFormula, name: str) -> bool:
+def _is_another_slip(formula: DerivativeFormula, name: str) -> bool:
     """Whether the name is wrong in the formula itself already."""
     if name == GRADS:
-        gradients = gradients_of(line.body)
+        gradients = gradients_of(formula.body)
         return gradients.conflict is not None or any(item.index > 0 for _, item in gradients.indexed)
-    return any(item.word.text == name for item in undeclared_names(line))
+    return any(item.word.text == name for item in undeclared_names(formula))

@@ -67,9 +67,9 @@ INVALID = (
 
 
 @judges(DerivativeFormula)
-def check(line: DerivativeFormula) -> Iterator[Finding]:
+def check(formula: DerivativeFormula) -> Iterator[Finding]:
     """Judge the parentheses of one formula."""
-    if line.is_expression:
-        for problem in line.formula.problems:
+    if formula.is_expression:
+        for problem in formula.parsed.problems:
             if problem.kind is SyntaxProblemKind.COMMA_OPERATOR:
-                yield Finding(line.range(problem.start, problem.end), problem.message, help=problem.help, at=line)
+                yield Finding(formula.range(problem.start, problem.end), problem.message, help=problem.help, at=formula)

@@ -91,12 +91,12 @@ INVALID = (
 def check(body: DispatchBody) -> Iterator[Finding]:
     """Find the declarations that contradict a formula, each once however many names it has."""
     formulas: dict[str, DerivativeFormula] = {}
-    for line in body.with_role(Role.BACKWARD):
-        for name, resolved in line.resolved_names:
+    for formula in body.with_role(Role.BACKWARD):
+        for name, resolved in formula.resolved_names:
             if resolved.argument is not None and resolved.argument.is_tensor_like:
-                formulas.setdefault(name.text, line)
-    for line in body.with_role(Role.NON_DIFFERENTIABLE):
-        names = [name for name in line.names if name.text in formulas]
+                formulas.setdefault(name.text, formula)
+    for formula in body.with_role(Role.NON_DIFFERENTIABLE):
+        names = [name for name in formula.names if name.text in formulas]
         texts = list(dict.fromkeys(name.text for name in names))
         if not texts:
             continue
@@ -105,4 +105,4 @@ def check(body: DispatchBody) -> Iterator[Finding]:
             key = formulas[texts[0]].key_text
             message = f"{quoted(texts[0])} is declared non_differentiable but has a formula under the key {quoted(key)}"
         related = tuple(Related(f"the formula for {quoted(text)}", formulas[text].key.span) for text in texts)
-        yield Finding(names[0].span, message, help="remove one of the two", related=related, at=line)
+        yield Finding(names[0].span, message, help="remove one of the two", related=related, at=formula)

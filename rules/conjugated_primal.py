@@ -46,10 +46,10 @@ from collections.abc import Iterator
 from derivlint.analysis import analyses_of
 from derivlint.analysis.conjugation import Mistake, mistakes
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
-from derivlint.lint.degree_wording import shown
+from derivlint.lint.engine.precedence import WRONG_VALUE
 from derivlint.lint.judging import judges
-from derivlint.lint.precedence import WRONG_VALUE
-from derivlint.lint.typed_edits import without_conj
+from derivlint.lint.shared.degree_wording import shown
+from derivlint.lint.shared.typed_edits import without_conj
 from derivlint.model import Entry, Model
 
 META = RuleMeta(severity=Severity.WARNING, group="complex", yields_to=(WRONG_VALUE,))
@@ -116,5 +116,5 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
                 f"the factor {shown(formula, mistake.node)} is conjugated, and the tangent is not",
                 help='remove ".conj()": only gradients are multiplied by the conjugate of the derivative',
                 fix=without_conj(formula, mistake.node),
-                at=formula.line,
+                at=formula.written,
             )

@@ -38,9 +38,9 @@ from collections.abc import Iterator
 
 from derivlint.analysis.scalar_evaluation.judgement import judgement_of
 from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
+from derivlint.lint.engine.precedence import WRONG_TANGENT
 from derivlint.lint.judging import judges
-from derivlint.lint.precedence import WRONG_TANGENT
-from derivlint.lint.value_wording import number, values
+from derivlint.lint.shared.value_wording import number, values
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry, Model
 
@@ -117,6 +117,6 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
             f"the backward formula gives {number(item.expected)}",
             help="one of the two formulas is wrong; computed with one-element tensors",
             related=(Related("the backward formula", other.span_of(other.tree)),),
-            at=formula.line,
-            rests_on=(formula.line.entry.operator or "",),
+            at=formula.written,
+            rests_on=(formula.written.entry.operator or "",),
         )

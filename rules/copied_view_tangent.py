@@ -42,8 +42,8 @@ from derivlint.analysis import analyses_of
 from derivlint.analysis.aliasing import is_copied_view
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.edits import formula_fix
+from derivlint.lint.engine.precedence import WRONG_VALUE
 from derivlint.lint.judging import judges
-from derivlint.lint.precedence import WRONG_VALUE
 from derivlint.lint.wording import quoted
 from derivlint.model import AUTO_LINEAR, Entry, Model
 
@@ -102,11 +102,11 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
     analyses = analyses_of(model)
     for interpretation in analyses.interpretations(entry):
         if is_copied_view(interpretation):
-            line = interpretation.formula.line
+            formula = interpretation.formula.written
             yield Finding(
-                line.value.span,
+                formula.value.span,
                 f"{quoted(entry.operator or '')} returns a view, and the formula makes a new tensor of the tangent",
                 help='return the same view of the tangent; "auto_linear" does that',
-                fix=formula_fix(line, 'write "auto_linear"', [(0, len(line.formula.text), AUTO_LINEAR)]),
-                at=line,
+                fix=formula_fix(formula, 'write "auto_linear"', [(0, len(formula.parsed.text), AUTO_LINEAR)]),
+                at=formula,
             )

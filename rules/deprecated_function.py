@@ -34,8 +34,8 @@ from collections.abc import Iterator
 from derivlint.cpp.problem import TypeProblemKind
 from derivlint.lint import Finding, Invalid, Option, Options, RuleMeta, Severity
 from derivlint.lint.judging import judges
-from derivlint.lint.type_wording import type_finding
-from derivlint.model.typing import FormulaProblem
+from derivlint.lint.shared.type_wording import type_finding
+from derivlint.model.generated.typing import FormulaProblem
 
 META = RuleMeta(
     severity=Severity.WARNING,

@@ -8,7 +8,8 @@ section of its own), or that has a composite variant which the formula also serv
 ## Why it is bad
 
 A composite operator calls other operators, and autograd differentiates those. It has no autograd kernel that could use
-the formula, and PyTorch's generator rejects the entry.
+the formula, and PyTorch's generator rejects the entry. In the file of a back end, an operator that is composite in
+PyTorch needs a kernel of the back end's own for an entry to count.
 
 ## Example
 
@@ -36,7 +37,7 @@ from derivlint.model import Entry, Model, Role
 
 META = RuleMeta(
     severity=Severity.ERROR,
-    group="schema",
+    group="registration",
     checks=("G1",),
     yields_to=(Yields(("misspelt-keyword",), "the entry may be meant to have no formula", Within.ENTRY),),
 )
@@ -71,6 +72,19 @@ INVALID = (
         at="2:3-7",
         message='"subtract.Tensor" is composite (CompositeImplicitAutograd) and cannot have a backward formula',
     ),
+    # the file of a back end, which declares no kernel for the operator
+    Invalid(
+        """\
+all_version: [v2.1]
+backward:
+- name: l1_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor
+  self: npu_l1_loss_backward(grad, self, target, reduction)
+  version: all_version
+""",
+        at="4:3-7",
+        message='"l1_loss" is composite (CompositeImplicitAutograd), and this back end overrides only its backward: no '
+        "kernel of it is declared",
+    ),
     Invalid(
         """\
 - name: twist(Tensor self) -> Tensor
@@ -100,8 +114,8 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
 
 
 def _judge(model: Model, entry: Entry) -> Finding | None:
-    line = next((line for line in entry.lines if line.role is Role.BACKWARD), None)
-    if line is None or entry.function is None:
+    formula = next((formula for formula in entry.formulas if formula.role is Role.BACKWARD), None)
+    if formula is None or entry.function is None:
         return None
     for match in model.functions_of(entry):
         if match.function.is_abstract or not any(info.has_derivatives for info in match.infos.values()):
@@ -114,10 +128,19 @@ def _judge(model: Model, entry: Entry) -> Finding | None:
                 "give it a dispatch section in native_functions.yaml if it has kernels of its own, else remove the "
                 "entry: autograd differentiates the operators that it calls"
             )
+            if model.layout.overrides:
+                message = (
+                    f'"{match.function.name}" is composite (CompositeImplicitAutograd), and this back end overrides '
+                    "only its backward: no kernel of it is declared"
+                )
+                help_text = (
+                    "declare the kernel among the back end's functions if there is one, else remove the entry: "
+                    "autograd differentiates the operators that it calls"
+                )
         else:
             message = (
                 f'"{match.function.name}", which the formula also serves, is composite (CompositeImplicitAutograd)'
             )
             help_text = "give it a dispatch section in native_functions.yaml"
-        return Finding(line.key.span, message, help=help_text, at=line)
+        return Finding(formula.key.span, message, help=help_text, at=formula)
     return None

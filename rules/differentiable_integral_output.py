@@ -43,8 +43,8 @@ from collections.abc import Iterator
 
 from derivlint.analysis.outputs import differentiable_discrete_outputs, takes_first_gradient_only
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
+from derivlint.lint.engine.precedence import UNKNOWN_OUTPUTS
 from derivlint.lint.judging import judges
-from derivlint.lint.precedence import UNKNOWN_OUTPUTS
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry, Model
 from derivlint.yaml_reader import Sequence

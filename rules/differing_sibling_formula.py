@@ -100,9 +100,9 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
     for odd in odd_tokens(model, entry):
         sibling = quoted(odd.sibling.entry.operator or "")
         yield Finding(
-            odd.line.span_of(odd.token),
+            odd.written.span_of(odd.token),
             f"{quoted(odd.token.text)} is the only difference from {sibling}, which has {quoted(odd.other.text)}",
             help="make sure that the operators differ there",
             related=(Related(f"the formula of {sibling}", odd.sibling.span_of(odd.other)),),
-            at=odd.line,
+            at=odd.written,
         )

@@ -41,8 +41,8 @@ from collections.abc import Iterator
 from derivlint.analysis import analyses_of
 from derivlint.analysis.dropping import dropped_arguments
 from derivlint.lint import Confidence, Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.engine.precedence import UNCOMPILED
 from derivlint.lint.judging import judges
-from derivlint.lint.precedence import UNCOMPILED
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry, Model
 
@@ -103,6 +103,6 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
                 where = formula.span_of(dropped.literal)
                 literal = formula.source_of(dropped.literal)
                 fact = f"{quoted(dropped.call.spelling)} is passed {quoted(literal)} for {quoted(name)}"
-            message = f"{fact}, an argument of {quoted(formula.line.entry.operator or '')}"
+            message = f"{fact}, an argument of {quoted(formula.written.entry.operator or '')}"
             confidence = Confidence.MEDIUM if name.endswith(IS_RESULT) else None
-            yield Finding(where, message, help=f"pass {quoted(name)} on", at=formula.line, confidence=confidence)
+            yield Finding(where, message, help=f"pass {quoted(name)} on", at=formula.written, confidence=confidence)

@@ -42,7 +42,7 @@ from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted, quoted_list
 from derivlint.model import Entry, Model, NameKind
 
-META = RuleMeta(severity=Severity.WARNING, group="keys")
+META = RuleMeta(severity=Severity.WARNING, group="registration")
 
 VALID = (
     """\
@@ -104,7 +104,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
         return
     if entry.function is None or entry.operator is None:
         return
-    there = {name.text for body in entry.bodies for line in body.lines for name in line.names}
+    there = {name.text for body in entry.bodies for formula in body.formulas for name in formula.names}
     missing = [name for name in upstream.get(entry.operator, ()) if name not in there]
     if missing:
         formulas = "formula" if len(missing) == 1 else "formulas"

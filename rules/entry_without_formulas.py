@@ -69,7 +69,7 @@ INVALID = (
 @judges(Entry)
 def check(entry: Entry) -> Iterator[Finding]:
     """Find entries that say nothing."""
-    if entry.function is None or entry.problems or entry.lines or entry.output_differentiability is not None:
+    if entry.function is None or entry.problems or entry.formulas or entry.output_differentiability is not None:
         return
     if entry.beside_dispatch or (isinstance(entry.dispatch, Mapping) and not entry.dispatch.pairs):
         return

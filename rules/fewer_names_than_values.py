@@ -38,8 +38,8 @@ from collections.abc import Iterator
 from derivlint.analysis import analyses_of
 from derivlint.analysis.arguments import dropped_values
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.engine.precedence import UNCOMPILED
 from derivlint.lint.judging import judges
-from derivlint.lint.precedence import UNCOMPILED
 from derivlint.lint.wording import quoted_list
 from derivlint.model import Entry, Model
 
@@ -94,16 +94,16 @@ dropout_p, is_causal, attn_mask, scale)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Compare the names of keys with the types of formulas."""
     analyses = analyses_of(model)
-    if not any(len(line.names) > 1 for line in entry.lines):
+    if not any(len(written.names) > 1 for written in entry.formulas):
         return
     for formula in analyses.formulas(entry):
         count = dropped_values(model, formula)
         if count is not None:
-            names = [name.text for name in formula.line.names]
+            names = [name.text for name in formula.written.names]
             what = "gradients" if formula.is_backward else "tangents"
             yield Finding(
-                formula.line.key.span,
+                formula.written.key.span,
                 f"the formula returns {count} {what}, but its key names {len(names)}: {quoted_list(names)}",
                 help="name an argument for each value" if formula.is_backward else "name an output for each value",
-                at=formula.line,
+                at=formula.written,
             )

@@ -121,13 +121,13 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
     analyses = analyses_of(model)
     for body in entry.bodies:
         for found in statistics_in_tangents(analyses, body):
-            line = found.interpretation.formula.line
+            formula = found.interpretation.formula.written
             verb = "has" if len(found.names) == 1 else "have"
             yield Finding(
-                line.value.span,
+                formula.value.span,
                 f"the forward formula reads {quoted_list(found.names)}, which {verb} no gradient: its derivative lacks "
                 "that part",
                 help="let the output be differentiable, or compute it again from the input",
-                at=line,
+                at=formula,
                 confidence=Confidence.HIGH if found.is_certain else None,
             )

@@ -34,7 +34,7 @@ from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry, How, Model, NameKind, Role
-from derivlint.model.foreach import RESULT
+from derivlint.model.generated.foreach import RESULT
 
 META = RuleMeta(severity=Severity.ERROR, group="foreach", checks=("G14",))
 
@@ -98,7 +98,7 @@ INVALID = (
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Judge the forward keys of entries from which foreach formulas are made, each entry once."""
     # nearly every entry names its only output properly
-    if not any(line.role is Role.FORWARD and line.names[0].text != RESULT for line in entry.lines):
+    if not any(formula.role is Role.FORWARD and formula.names[0].text != RESULT for formula in entry.formulas):
         return
     finding = _judge(model, entry)
     if finding is not None:
@@ -110,10 +110,10 @@ def _judge(model: Model, entry: Entry) -> Finding | None:
         if each.match.how is not How.FOREACH_GENERATED or not (each.is_generated and each.requires_derivative):
             continue
         for forward in each.forwards:
-            line = forward.line
-            if line is None or not line.resolved_names or forward.var_names[0] == RESULT:
+            formula = forward.written
+            if formula is None or not formula.resolved_names or forward.var_names[0] == RESULT:
                 continue
-            key, resolved = line.resolved_names[0]
+            key, resolved = formula.resolved_names[0]
             # an output under a wrong name has a rule of its own
             if resolved.kind is not NameKind.OUTPUT:
                 continue
@@ -122,6 +122,6 @@ def _judge(model: Model, entry: Entry) -> Finding | None:
                 key.span,
                 f'{foreach} shares this formula and has no output {quoted(key.text)}, only "{RESULT}"',
                 help=f"give {foreach} an entry of its own",
-                at=line,
+                at=formula,
             )
     return None

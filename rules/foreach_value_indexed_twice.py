@@ -31,11 +31,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.engine.precedence import WRONG_VALUE
 from derivlint.lint.judging import judges
-from derivlint.lint.precedence import WRONG_VALUE
 from derivlint.lint.wording import quoted
 from derivlint.model import DerivativeFormula, Entry, Model
-from derivlint.model.foreach import ForeachProblem
+from derivlint.model.generated.foreach import ForeachProblem
 from derivlint.model.match_problem import MatchProblemKind
 
 META = RuleMeta(severity=Severity.ERROR, group="foreach", checks=("X7",), yields_to=(WRONG_VALUE,))
@@ -85,20 +85,20 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
             problem.kind is not KIND
             or problem.is_of_part
             or not isinstance(detail, ForeachProblem)
-            or detail.derivative.line is None
+            or detail.derivative.written is None
         ):
             continue
-        line = detail.derivative.line
-        if line.formula.tree is None:
+        formula = detail.derivative.written
+        if formula.parsed.tree is None:
             continue
-        word = next((word for word in line.formula.words if word.text == detail.name), None)
-        if word is None or (line, detail.name) in seen:
+        word = next((word for word in formula.parsed.words if word.text == detail.name), None)
+        if word is None or (formula, detail.name) in seen:
             continue
-        seen.add((line, detail.name))
+        seen.add((formula, detail.name))
         yield Finding(
-            line.span_of(word),
+            formula.span_of(word),
             f"{quoted(str(problem.function.name))} shares this formula, in which "
             f"{quoted(detail.name)} becomes {quoted(detail.becomes or '')}",
             help=f"use {quoted(detail.name)} as a whole, in a function that asks for its property",
-            at=line,
+            at=formula,
         )

@@ -35,8 +35,8 @@ from collections.abc import Iterator
 
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
 from derivlint.lint.edits import removal_fix
+from derivlint.lint.engine.precedence import JOINED_ENTRIES
 from derivlint.lint.judging import judges
-from derivlint.lint.precedence import JOINED_ENTRIES
 from derivlint.lint.wording import quoted, quoted_list
 from derivlint.model import DerivativeFormula, EntryFunction, Role
 
@@ -92,13 +92,13 @@ INVALID = (
 
 
 @judges(DerivativeFormula)
-def check(line: DerivativeFormula) -> Iterator[Finding]:
+def check(formula: DerivativeFormula) -> Iterator[Finding]:
     """Find names of arguments that cannot have a gradient."""
-    function = line.entry.function
-    if function is None or line.role is not Role.BACKWARD or line.text is None:
+    function = formula.entry.function
+    if function is None or formula.role is not Role.BACKWARD or formula.text is None:
         return
     seen = set()
-    for name, resolved in line.resolved_names:
+    for name, resolved in formula.resolved_names:
         binding = resolved.argument
         if binding is None or binding.is_tensor_like or resolved.output is not None or name.text in seen:
             continue
@@ -106,21 +106,21 @@ def check(line: DerivativeFormula) -> Iterator[Finding]:
         kind = "TensorOptions" if binding.argument is None else str(binding.argument.type)
         yield Finding(
             name.span,
-            f'{quoted(name.text)} of "{line.entry.operator}" is of type "{kind}", which has no gradient',
+            f'{quoted(name.text)} of "{formula.entry.operator}" is of type "{kind}", which has no gradient',
             help=_cure(function),
-            fix=_fix(line),
+            fix=_fix(formula),
         )
 
 
-def _fix(line: DerivativeFormula) -> Fix | None:
+def _fix(formula: DerivativeFormula) -> Fix | None:
     """Take the arguments that have no gradient out of the key, or the whole line out of the entry."""
     names = [
-        name.text for name, resolved in line.resolved_names if resolved.argument and resolved.argument.is_tensor_like
+        name.text for name, resolved in formula.resolved_names if resolved.argument and resolved.argument.is_tensor_like
     ]
     if not names:
-        return removal_fix(line, "remove the formula")
-    text = line.key_written_with(names)
-    return Fix("take it out of the key", (TextEdit(line.key.span, text),), safe=False) if text is not None else None
+        return removal_fix(formula, "remove the formula")
+    text = formula.key_written_with(names)
+    return Fix("take it out of the key", (TextEdit(formula.key.span, text),), safe=False) if text is not None else None
 
 
 def _cure(function: EntryFunction) -> str:

@@ -85,11 +85,11 @@ KINDS = frozenset({SyntaxProblemKind.TOO_DEEP, SyntaxProblemKind.TOO_LARGE})
 def check(entry: Entry) -> Iterator[Finding]:
     """Report the expressions of one entry that are not analysed."""
     for expression in entry.expressions:
-        for problem in expression.formula.problems:
+        for problem in expression.parsed.problems:
             if problem.kind in KINDS:
                 yield Finding(
                     expression.scalar.span,
                     problem.message,
                     help="it is not analyzed; move the computation to a C++ function, and call that",
-                    at=expression.line,
+                    at=expression.written,
                 )

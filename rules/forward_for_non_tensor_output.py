@@ -95,19 +95,19 @@ INVALID = (
 
 
 @judges(DerivativeFormula)
-def check(line: DerivativeFormula) -> Iterator[Finding]:
+def check(formula: DerivativeFormula) -> Iterator[Finding]:
     """Find outputs that cannot have a tangent."""
-    if line.role is not Role.FORWARD or line.says_non_differentiable:
+    if formula.role is not Role.FORWARD or formula.says_non_differentiable:
         return
-    for name, resolved in line.resolved_names:
+    for name, resolved in formula.resolved_names:
         output = resolved.output
         if resolved.kind is NameKind.OUTPUT and output is not None and not output.has_tangent:
             yield Finding(
                 name.span,
-                f'output {quoted(name.text)} of "{line.entry.operator}" is of type "{output.type}", '
+                f'output {quoted(name.text)} of "{formula.entry.operator}" is of type "{output.type}", '
                 "which has no tangent",
                 help='only outputs of type "Tensor" or "Tensor[]" can have a forward formula',
-                fix=removal_fix(line, "remove the formula")
-                if len(line.names) == 1 and not output.type.is_tensor_like
+                fix=removal_fix(formula, "remove the formula")
+                if len(formula.names) == 1 and not output.type.is_tensor_like
                 else None,
             )

@@ -35,12 +35,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.engine.precedence import SLIP, UNCOMPILED
 from derivlint.lint.judging import judges
-from derivlint.lint.precedence import SLIP, UNCOMPILED
 from derivlint.lint.wording import quoted_list
 from derivlint.model import DerivativeFormula, Differentiability, DispatchBody, Entry, Model, Role
-from derivlint.model.forward import base_name_uses
-from derivlint.model.inplace import ORIGINAL_TANGENT, SELF_PRIMAL
+from derivlint.model.generated.forward import base_name_uses
+from derivlint.model.generated.inplace import ORIGINAL_TANGENT, SELF_PRIMAL
 from derivlint.model.keywords import is_clear
 from derivlint.model.scope import undeclared_names, visible_tangents
 from derivlint.model.words import mentions
@@ -129,13 +129,13 @@ INVALID = (
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the forward formulas for which some kernel of their entry unpacks no tangent."""
     for body in entry.bodies:
-        lines = [line for line in body.with_role(Role.FORWARD) if _lacks_tangent(line)]
-        if not lines or not is_clear(body):
+        formulas = [formula for formula in body.with_role(Role.FORWARD) if _lacks_tangent(formula)]
+        if not formulas or not is_clear(body):
             continue
         if any(_needs_tangents(each) for each in model.differentiabilities_of(body)):
             # without any tangent to use, all of them lack the same
-            for line in lines if visible_tangents(lines[0]) else lines[:1]:
-                yield _finding(line, body)
+            for formula in formulas if visible_tangents(formulas[0]) else formulas[:1]:
+                yield _finding(formula, body)
 
 
 def _needs_tangents(differentiability: Differentiability) -> bool:
@@ -147,31 +147,33 @@ def _needs_tangents(differentiability: Differentiability) -> bool:
     return differentiability.requires_derivative and unpacks
 
 
-def _lacks_tangent(line: DerivativeFormula) -> bool:
+def _lacks_tangent(formula: DerivativeFormula) -> bool:
     """Whether the formula needs no tangent, and nothing else is wrong with its names."""
-    forward = line.forward
-    if forward is None or forward.required_inputs_fw_grad or line.says_non_differentiable:
+    forward = formula.forward
+    if forward is None or forward.required_inputs_fw_grad or formula.says_non_differentiable:
         return False
-    proper = line.formula.tree is not None and all(
-        resolved.output is not None and resolved.output.has_tangent for _, resolved in line.resolved_names
+    proper = formula.parsed.tree is not None and all(
+        resolved.output is not None and resolved.output.has_tangent for _, resolved in formula.resolved_names
     )
-    return proper and not undeclared_names(line) and not base_name_uses(line) and not _uses_overwritten_self(line)
+    return (
+        proper and not undeclared_names(formula) and not base_name_uses(formula) and not _uses_overwritten_self(formula)
+    )
 
 
-def _uses_overwritten_self(line: DerivativeFormula) -> bool:
+def _uses_overwritten_self(formula: DerivativeFormula) -> bool:
     """Whether an in-place operator's formula takes ``self_p``, which is wrong whatever else is missing."""
-    function = line.entry.function
-    return function is not None and function.is_inplace and mentions(line.formula, SELF_PRIMAL)
+    function = formula.entry.function
+    return function is not None and function.is_inplace and mentions(formula.parsed, SELF_PRIMAL)
 
 
-def _finding(line: DerivativeFormula, body: DispatchBody) -> Finding:
-    outputs = quoted_list([name.text for name in line.names])
+def _finding(formula: DerivativeFormula, body: DispatchBody) -> Finding:
+    outputs = quoted_list([name.text for name in formula.names])
     message = f"the forward formula of {outputs} uses no tangent"
-    tangents = visible_tangents(line)
-    if mentions(line.formula, ORIGINAL_TANGENT):
+    tangents = visible_tangents(formula)
+    if mentions(formula.parsed, ORIGINAL_TANGENT):
         message = f'{message} but "{ORIGINAL_TANGENT}"'
         cure = 'write the new tangent into the old one with "self_t.copy_(...)"'
-    elif any(word.text == NOT_IMPLEMENTED and word.role == "callee" for word in line.formula.words):
+    elif any(word.text == NOT_IMPLEMENTED and word.role == "callee" for word in formula.parsed.words):
         cure = "remove the formula: forward mode is then reported as not implemented"
     elif tangents:
         cure = f"the tangent{' is' if len(tangents) == 1 else 's are'} {quoted_list(tangents)}"
@@ -181,4 +183,4 @@ def _finding(line: DerivativeFormula, body: DispatchBody) -> Finding:
     else:
         message = f"{message}, because no argument has a backward formula"
         cure = "give the differentiable arguments their backward formulas"
-    return Finding(line.value.span, message, help=cure, at=line)
+    return Finding(formula.value.span, message, help=cure, at=formula)

@@ -84,17 +84,17 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
 def _check_entry(entry: Entry, problems: list[MatchProblem]) -> Iterator[Finding]:
     for problem in problems[:1]:
         for derivative in problem.info.derivatives:
-            line = derivative.line
+            formula = derivative.written
             # strides of an argument that is overwritten cannot be saved in any case
-            if line is None or derivative.strides_of:
+            if formula is None or derivative.strides_of:
                 continue
             for saved in derivative.saved_inputs:
                 if "self" in saved.name and saved.word is not None:
                     yield Finding(
-                        line.span_of(saved.word),
+                        formula.span_of(saved.word),
                         f"{quoted(saved.word.text)} cannot be saved: the formula also serves the generated "
                         f'{quoted(str(problem.function.name))}, which has no such "self"',
                         help="use the result, or write an entry for it without this formula",
-                        at=line,
+                        at=formula,
                     )
                     break

@@ -29,8 +29,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.engine.precedence import UNREAD
 from derivlint.lint.judging import judges
-from derivlint.lint.precedence import UNREAD
 from derivlint.lint.wording import quoted
 from derivlint.model import DerivativeFormula
 from derivlint.model.scope import NotDeclared, first_undeclared
@@ -72,11 +72,11 @@ INVALID = (
 
 
 @judges(DerivativeFormula)
-def check(line: DerivativeFormula) -> Iterator[Finding]:
+def check(formula: DerivativeFormula) -> Iterator[Finding]:
     """Judge the use of the mask in one backward formula."""
-    for name in first_undeclared(line, NotDeclared.MASK_IN_SINGLE):
+    for name in first_undeclared(formula, NotDeclared.MASK_IN_SINGLE):
         yield Finding(
-            line.span_of(name.word),
-            f'"grad_input_mask" does not exist in a formula for {quoted(line.names[0].text)} alone',
+            formula.span_of(name.word),
+            f'"grad_input_mask" does not exist in a formula for {quoted(formula.names[0].text)} alone',
             help="name all arguments whose gradients the formula computes in its key",
         )

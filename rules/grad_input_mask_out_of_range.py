@@ -30,11 +30,11 @@ from collections.abc import Iterator
 
 from derivlint.formula import Index
 from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
+from derivlint.lint.engine.precedence import UNREAD
 from derivlint.lint.judging import judges
-from derivlint.lint.precedence import UNREAD
 from derivlint.lint.wording import counted
 from derivlint.model import DerivativeFormula, Role
-from derivlint.model.gradients import out_of_range_masks
+from derivlint.model.generated.gradients import out_of_range_masks
 
 META = RuleMeta(severity=Severity.ERROR, group="names", checks=("X3",), yields_to=(UNREAD,))
 
@@ -72,18 +72,18 @@ INVALID = (
 
 
 @judges(DerivativeFormula)
-def check(line: DerivativeFormula) -> Iterator[Finding]:
+def check(formula: DerivativeFormula) -> Iterator[Finding]:
     """Judge the literal indices into the mask in one backward formula."""
     # for a single argument there is no mask at all
-    if line.role is not Role.BACKWARD or line.text is None or len(line.names) < 2:
+    if formula.role is not Role.BACKWARD or formula.text is None or len(formula.names) < 2:
         return
     first: dict[int, Index] = {}
-    for node, index in out_of_range_masks(line):
+    for node, index in out_of_range_masks(formula):
         first.setdefault(index, node)
     for index, node in first.items():
         yield Finding(
-            line.span_of(node),
-            f'"grad_input_mask[{index}]" does not exist: the key names {counted(len(line.names), "argument")}',
-            help=f"the last element is grad_input_mask[{len(line.names) - 1}]",
-            related=(Related("the key", line.key.span),),
+            formula.span_of(node),
+            f'"grad_input_mask[{index}]" does not exist: the key names {counted(len(formula.names), "argument")}',
+            help=f"the last element is grad_input_mask[{len(formula.names) - 1}]",
+            related=(Related("the key", formula.key.span),),
         )

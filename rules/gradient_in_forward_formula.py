@@ -38,11 +38,11 @@ from collections.abc import Iterator
 from derivlint.formula import Word
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.edits import formula_fix
+from derivlint.lint.engine.precedence import EXCHANGED
 from derivlint.lint.judging import judges
-from derivlint.lint.precedence import EXCHANGED
 from derivlint.lint.wording import quoted, quoted_list
 from derivlint.model import DerivativeFormula
-from derivlint.model.gradients import GRAD_INPUT_MASK
+from derivlint.model.generated.gradients import GRAD_INPUT_MASK
 from derivlint.model.scope import RETAIN_VARIABLES, NotDeclared, UndeclaredName, first_undeclared, visible_tangents
 
 META = RuleMeta(
@@ -106,20 +106,20 @@ INVALID = (
 
 
 @judges(DerivativeFormula)
-def check(line: DerivativeFormula) -> Iterator[Finding]:
+def check(formula: DerivativeFormula) -> Iterator[Finding]:
     """Judge the gradients of one forward formula."""
-    for name in first_undeclared(line, NotDeclared.GRADIENT_IN_FORWARD):
-        tangents = visible_tangents(line)
+    for name in first_undeclared(formula, NotDeclared.GRADIENT_IN_FORWARD):
+        tangents = visible_tangents(formula)
         # of several tangents no one knows which one is meant
-        meant = [(word.start, word.end, tangents[0]) for word in _uses(line, name)] if len(tangents) == 1 else []
+        meant = [(word.start, word.end, tangents[0]) for word in _uses(formula, name)] if len(tangents) == 1 else []
         is_gradient = name.word.text not in (GRAD_INPUT_MASK, RETAIN_VARIABLES)
         yield Finding(
-            line.span_of(name.word),
+            formula.span_of(name.word),
             f"{quoted(name.word.text)} does not exist in a forward formula",
             help=f"a forward formula has tangents: {quoted_list(tangents)}" if is_gradient and tangents else None,
-            fix=formula_fix(line, f"use {quoted(tangents[0])}", meant) if is_gradient and meant else None,
+            fix=formula_fix(formula, f"use {quoted(tangents[0])}", meant) if is_gradient and meant else None,
         )
 
 
-def _uses(line: DerivativeFormula, name: UndeclaredName) -> list[Word]:
-    return [word for word in line.formula.words if word.text == name.word.text and word.role == name.word.role]
+def _uses(formula: DerivativeFormula, name: UndeclaredName) -> list[Word]:
+    return [word for word in formula.parsed.words if word.text == name.word.text and word.role == name.word.role]

@@ -40,7 +40,7 @@ from derivlint.lint.edits import formulas_fix
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
 from derivlint.model import DispatchBody, Entry, EntryFunction, Model
-from derivlint.model.gradients import NAMED_PREFIX, body_gradients
+from derivlint.model.generated.gradients import NAMED_PREFIX, body_gradients
 
 META = RuleMeta(severity=Severity.ERROR, group="names", checks=("X3",))
 
@@ -124,14 +124,14 @@ def _positions(model: Model, body: DispatchBody, function: EntryFunction) -> dic
 def _judge(body: DispatchBody, positions: dict[str, int], function: EntryFunction) -> Iterator[Finding]:
     assert body.info is not None
     available = body.info.available_named_gradients
-    uses = [(each.line, word) for each in body_gradients(body) for word in each.named]
-    known = all(word.text in positions and line.is_exact() for line, word in uses)
+    uses = [(each.written, word) for each in body_gradients(body) for word in each.named]
+    known = all(word.text in positions and formula.is_exact() for formula, word in uses)
     fix = None
     if known:
-        changes = [(line, (word.start, word.end, f"grads[{positions[word.text]}]")) for line, word in uses]
+        changes = [(formula, (word.start, word.end, f"grads[{positions[word.text]}]")) for formula, word in uses]
         fix = formulas_fix('use "grads[i]" throughout', changes)
     seen = set()
-    for line, word in uses:
+    for formula, word in uses:
         read, right = available.index(word.text), positions.get(word.text)
         if right is None or read == right or word.text in seen:
             continue
@@ -139,11 +139,11 @@ def _judge(body: DispatchBody, positions: dict[str, int], function: EntryFunctio
         by_position = {position: name for name, position in positions.items()}
         other = by_position.get(read, "").removeprefix(NAMED_PREFIX) or _unnamed(function, read)
         yield Finding(
-            line.span_of(word),
+            formula.span_of(word),
             f'{quoted(word.text)} reads "grads[{read}]", the gradient of {quoted(other)}',
             help=f'write "grads[{right}]"',
             fix=fix,
-            at=line,
+            at=formula,
         )
 
 

@@ -42,9 +42,9 @@ from collections.abc import Iterator
 
 from derivlint.analysis.argument_order import Passed
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
-from derivlint.lint.argument_order import order_finding, wrongly_passed
 from derivlint.lint.judging import judges
-from derivlint.lint.typed_edits import swapped
+from derivlint.lint.shared.argument_order import order_finding, wrongly_passed
+from derivlint.lint.shared.typed_edits import swapped
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry, Model
 

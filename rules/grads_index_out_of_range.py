@@ -35,11 +35,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Fix, Invalid, Related, RuleMeta, Severity, TextEdit
+from derivlint.lint.engine.precedence import UNREAD
 from derivlint.lint.judging import judges
-from derivlint.lint.precedence import UNREAD
 from derivlint.lint.wording import counted, quoted, quoted_list
 from derivlint.model import DispatchBody, Entry, Model
-from derivlint.model.gradients import MIXED, MIXED_NAMED, BodyGradients, gradients_of
+from derivlint.model.generated.gradients import MIXED, MIXED_NAMED, BodyGradients, gradients_of
 
 META = RuleMeta(severity=Severity.ERROR, group="names", checks=("L17", "X3"), yields_to=(UNREAD,))
 
@@ -113,7 +113,7 @@ def _check_body(model: Model, body: DispatchBody) -> Iterator[Finding]:
         differentiable = [outputs[index].name for index in facts.output_indices or ()]
     operator = quoted(body.entry.operator or "")
     seen: set[int] = set()
-    for line, item in gradients.indexed:
+    for formula, item in gradients.indexed:
         if item.index >= len(outputs):
             why = f"{operator} has {counted(len(outputs), 'output')}"
         elif differentiable is not None and item.index >= len(differentiable):
@@ -132,20 +132,20 @@ def _check_body(model: Model, body: DispatchBody) -> Iterator[Finding]:
         if item.index < len(outputs) and declared is not None:
             related = (Related("declared here", declared.node.span),)
         yield Finding(
-            line.span_of(item.node),
+            formula.span_of(item.node),
             f'"grads[{item.index}]" does not exist: {why}',
             help=_help(len(outputs), names),
             fix=_fix(gradients) if len(outputs) == 1 else None,
             related=related,
-            at=line,
+            at=formula,
         )
 
 
 def _fix(gradients: BodyGradients) -> Fix | None:
     """Call the gradient of the only output by its name, everywhere."""
-    if not all(line.is_exact() for line, _ in gradients.indexed):
+    if not all(formula.is_exact() for formula, _ in gradients.indexed):
         return None
-    edits = tuple(TextEdit(line.span_of(item.node), "grad") for line, item in gradients.indexed)
+    edits = tuple(TextEdit(formula.span_of(item.node), "grad") for formula, item in gradients.indexed)
     return Fix('write "grad"', edits, safe=False)
 
 

@@ -40,8 +40,8 @@ from collections.abc import Iterator
 
 from derivlint.formula import Binary
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.engine.precedence import UNCOMPILED_HERE
 from derivlint.lint.judging import judges
-from derivlint.lint.precedence import UNCOMPILED_HERE
 from derivlint.lint.wording import quoted
 from derivlint.model import DerivativeFormula
 
@@ -84,11 +84,11 @@ OPERATORS = frozenset({"||", "&&", "-", "/", "<", ">"})
 
 
 @judges(Binary, DerivativeFormula)
-def check(node: Binary, line: DerivativeFormula) -> Iterator[Finding]:
+def check(node: Binary, formula: DerivativeFormula) -> Iterator[Finding]:
     """Find the operators with the same expression on both sides."""
     if node.op in OPERATORS:
-        text = line.formula.text
+        text = formula.parsed.text
         left, right = ("".join(text[side.start : side.end].split()) for side in (node.left, node.right))
         if left == right:
             message = f"both sides of {quoted(node.op)} are {quoted(left)}"
-            yield Finding(line.span_of(node), message, help="write what is meant on one of them")
+            yield Finding(formula.span_of(node), message, help="write what is meant on one of them")

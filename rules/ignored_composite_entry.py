@@ -33,7 +33,7 @@ from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry, Model, Role
 
-META = RuleMeta(severity=Severity.INFO, group="schema", checks=("X10",))
+META = RuleMeta(severity=Severity.INFO, group="registration", checks=("X10",))
 
 VALID = (
     """\
@@ -72,7 +72,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find entries that serve composite functions only."""
     if model.layout.composites:
         return
-    says_something = bool(entry.lines) or entry.output_differentiability is not None
+    says_something = bool(entry.formulas) or entry.output_differentiability is not None
     is_clear = all(body.is_resolved and not body.with_role(Role.BACKWARD) for body in entry.bodies)
     matches = model.functions_of(entry)
     if not (says_something and is_clear and matches):

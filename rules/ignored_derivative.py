@@ -93,8 +93,8 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the first function of each entry and dispatch key whose kernel would ignore the formulas."""
     switched_off: set[int] = set()
     for body in entry.bodies:
-        lines = body.with_role(Role.BACKWARD)
-        if not lines or not body.is_resolved or _names_an_output(body) or any(map(near_keyword, body.lines)):
+        formulas = body.with_role(Role.BACKWARD)
+        if not formulas or not body.is_resolved or _names_an_output(body) or any(map(near_keyword, body.formulas)):
             continue
         for differentiability in model.differentiabilities_of(body):
             if not differentiability.is_ignored:
@@ -112,19 +112,19 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
 
 def _names_an_output(body: DispatchBody) -> bool:
     """Whether ``non_differentiable`` is said of an output, which switches it off by accident."""
-    lines = body.with_role(Role.NON_DIFFERENTIABLE)
-    return any(resolved.argument is None for line in lines for _, resolved in line.resolved_names)
+    formulas = body.with_role(Role.NON_DIFFERENTIABLE)
+    return any(resolved.argument is None for formula in formulas for _, resolved in formula.resolved_names)
 
 
 def _finding(body: DispatchBody, differentiability: Differentiability) -> Finding:
-    line = body.with_role(Role.BACKWARD)[0]
+    formula = body.with_role(Role.BACKWARD)[0]
     name = differentiability.function.name
     own = body.entry.function is not None and differentiability.function is body.entry.function.canonical
     formulas = "its formulas" if own else "the formulas that serve it"
     declared = body.entry.output_differentiability
     if differentiability.is_declared_undifferentiable:
         return Finding(
-            line.key.span,
+            formula.key.span,
             f'"{name}" is among the operators that PyTorch never differentiates, so {formulas} are rejected',
             help="remove the formulas; torchgen lists the operator in DONT_REQUIRE_DERIVATIVE",
             at=body,
@@ -142,7 +142,7 @@ def _finding(body: DispatchBody, differentiability: Differentiability) -> Findin
     is_tensor = any(value.type.is_tensor_like for value in differentiability.returns)
     related = () if declared is None else (Related("the outputs are switched off here", declared.node.span),)
     return Finding(
-        line.key.span,
+        formula.key.span,
         f'no output of "{name}" is differentiable, so {formulas} are rejected'
         if is_tensor
         else f'"{name}" returns no tensor, so {formulas} are rejected',

@@ -32,11 +32,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
+from derivlint.lint.engine.precedence import UNKNOWN_OUTPUTS
 from derivlint.lint.judging import judges
-from derivlint.lint.precedence import UNKNOWN_OUTPUTS
 from derivlint.lint.wording import quoted, quoted_list
 from derivlint.model import DispatchBody, Output
-from derivlint.model.gradients import GRAD, NAMED_PREFIX, body_gradients
+from derivlint.model.generated.gradients import GRAD, NAMED_PREFIX, body_gradients
 
 META = RuleMeta(
     severity=Severity.WARNING,
@@ -107,13 +107,13 @@ def check(body: DispatchBody) -> Iterator[Finding]:
         for word in each.grad:
             first, *others = [output.name for output in outputs]
             yield Finding(
-                each.line.span_of(word),
+                each.written.span_of(word),
                 f'"grad" is the gradient of {quoted(first)} only; the '
                 f"{'gradient' if len(others) == 1 else 'gradients'} of {quoted_list(others)} "
                 f"{'is' if len(others) == 1 else 'are'} ignored",
                 help=f"use {quoted_list(_gradients(outputs))}, or switch {quoted_list(others)} off",
                 related=(Related("the differentiable outputs are declared here", declared.node.span),),
-                at=each.line,
+                at=each.written,
             )
             return
 

@@ -32,7 +32,7 @@ from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry, Model, Role
 
-META = RuleMeta(severity=Severity.WARNING, group="keys", checks=("X11",))
+META = RuleMeta(severity=Severity.WARNING, group="registration", checks=("X11",))
 
 VALID = (
     """\
@@ -74,10 +74,10 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
         own = model.canonical_differentiability(body)
         if own is None or not own.is_void or own.is_inplace_foreach or not own.is_generated:
             continue
-        lines = body.with_role(Role.BACKWARD)
-        if lines and own.function.is_abstract:
+        formulas = body.with_role(Role.BACKWARD)
+        if formulas and own.function.is_abstract:
             yield Finding(
-                lines[0].key.span,
+                formulas[0].key.span,
                 f"{quoted(body.entry.operator or '')} returns nothing, so its formulas have no effect",
                 help="give the formulas to an operator that returns its result",
                 at=body,

@@ -41,9 +41,9 @@ from derivlint.analysis.shapes.compare import ShapeProblem
 from derivlint.analysis.shapes.judgement import wrong_shapes_of
 from derivlint.formula import Binary, Call, Expr
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.engine.precedence import WRONG_SIZES
 from derivlint.lint.judging import judges
-from derivlint.lint.precedence import WRONG_SIZES
-from derivlint.lint.shape_wording import given
+from derivlint.lint.shared.shape_wording import given
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry, Model
 
@@ -116,5 +116,5 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
             wrong.formula.span_of(place),
             f"operands{_of(place)} do not match: {wrong.reason}{given(wrong.formula, wrong.name, wrong.at)}",
             help="the sizes of operands follow from those of the operator's arguments",
-            at=wrong.formula.line,
+            at=wrong.formula.written,
         )

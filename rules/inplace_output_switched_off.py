@@ -30,8 +30,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.engine.precedence import WITHOUT_NAME
 from derivlint.lint.judging import judges
-from derivlint.lint.precedence import WITHOUT_NAME
 from derivlint.model import Entry, Model
 
 META = RuleMeta(severity=Severity.ERROR, group="differentiability", checks=("G6",), yields_to=(WITHOUT_NAME,))

@@ -96,16 +96,16 @@ def _check_entry(model: Model, entry: Entry) -> Iterator[Finding]:
         if not facts.is_inplace or facts.is_foreach or not facts.is_generated or not facts.requires_derivative:
             continue
         for derivative in facts.info.derivatives:
-            line = derivative.line
+            formula = derivative.written
             for saved in derivative.saved_outputs:
-                if line is None or saved.word is None or not saved.is_tensor or saved.name == "result":
+                if formula is None or saved.word is None or not saved.is_tensor or saved.name == "result":
                     continue
-                if (line, saved.name) not in seen:
-                    seen.add((line, saved.name))
+                if (formula, saved.name) not in seen:
+                    seen.add((formula, saved.name))
                     yield Finding(
-                        line.span_of(saved.word),
+                        formula.span_of(saved.word),
                         f"{quoted(saved.name)} cannot be saved: the formula also serves "
                         f'{quoted(str(facts.function.name))}, whose output is called "result"',
                         help="compute what the formula needs from the arguments",
-                        at=line,
+                        at=formula,
                     )

@@ -2,22 +2,25 @@
 
 ## What it detects
 
-A call of "pow" with an integer as the base and a tensor as the exponent. Dtypes are not known statically, so the
-confidence is low; the rule runs with "--min-confidence medium".
+A call of "pow" with an integer as the base and, as the exponent, a tensor that may be integral: an argument beside
+the one whose gradient is computed. Where it is not known whether it may be, the confidence is medium; such findings are
+shown with "--min-confidence medium".
 
 ## Why it is bad
 
-If the tensor is integral, so is the result, and ``pow(2, -1)`` is 0.
+If the exponent is integral, so is the power, and ``pow(2, -1)`` is 0.
 
 ## Example
 
-    - name: exp2(Tensor self) -> Tensor
-      self: grad * pow(2, self) * M_LN2
+    - name: ldexp.Tensor(Tensor self, Tensor other) -> Tensor
+      self: grad * at::pow(2, other).conj()
+      other: grad * result.conj() * M_LN2
 
 ## Instead
 
-    - name: exp2(Tensor self) -> Tensor
-      self: grad * pow(2.0, self) * M_LN2
+    - name: ldexp.Tensor(Tensor self, Tensor other) -> Tensor
+      self: grad * at::pow(2.0, other).conj()
+      other: grad * result.conj() * M_LN2
 
 ## Fix safety
 
@@ -32,52 +35,73 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from derivlint.analysis.integral import has_integral_exponent
 from derivlint.cpp.problem import TypeProblemKind
 from derivlint.lint import Confidence, Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.engine.precedence import UNCOMPILED
 from derivlint.lint.judging import judges
-from derivlint.lint.problem_edits import as_double
-from derivlint.lint.type_wording import type_finding
-from derivlint.model.typing import FormulaProblem
+from derivlint.lint.shared.problem_edits import as_double
+from derivlint.lint.shared.type_wording import type_finding
+from derivlint.model.generated.typing import FormulaProblem
 
-META = RuleMeta(severity=Severity.WARNING, group="precision", confidence=Confidence.MEDIUM, checks=("X2",))
+META = RuleMeta(severity=Severity.WARNING, group="precision", checks=("X2",), yields_to=(UNCOMPILED,))
 
 VALID = (
+    # what has a gradient is of floating point, and so is a difference from it
     """\
 - name: exp2(Tensor self) -> Tensor
-  self: grad * pow(2.0, self) * M_LN2
+  self: grad * pow(2, self).conj() * M_LN2
 """,
     """\
-- name: exp2(Tensor self) -> Tensor
-  self: grad * self.pow(2) * M_LN2
+- name: logaddexp2(Tensor self, Tensor other) -> Tensor
+  self: grad / (1 + pow(2, other - self))
+  other: grad / (1 + pow(2, self - other))
+""",
+    """\
+- name: logaddexp2(Tensor self, Tensor other) -> Tensor
+  self: grad / (1 + pow(2.0, other - self))
+  other: grad / (1 + pow(2.0, self - other))
+  result: self_t / (1 + pow(2, other_p - self_p)) + other_t / (1 + pow(2, self_p - other_p))
+""",
+    """\
+- name: ldexp.Tensor(Tensor self, Tensor other) -> Tensor
+  self: grad * at::pow(2.0, other).conj()
+  other: grad * at::pow(2, other).conj() * (self * M_LN2).conj()
+  result: self_t * at::pow(2.0, other_p) + other_t * result * M_LN2
 """,
 )
 
 INVALID = (
     Invalid(
         """\
-- name: exp2(Tensor self) -> Tensor
-  self: grad * pow(2, self) * M_LN2
+- name: ldexp.Tensor(Tensor self, Tensor other) -> Tensor
+  self: grad * at::pow(2, other).conj()
+  other: grad * result.conj() * M_LN2
 """,
-        at="2:20-21",
+        at="2:24-25",
         message="the power of an integer and an integer tensor is an integer",
         help='write it as a "double", such as "2.0"',
         fixed="""\
-- name: exp2(Tensor self) -> Tensor
-  self: grad * pow(2.0, self) * M_LN2
+- name: ldexp.Tensor(Tensor self, Tensor other) -> Tensor
+  self: grad * at::pow(2.0, other).conj()
+  other: grad * result.conj() * M_LN2
 """,
     ),
     Invalid(
         """\
-- name: exp2(Tensor self) -> Tensor
-  self: grad * at::pow(10, self)
+- name: ldexp.Tensor(Tensor self, Tensor other) -> Tensor
+  self: grad * at::pow(2.0, other).conj()
+  other: grad * result.conj() * M_LN2
+  result: self_t / at::pow(2, -other_p) + other_t * result * M_LN2
 """,
-        at="2:24-26",
+        at="4:28-29",
         message="the power of an integer and an integer tensor is an integer",
         help='write it as a "double", such as "2.0"',
-        also=("wrong-gradient",),
         fixed="""\
-- name: exp2(Tensor self) -> Tensor
-  self: grad * at::pow(10.0, self)
+- name: ldexp.Tensor(Tensor self, Tensor other) -> Tensor
+  self: grad * at::pow(2.0, other).conj()
+  other: grad * result.conj() * M_LN2
+  result: self_t / at::pow(2.0, -other_p) + other_t * result * M_LN2
 """,
     ),
 )
@@ -86,4 +110,6 @@ INVALID = (
 @judges(FormulaProblem, kinds=(TypeProblemKind.INTEGER_BASE,))
 def check(problem: FormulaProblem) -> Iterator[Finding]:
     """Judge the powers in formulas."""
-    yield type_finding(problem, as_double(problem))
+    may_be = has_integral_exponent(problem)
+    if may_be is not False:
+        yield type_finding(problem, as_double(problem), Confidence.HIGH if may_be else Confidence.MEDIUM)

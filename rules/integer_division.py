@@ -33,11 +33,11 @@ from collections.abc import Iterator
 
 from derivlint.cpp.problem import TypeProblemKind
 from derivlint.lint import Confidence, Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.engine.precedence import UNCOMPILED
 from derivlint.lint.judging import judges
-from derivlint.lint.precedence import UNCOMPILED
-from derivlint.lint.problem_edits import as_double
-from derivlint.lint.type_wording import type_finding
-from derivlint.model.typing import FormulaProblem
+from derivlint.lint.shared.problem_edits import as_double
+from derivlint.lint.shared.type_wording import type_finding
+from derivlint.model.generated.typing import FormulaProblem
 
 META = RuleMeta(
     severity=Severity.WARNING,

@@ -112,11 +112,11 @@ ELSEWHERE = frozenset(
 def check(entry: Entry) -> Iterator[Finding]:
     """Judge the syntax of every formula of one entry."""
     for expression in entry.expressions:
-        for problem in expression.formula.problems:
+        for problem in expression.parsed.problems:
             if problem.kind in ELSEWHERE:
                 continue
             # "auto linear" is a keyword that is misspelt, not two operands without an operator
-            if expression.line is not None and near_keyword(expression.line) is not None:
+            if expression.written is not None and near_keyword(expression.written) is not None:
                 continue
             where = expression.range(problem.start, problem.end)
             yield Finding(
@@ -126,5 +126,5 @@ def check(entry: Entry) -> Iterator[Finding]:
                 related=tuple(
                     Related(message, expression.range(start, end)) for message, start, end in problem.related
                 ),
-                at=expression.line,
+                at=expression.written,
             )

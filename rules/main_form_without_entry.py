@@ -41,8 +41,8 @@ from collections.abc import Iterator
 
 from derivlint.analysis.siblings import main_form_without_derivative
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.engine.precedence import WITHOUT_NAME
 from derivlint.lint.judging import judges
-from derivlint.lint.precedence import WITHOUT_NAME
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry, Model
 

@@ -35,9 +35,9 @@ from collections.abc import Iterator
 
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
 from derivlint.lint.judging import judges
-from derivlint.lint.suppression import NEVER_SILENCED
-from derivlint.lint.suppression_comments import IGNORE, IGNORE_FILE
-from derivlint.lint.suppressions_in_use import SuppressionsInUse
+from derivlint.lint.suppressions.suppression import NEVER_SILENCED
+from derivlint.lint.suppressions.suppression_comments import IGNORE, IGNORE_FILE
+from derivlint.lint.suppressions.suppressions_in_use import SuppressionsInUse
 from derivlint.lint.wording import quoted
 
 META = RuleMeta(severity=Severity.WARNING, group="suppressions")

@@ -38,7 +38,7 @@ from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
 from derivlint.model import DerivativeFormula, Role
-from derivlint.model.guards import wrap_opt_if_calls
+from derivlint.model.generated.guards import wrap_opt_if_calls
 
 META = RuleMeta(severity=Severity.ERROR, group="syntax", checks=("G11",))
 
@@ -80,25 +80,25 @@ INVALID = (
 
 
 @judges(DerivativeFormula)
-def check(line: DerivativeFormula) -> Iterator[Finding]:
+def check(formula: DerivativeFormula) -> Iterator[Finding]:
     """Judge the calls of ``wrap_opt_if`` in one backward formula."""
-    info = line.body.info
-    if info is None or line.role is not Role.BACKWARD or line.text is None:
+    info = formula.body.info
+    if info is None or formula.role is not Role.BACKWARD or formula.text is None:
         return
-    for found in wrap_opt_if_calls(line, info):
+    for found in wrap_opt_if_calls(formula, info):
         args = found.call.args
         if len(args) != 2:
             yield Finding(
-                line.span_of(found.call),
+                formula.span_of(found.call),
                 f'"wrap_opt_if" takes 2 arguments, not {len(args)}',
                 help="the second argument is the condition under which the variable is needed",
             )
         elif found.is_hidden:
             fix = None
-            if line.is_exact() and found.comma is not None:
-                fix = Fix("remove the blank", (TextEdit(line.range(args[0].end, found.comma), ""),))
+            if formula.is_exact() and found.comma is not None:
+                fix = Fix("remove the blank", (TextEdit(formula.range(args[0].end, found.comma), ""),))
             yield Finding(
-                line.span_of(args[0]),
+                formula.span_of(args[0]),
                 f"there is a space between {quoted(found.variable or '')} and the comma, so the condition is not found",
                 help=f"write {quoted(f'wrap_opt_if({found.variable}, ...)')}",
                 fix=fix,

@@ -39,8 +39,8 @@ from collections.abc import Iterator
 from derivlint.analysis import analyses_of
 from derivlint.analysis.missing import miscasts, uncast_gradients
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.engine.precedence import UNCOMPILED_HERE
 from derivlint.lint.judging import judges
-from derivlint.lint.precedence import UNCOMPILED_HERE
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry, Model
 
@@ -95,14 +95,14 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
                     formula.span_of(call.arguments[0].node),
                     f"the gradient of {quoted(own)} is cast to the type of {quoted(name)}",
                     help=f"use the type of {quoted(own)}",
-                    at=formula.line,
+                    at=formula.written,
                 )
         for interpretation in uncast_gradients(analyses, body):
-            line = interpretation.formula.line
-            own = line.names[0].text
+            written = interpretation.formula.written
+            own = written.names[0].text
             yield Finding(
-                line.value.span,
+                written.value.span,
                 f'the gradient of {quoted(own)} lacks "handle_r_to_c", which other formulas of the entry have',
                 help=f'write "handle_r_to_c({own}.scalar_type(), ...)" around it',
-                at=line,
+                at=written,
             )

@@ -33,8 +33,8 @@ from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.judging import judges
-from derivlint.lint.suppression_comments import IGNORE_FILE
-from derivlint.lint.suppressions_in_use import SuppressionsInUse
+from derivlint.lint.suppressions.suppression_comments import IGNORE_FILE
+from derivlint.lint.suppressions.suppressions_in_use import SuppressionsInUse
 from derivlint.lint.wording import quoted
 
 META = RuleMeta(severity=Severity.WARNING, group="suppressions")

@@ -79,9 +79,9 @@ INVALID = (
 
 
 @judges(DerivativeFormula)
-def check(line: DerivativeFormula) -> Iterator[Finding]:
+def check(formula: DerivativeFormula) -> Iterator[Finding]:
     """Judge whose strides one backward formula asks for."""
-    derivative, function = line.derivative, line.entry.function
+    derivative, function = formula.derivative, formula.entry.function
     if derivative is None or function is None:
         return
     seen = set()
@@ -92,11 +92,11 @@ def check(line: DerivativeFormula) -> Iterator[Finding]:
         seen.add(name)
         if function.argument(name) is None:
             message = f"the strides of the output {quoted(name)} cannot be used in a formula"
-            yield Finding(line.span_of(word), message, help="only those of the formula's argument are saved")
+            yield Finding(formula.span_of(word), message, help="only those of the formula's argument are saved")
             continue
         whose = quoted_list(list(derivative.var_names))
         yield Finding(
-            line.span_of(word),
+            formula.span_of(word),
             f"the strides of {quoted(name)} cannot be used in the formula for {whose}",
             help=f"only a formula for {quoted(name)} alone can use them",
         )

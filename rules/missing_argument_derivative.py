@@ -161,7 +161,7 @@ def check(entry: Entry, model: Model, options: Options) -> Iterator[Finding]:
 
 
 def _finding(missing: MissingDerivative, usual: int) -> Finding:
-    fact = "has no formula" if missing.line is None else "is non_differentiable"
+    fact = "has no formula" if missing.written is None else "is non_differentiable"
     related: tuple[Related, ...] = ()
     confidence = None
     evidence = missing.reader
@@ -170,22 +170,22 @@ def _finding(missing: MissingDerivative, usual: int) -> Finding:
         if missing.given < usual:
             confidence = Confidence.MEDIUM
     if evidence is not None:
-        key = f"the formula of {quoted(evidence.line.key_text)}"
+        key = f"the formula of {quoted(evidence.written.key_text)}"
         reason = f"{key} reads its value" if missing.reader is not None else f"{key} passes it on"
-        related = (Related(key, evidence.line.value.span),)
+        related = (Related(key, evidence.written.value.span),)
     else:
         is_all = missing.given == missing.others
         count = f"all {missing.given}" if is_all else f"{missing.given} of {missing.others}"
-        what = "one" if missing.line is None else "a formula"
+        what = "one" if missing.written is None else "a formula"
         reason = f"{count} other entries with such an argument give it {what}"
-        if missing.is_optional and missing.line is None:
+        if missing.is_optional and missing.written is None:
             confidence = Confidence.MEDIUM
     return Finding(
-        missing.body.entry.name_span if missing.line is None else missing.line.value.span,
+        missing.body.entry.name_span if missing.written is None else missing.written.value.span,
         f"{quoted(missing.argument)} {fact}, but {reason}",
         help='write its formula, or not_implemented("...") where there is none',
         related=related,
-        at=missing.line or missing.body,
+        at=missing.written or missing.body,
         confidence=confidence,
-        rests_on=() if missing.line is not None else (missing.body.entry.operator or "",),
+        rests_on=() if missing.written is not None else (missing.body.entry.operator or "",),
     )

@@ -50,10 +50,10 @@ from collections.abc import Iterator
 from derivlint.analysis import analyses_of
 from derivlint.analysis.conjugation import Mistake, mistakes
 from derivlint.lint import Confidence, Finding, Invalid, RuleMeta, Severity, Within, Yields
-from derivlint.lint.degree_wording import shown
+from derivlint.lint.engine.precedence import UNCOMPILED_HERE, WRONG_VALUE
 from derivlint.lint.judging import judges
-from derivlint.lint.precedence import UNCOMPILED_HERE, WRONG_VALUE
-from derivlint.lint.typed_edits import conjugate
+from derivlint.lint.shared.degree_wording import shown
+from derivlint.lint.shared.typed_edits import conjugate
 from derivlint.lint.wording import quoted_list
 from derivlint.model import Entry, Model
 from derivlint.operators import holds_for
@@ -150,6 +150,6 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
                 f"{quoted_list(sorted(formula.names))}",
                 help='append ".conj()": a gradient is multiplied by the conjugate of the derivative',
                 fix=conjugate(formula, mistake.node),
-                at=formula.line,
+                at=formula.written,
                 confidence=confidence,
             )

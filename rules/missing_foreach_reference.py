@@ -29,8 +29,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.engine.precedence import WITHOUT_NAME
 from derivlint.lint.judging import judges
-from derivlint.lint.precedence import WITHOUT_NAME
 from derivlint.lint.wording import quoted, quoted_list
 from derivlint.model import Entry, Model
 from derivlint.model.index import EntryIndex

@@ -37,7 +37,7 @@ from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity, Within
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import counted, quoted, quoted_list
 from derivlint.model import Differentiability, DispatchBody, Entry, EntryFunction, Model, NameKind, Role
-from derivlint.model.gradients import body_gradients, counted_gradients
+from derivlint.model.generated.gradients import body_gradients, counted_gradients
 from derivlint.model.scope import undeclared_names
 
 META = RuleMeta(
@@ -134,17 +134,17 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
 
 def _is_clear(body: DispatchBody) -> bool:
     """Whether the forward keys name outputs properly and once each, so that no other rule speaks of them."""
-    lines = body.with_role(Role.FORWARD)
-    resolved = [each for line in lines for _, each in line.resolved_names]
+    formulas = body.with_role(Role.FORWARD)
+    resolved = [each for formula in formulas for _, each in formula.resolved_names]
     proper = all(
         each.kind is NameKind.OUTPUT and each.output is not None and each.output.has_tangent for each in resolved
     )
     indices = {each.output.index for each in resolved if each.output is not None}
     once = len(indices) == len(resolved)
-    if not (proper and once and body.is_resolved) or any(line.says_non_differentiable for line in lines):
+    if not (proper and once and body.is_resolved) or any(formula.says_non_differentiable for formula in formulas):
         return False
     # the words for whole formulas allow one output, whatever else is wrong
-    return len(resolved) == 1 or all(line.auto is None for line in lines)
+    return len(resolved) == 1 or all(formula.auto is None for formula in formulas)
 
 
 def _gradients_agree(model: Model, body: DispatchBody) -> bool:
@@ -157,7 +157,7 @@ def _gradients_agree(model: Model, body: DispatchBody) -> bool:
     number = len(own.output_indices)
     if any(use.index >= number for uses in body_gradients(body) for use in uses.indexed):
         return False
-    return not any(undeclared_names(line) for line in body.with_role(Role.BACKWARD))
+    return not any(undeclared_names(formula) for formula in body.with_role(Role.BACKWARD))
 
 
 def _is_checked(differentiability: Differentiability) -> bool:
@@ -171,9 +171,9 @@ def _judge(model: Model, body: DispatchBody) -> Iterator[Finding]:
     if function is None or own is None or not _is_checked(own) or own.output_indices is None:
         return
     covered = {
-        resolved.output.index: (line, name)
-        for line in body.with_role(Role.FORWARD)
-        for name, resolved in line.resolved_names
+        resolved.output.index: (formula, name)
+        for formula in body.with_role(Role.FORWARD)
+        for name, resolved in formula.resolved_names
         if resolved.output is not None
     }
     superfluous = [place for index, place in covered.items() if index not in own.output_indices]
@@ -181,13 +181,13 @@ def _judge(model: Model, body: DispatchBody) -> Iterator[Finding]:
     if superfluous:
         names = [name.text for _, name in superfluous]
         reason, help_text = _reason(own, function, "it" if len(names) == 1 else "them")
-        line, first = superfluous[0]
+        formula, first = superfluous[0]
         yield Finding(
             first.span,
             f"{quoted_list(names)} {'is' if len(names) == 1 else 'are'} not differentiable: {reason}",
             help=help_text,
             related=_declaration(body),
-            at=line,
+            at=formula,
             rests_on=(body.entry.operator or "",),
         )
     elif missing:

@@ -42,11 +42,11 @@ from collections.abc import Iterator
 from derivlint.analysis import analyses_of
 from derivlint.analysis.arguments import constant_masks
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
+from derivlint.lint.engine.precedence import UNCOMPILED, WRONG_VALUE
 from derivlint.lint.judging import judges
-from derivlint.lint.precedence import UNCOMPILED, WRONG_VALUE
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry, Model
-from derivlint.model.gradients import GRAD_INPUT_MASK
+from derivlint.model.generated.gradients import GRAD_INPUT_MASK
 
 META = RuleMeta(severity=Severity.WARNING, group="gradients", yields_to=(UNCOMPILED, WRONG_VALUE))
 
@@ -107,19 +107,19 @@ INVALID = (
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find calls with constant masks."""
     analyses = analyses_of(model)
-    if not any(len(line.names) > 1 for line in entry.lines):
+    if not any(len(written.names) > 1 for written in entry.formulas):
         return
     for formula in analyses.formulas(entry):
         for mask in constant_masks(formula):
-            line, fix = formula.line, None
+            written, fix = formula.written, None
             where = formula.span_of(mask.call if mask.argument is None else mask.argument)
             what = "its default" if mask.argument is None else quoted(formula.source_of(mask.argument))
-            if mask.argument is not None and mask.size == len(line.names) and line.is_exact():
+            if mask.argument is not None and mask.size == len(written.names) and written.is_exact():
                 fix = Fix(f'write "{GRAD_INPUT_MASK}"', (TextEdit(where, GRAD_INPUT_MASK),), safe=False)
             yield Finding(
                 where,
                 f"{quoted(mask.parameter)} of {quoted(mask.callee)} is {what} whatever gradients are needed",
                 help=f'pass "{GRAD_INPUT_MASK}"',
                 fix=fix,
-                at=line,
+                at=written,
             )

@@ -38,8 +38,8 @@ from collections.abc import Iterator
 from derivlint.analysis import analyses_of
 from derivlint.analysis.missing import missing_factors
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity, Within, Yields
+from derivlint.lint.engine.precedence import CONFLICT, FOREIGN_KEY
 from derivlint.lint.judging import judges
-from derivlint.lint.precedence import CONFLICT, FOREIGN_KEY
 from derivlint.lint.wording import closest, quoted
 from derivlint.model import Entry, Model
 
@@ -100,11 +100,11 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
             if closest(missing.gradient, interpretation.formula.variables) is not None:
                 # it is there, and misspelt
                 continue
-            line = interpretation.formula.line
+            formula = interpretation.formula.written
             yield Finding(
-                line.value.span,
+                formula.value.span,
                 f"the formula does not use {quoted(missing.gradient)}, "
                 f"in which {quoted(entry.operator or '')} is linear",
                 help=f"multiply by {quoted(missing.gradient)}",
-                at=line,
+                at=formula,
             )

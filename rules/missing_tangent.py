@@ -2,7 +2,7 @@
 
 ## What it detects
 
-An operator with forward formulas for all differentiable outputs, none of which uses the tangent of some differentiable
+An operator with forward formulas for all differentiable outputs, but none uses the tangent of some differentiable
 input, although that input has a backward formula that is neither zero nor "not_implemented".
 
 ## Why it is bad
@@ -40,11 +40,11 @@ from collections.abc import Iterator
 from derivlint.analysis import analyses_of
 from derivlint.analysis.missing import missing_tangents
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.engine.precedence import UNCOMPILED, WRONG_DEGREE
 from derivlint.lint.judging import judges
-from derivlint.lint.precedence import UNCOMPILED, WRONG_DEGREE
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry, Model
-from derivlint.model.forward import TANGENT
+from derivlint.model.generated.forward import TANGENT
 
 META = RuleMeta(
     severity=Severity.WARNING,
@@ -99,11 +99,11 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the inputs whose tangents have no part in any output."""
     analyses = analyses_of(model)
     for body in entry.bodies:
-        for line, name in missing_tangents(analyses, body):
+        for formula, name in missing_tangents(analyses, body):
             yield Finding(
-                line.value.span,
+                formula.value.span,
                 f"the formula does not use {quoted(name + TANGENT)}, although {quoted(name)} has a gradient",
                 help=f"add the term with {quoted(name + TANGENT)}",
-                at=line,
+                at=formula,
                 rests_on=(body.entry.operator or "",),
             )

@@ -146,36 +146,36 @@ INVALID = (
 
 
 @judges(DerivativeFormula)
-def check(line: DerivativeFormula) -> Iterator[Finding]:
+def check(formula: DerivativeFormula) -> Iterator[Finding]:
     """Judge a formula that is one word."""
-    meant = near_keyword(line)
-    if meant is None or line.text is None or line.entry.function is None or line.role is Role.UNRESOLVED:
+    meant = near_keyword(formula)
+    if meant is None or formula.text is None or formula.entry.function is None or formula.role is Role.UNRESOLVED:
         return
     is_about_arguments = meant == NON_DIFFERENTIABLE
-    where, written = line.value.span, quoted(" ".join(line.text.split()))
-    if line.role is Role.BACKWARD and not is_about_arguments:
-        if line.text.strip() == meant:
+    where, written = formula.value.span, quoted(" ".join(formula.text.split()))
+    if formula.role is Role.BACKWARD and not is_about_arguments:
+        if formula.text.strip() == meant:
             message = f"{written} is only valid in forward formulas"
         else:
             message = f"{written} is C++ to torchgen; {quoted(meant)} is for forward formulas only"
         yield Finding(where, message, help='write the formula out, with "grad" for the gradient of the output')
         return
-    if line.role is Role.FORWARD and is_about_arguments:
+    if formula.role is Role.FORWARD and is_about_arguments:
         message = f"{written} is C++ to torchgen; {quoted(meant)} is for arguments only"
         yield Finding(where, message, help='outputs are switched off with "output_differentiability"')
         return
-    if line.text.strip() == meant:
-        shown = quoted(line.text) if "\n" not in line.text else f"{written} with its line break"
+    if formula.text.strip() == meant:
+        shown = quoted(formula.text) if "\n" not in formula.text else f"{written} with its line break"
         message = f"{shown} is treated as C++ by torchgen, not as {quoted(meant)}: whitespace counts"
-        yield Finding(where, message, help=f"write {quoted(meant)} alone", fix=_fix(line, meant))
+        yield Finding(where, message, help=f"write {quoted(meant)} alone", fix=_fix(formula, meant))
         return
     message = f"{written} is treated as C++ by torchgen, not as {quoted(meant)}"
-    yield Finding(where, message, help=f"did you mean {quoted(meant)}?", fix=_fix(line, meant))
+    yield Finding(where, message, help=f"did you mean {quoted(meant)}?", fix=_fix(formula, meant))
 
 
-def _fix(line: DerivativeFormula, meant: str) -> Fix | None:
-    value = line.value
-    if not isinstance(value, Scalar) or value.style not in ("plain", "single", "double") or line.text is None:
+def _fix(formula: DerivativeFormula, meant: str) -> Fix | None:
+    value = formula.value
+    if not isinstance(value, Scalar) or value.style not in ("plain", "single", "double") or formula.text is None:
         return None
-    is_slip = distance(line.text.strip().lower(), meant, 2) <= 2
+    is_slip = distance(formula.text.strip().lower(), meant, 2) <= 2
     return Fix(f"write {quoted(meant)}", (TextEdit(value.span, meant),), safe=is_slip)

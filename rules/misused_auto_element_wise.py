@@ -36,11 +36,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
+from derivlint.lint.engine.precedence import UNNAMED_KEY
 from derivlint.lint.judging import judges
-from derivlint.lint.precedence import UNNAMED_KEY
 from derivlint.lint.wording import quoted, quoted_list
 from derivlint.model import AUTO_ELEMENT_WISE, DerivativeFormula, DispatchBody, Role
-from derivlint.model.forward import packed_lists
+from derivlint.model.generated.forward import packed_lists
 from derivlint.model.keywords import is_clear
 
 META = RuleMeta(severity=Severity.ERROR, group="syntax", checks=("L22", "L23", "L24", "X6"), yields_to=(UNNAMED_KEY,))
@@ -137,16 +137,16 @@ WRITE_OUT = "write out the forward formula"
 @judges(DispatchBody)
 def check(body: DispatchBody) -> Iterator[Finding]:
     """Find the first precondition of ``auto_element_wise`` that the formulas of one dispatch key do not meet."""
-    line = next((line for line in body.with_role(Role.FORWARD) if line.auto == AUTO_ELEMENT_WISE), None)
-    if line is None or body.info is None or body.entry.function is None or not is_clear(body):
+    formula = next((formula for formula in body.with_role(Role.FORWARD) if formula.auto == AUTO_ELEMENT_WISE), None)
+    if formula is None or body.info is None or body.entry.function is None or not is_clear(body):
         return
-    refusal = _refusal(body, line)
+    refusal = _refusal(body, formula)
     if refusal is not None:
         message, cure, related = refusal
-        yield Finding(line.value.span, f'"{AUTO_ELEMENT_WISE}" {message}', help=cure, related=related, at=line)
+        yield Finding(formula.value.span, f'"{AUTO_ELEMENT_WISE}" {message}', help=cure, related=related, at=formula)
 
 
-def _refusal(body: DispatchBody, line: DerivativeFormula) -> tuple[str, str, tuple[Related, ...]] | None:
+def _refusal(body: DispatchBody, formula: DerivativeFormula) -> tuple[str, str, tuple[Related, ...]] | None:
     operator = quoted(body.entry.operator or "")
     function, info = body.entry.function, body.info
     if function is None or info is None:
@@ -166,14 +166,14 @@ def _refusal(body: DispatchBody, line: DerivativeFormula) -> tuple[str, str, tup
         fact = f"is for one differentiable argument, but {operator} has {len(arguments)}: {quoted_list(arguments)}"
         return fact, WRITE_OUT, related
     if len(forward) > 1:
-        others = tuple(Related("another forward formula", each.key.span) for each in forward if each is not line)
+        others = tuple(Related("another forward formula", each.key.span) for each in forward if each is not formula)
         return f"must be the only forward formula, but {operator} has {len(forward)}", WRITE_OUT, others
     packed = packed_lists(info)
     if packed:
         fact = f"needs the values and tangents of {quoted_list(packed)}, and a list of tensors is not unpacked"
         return fact, f"call a function that takes {quoted_list(packed)} itself and unpacks the tangents", ()
     # several keys for the one argument mean that it is repeated, which has a rule of its own
-    outputs = [name.text for name in line.names]
+    outputs = [name.text for name in formula.names]
     if len(set(outputs)) > 1:
         return f"is for one output, but its key names {len(outputs)}: {quoted_list(outputs)}", WRITE_OUT, ()
     return None

@@ -32,11 +32,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
+from derivlint.lint.engine.precedence import JOINED_ENTRIES, UNNAMED_KEY
 from derivlint.lint.judging import judges
-from derivlint.lint.precedence import JOINED_ENTRIES, UNNAMED_KEY
 from derivlint.lint.wording import quoted, quoted_list
 from derivlint.model import AUTO_ELEMENT_WISE, AUTO_LINEAR, DispatchBody, Role
-from derivlint.model.forward import packed_lists
+from derivlint.model.generated.forward import packed_lists
 from derivlint.model.keywords import is_clear
 
 META = RuleMeta(
@@ -111,11 +111,11 @@ WRITE_OUT = "write out the forward formula"
 def check(body: DispatchBody) -> Iterator[Finding]:
     """Find the first precondition of ``auto_linear`` that the formulas of one dispatch key do not meet."""
     forward = body.with_role(Role.FORWARD)
-    line = next((line for line in forward if line.auto == AUTO_LINEAR), None)
-    if line is None or body.info is None or not is_clear(body):
+    formula = next((formula for formula in forward if formula.auto == AUTO_LINEAR), None)
+    if formula is None or body.info is None or not is_clear(body):
         return
     operator = quoted(body.entry.operator or "")
-    outputs = [name.text for name in line.names]
+    outputs = [name.text for name in formula.names]
     packed = packed_lists(body.info)
     cure = WRITE_OUT
     related: tuple[Related, ...] = ()
@@ -127,7 +127,7 @@ def check(body: DispatchBody) -> Iterator[Finding]:
         if any(each.auto == AUTO_ELEMENT_WISE for each in forward):
             return
         fact = f"must be the only forward formula, but {operator} has {len(forward)}"
-        related = tuple(Related("another forward formula", each.key.span) for each in forward if each is not line)
+        related = tuple(Related("another forward formula", each.key.span) for each in forward if each is not formula)
     elif len(set(outputs)) > 1:
         fact = f"is for one output, but its key names {len(outputs)}: {quoted_list(outputs)}"
     elif packed:
@@ -135,4 +135,4 @@ def check(body: DispatchBody) -> Iterator[Finding]:
         cure = f"call a function that takes {quoted_list(packed)} itself and unpacks the tangents"
     else:
         return
-    yield Finding(line.value.span, f'"{AUTO_LINEAR}" {fact}', help=cure, related=related, at=line)
+    yield Finding(formula.value.span, f'"{AUTO_LINEAR}" {fact}', help=cure, related=related, at=formula)

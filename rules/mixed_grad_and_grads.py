@@ -38,10 +38,10 @@ from collections.abc import Iterator
 from derivlint.formula import Word
 from derivlint.lint import Finding, Fix, Invalid, Related, RuleMeta, Severity, TextEdit
 from derivlint.lint.edits import formulas_fix
+from derivlint.lint.engine.precedence import JOINED_ENTRIES
 from derivlint.lint.judging import judges
-from derivlint.lint.precedence import JOINED_ENTRIES
 from derivlint.model import DerivativeFormula, DispatchBody
-from derivlint.model.gradients import MIXED, BodyGradients, gradients_of
+from derivlint.model.generated.gradients import MIXED, BodyGradients, gradients_of
 
 META = RuleMeta(
     severity=Severity.ERROR,
@@ -106,14 +106,14 @@ def check(body: DispatchBody) -> Iterator[Finding]:
     grad, grads = gradients.grad, gradients.grads
     # the rarer spelling is the slip; of equally rare ones the later
     is_grad = len(grad) < len(grads) or (len(grad) == len(grads) and _place(grad[0]) > _place(grads[0]))
-    (line, word), (other_line, other) = (grad[0], grads[0]) if is_grad else (grads[0], grad[0])
+    (formula, word), (other_line, other) = (grad[0], grads[0]) if is_grad else (grads[0], grad[0])
     yield Finding(
-        line.span_of(word),
+        formula.span_of(word),
         f'"{word.text}" is used beside "{other.text}"',
         help='use "grad" for the only differentiable output, or "grads" for all of them',
         related=(Related(f'"{other.text}" is used here', other_line.span_of(other)),),
         fix=_fix(gradients, is_grad),
-        at=line,
+        at=formula,
     )
 
 
@@ -122,16 +122,16 @@ def _place(use: tuple[DerivativeFormula, Word]) -> tuple[int, int]:
 
 
 def _fix(gradients: BodyGradients, to_grads: bool) -> Fix | None:
-    if not all(item.line.is_exact() for item in gradients.uses):
+    if not all(item.written.is_exact() for item in gradients.uses):
         return None
     if to_grads:
         return formulas_fix(
-            'write "grads[0]"', [(line, (word.start, word.end, "grads[0]")) for line, word in gradients.grad]
+            'write "grads[0]"', [(formula, (word.start, word.end, "grads[0]")) for formula, word in gradients.grad]
         )
     is_first_only = len(gradients.indexed) == len(gradients.grads) and all(
         item.index == 0 for _, item in gradients.indexed
     )
     if not is_first_only:
         return None
-    edits = [TextEdit(line.span_of(item.node), "grad") for line, item in gradients.indexed]
+    edits = [TextEdit(formula.span_of(item.node), "grad") for formula, item in gradients.indexed]
     return Fix('write "grad"', tuple(edits), safe=False)

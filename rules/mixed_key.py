@@ -75,15 +75,15 @@ OUTPUTS = (NameKind.OUTPUT, NameKind.GENERIC_OUTPUT)
 
 
 @judges(DerivativeFormula)
-def check(line: DerivativeFormula) -> Iterator[Finding]:
+def check(formula: DerivativeFormula) -> Iterator[Finding]:
     """Find the first name that is of another kind than the first one of the key."""
-    if line.role is Role.UNRESOLVED:
+    if formula.role is Role.UNRESOLVED:
         return
-    first = line.names[0].text
-    for name, resolved in line.resolved_names:
-        if line.role is Role.FORWARD and resolved.kind is NameKind.ARGUMENT and resolved.output is None:
+    first = formula.names[0].text
+    for name, resolved in formula.resolved_names:
+        if formula.role is Role.FORWARD and resolved.kind is NameKind.ARGUMENT and resolved.output is None:
             kinds = f"the output {quoted(first)} with the argument {quoted(name.text)}"
-        elif line.role is not Role.FORWARD and resolved.kind in OUTPUTS:
+        elif formula.role is not Role.FORWARD and resolved.kind in OUTPUTS:
             kinds = f"the argument {quoted(first)} with the output {quoted(name.text)}"
         else:
             continue

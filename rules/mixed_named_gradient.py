@@ -36,7 +36,7 @@ from derivlint.lint import Finding, Fix, Invalid, Related, RuleMeta, Severity, T
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted, quoted_list
 from derivlint.model import DispatchBody
-from derivlint.model.gradients import MIXED_NAMED, BodyGradients, gradients_of, named_gradient_of
+from derivlint.model.generated.gradients import MIXED_NAMED, BodyGradients, gradients_of, named_gradient_of
 
 META = RuleMeta(severity=Severity.ERROR, group="names", checks=("L20",))
 
@@ -92,14 +92,14 @@ def check(body: DispatchBody) -> Iterator[Finding]:
     named_line, named = gradients.named[0]
     names = list(dict.fromkeys(word.text for _, word in gradients.named))
     if gradients.grad:
-        line, word = gradients.grad[0]
-        where, written, index = line.span_of(word), word.text, 0
+        formula, word = gradients.grad[0]
+        where, written, index = formula.span_of(word), word.text, 0
     else:
-        line, word = gradients.grads[0]
-        where, written, index = line.span_of(word), word.text, -1
-        first = next((item for at, item in gradients.indexed if at is line and item.node.start == word.start), None)
+        formula, word = gradients.grads[0]
+        where, written, index = formula.span_of(word), word.text, -1
+        first = next((item for at, item in gradients.indexed if at is formula and item.node.start == word.start), None)
         if first is not None:
-            where, written, index = line.span_of(first.node), f"grads[{first.index}]", first.index
+            where, written, index = formula.span_of(first.node), f"grads[{first.index}]", first.index
     cure = named_gradient_of(body, index)
     yield Finding(
         where,
@@ -107,7 +107,7 @@ def check(body: DispatchBody) -> Iterator[Finding]:
         help=f"use {quoted(cure)}" if cure is not None else f"the formulas also use {quoted_list(names)}",
         related=(Related(f"{quoted(named.text)} is used here", named_line.span_of(named)),),
         fix=_fix(body, gradients),
-        at=line,
+        at=formula,
     )
 
 
@@ -115,12 +115,12 @@ def _fix(body: DispatchBody, gradients: BodyGradients) -> Fix | None:
     """Every use by its output's name, where each stands for an output that has one."""
     if len(gradients.indexed) != len(gradients.grads):
         return None
-    uses = [(line, line.span_of(word), 0) for line, word in gradients.grad]
-    uses += [(line, line.span_of(item.node), item.index) for line, item in gradients.indexed]
+    uses = [(formula, formula.span_of(word), 0) for formula, word in gradients.grad]
+    uses += [(formula, formula.span_of(item.node), item.index) for formula, item in gradients.indexed]
     edits = []
-    for line, where, index in uses:
+    for formula, where, index in uses:
         name = named_gradient_of(body, index)
-        if name is None or not line.is_exact():
+        if name is None or not formula.is_exact():
             return None
         edits.append(TextEdit(where, name))
     return Fix("use the named gradients", tuple(edits), safe=False)

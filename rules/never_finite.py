@@ -35,9 +35,9 @@ from collections.abc import Iterator
 
 from derivlint.analysis.scalar_evaluation.judgement import judgement_of
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.engine.precedence import SLIP, UNCOMPILED, UNCOMPILED_BESIDE, WRONG_DEGREE
 from derivlint.lint.judging import judges
-from derivlint.lint.precedence import SLIP, UNCOMPILED, UNCOMPILED_BESIDE, WRONG_DEGREE
-from derivlint.lint.value_wording import values
+from derivlint.lint.shared.value_wording import values
 from derivlint.lint.wording import quoted_list
 from derivlint.model import Entry, Model
 
@@ -94,10 +94,10 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
     for wrong in judgement_of(model, entry).infinite:
         formula = wrong.formula
         what = "gradient" if formula.is_backward else "tangent"
-        names = quoted_list([name.text for name in formula.line.names])
+        names = quoted_list([name.text for name in formula.written.names])
         yield Finding(
             formula.span_of(formula.tree),
             f"the {what} of {names} is never finite, as at {values(wrong.at)}",
             help="the operator has a derivative there",
-            at=formula.line,
+            at=formula.written,
         )

@@ -33,8 +33,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
+from derivlint.lint.engine.precedence import EXCHANGED
 from derivlint.lint.judging import judges
-from derivlint.lint.precedence import EXCHANGED
 from derivlint.lint.wording import quoted
 from derivlint.model import DispatchBody, NameKind, Role
 
@@ -95,25 +95,25 @@ def check(body: DispatchBody) -> Iterator[Finding]:
     function = body.entry.function
     if function is None:
         return
-    lines = [line for line in body.with_role(Role.FORWARD) if line.says_non_differentiable]
+    formulas = [formula for formula in body.with_role(Role.FORWARD) if formula.says_non_differentiable]
     switched_off = {
         resolved.output.index
-        for line in lines
-        for _, resolved in line.resolved_names
+        for formula in formulas
+        for _, resolved in formula.resolved_names
         if resolved.kind is not NameKind.ARGUMENT and resolved.output is not None
     }
     flags = ", ".join(str(output.index not in switched_off) for output in function.outputs)
     text = f"output_differentiability: [{flags}]"
-    can_be_written = body.key_node is None and body.entry.output_differentiability is None and len(lines) == 1
-    for line in lines:
+    can_be_written = body.key_node is None and body.entry.output_differentiability is None and len(formulas) == 1
+    for formula in formulas:
         fix = None
         if can_be_written:
-            place = line.key.span.cover(line.value.span)
+            place = formula.key.span.cover(formula.value.span)
             fix = Fix("switch the output off", (TextEdit(place, text),), safe=False)
         yield Finding(
-            line.value.span,
-            f'"non_differentiable" is for arguments, but {quoted(line.names[0].text)} is an output',
+            formula.value.span,
+            f'"non_differentiable" is for arguments, but {quoted(formula.names[0].text)} is an output',
             help=f"write {quoted(text)} instead",
             fix=fix,
-            at=line,
+            at=formula,
         )

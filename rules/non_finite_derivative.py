@@ -35,9 +35,9 @@ from collections.abc import Iterator
 
 from derivlint.analysis.scalar_evaluation.judgement import judgement_of
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.engine.precedence import SLIP, UNCOMPILED, UNCOMPILED_BESIDE, WRONG_DEGREE
 from derivlint.lint.judging import judges
-from derivlint.lint.precedence import SLIP, UNCOMPILED, UNCOMPILED_BESIDE, WRONG_DEGREE
-from derivlint.lint.value_wording import number, values
+from derivlint.lint.shared.value_wording import number, values
 from derivlint.model import Entry, Model
 
 META = RuleMeta(
@@ -112,5 +112,5 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
             formula.span_of(formula.tree),
             f'the {what} of "{pole.name}" is {value} at {values(pole.at)}, where the derivative is {expected}',
             help="handle zero in a branch of its own: at::where(self == 0, ..., ...)",
-            at=formula.line,
+            at=formula.written,
         )

@@ -124,25 +124,25 @@ INVALID = (
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Report formulas that are not strings."""
-    for line in entry.lines:
-        if line.text is None and not _is_other_slip(line) and not model.is_explained(line.value):
-            yield _finding(model, line)
+    for formula in entry.formulas:
+        if formula.text is None and not _is_other_slip(formula) and not model.is_explained(formula.value):
+            yield _finding(model, formula)
 
 
-def _is_other_slip(line: DerivativeFormula) -> bool:
+def _is_other_slip(formula: DerivativeFormula) -> bool:
     """Whether the key is not a key of a formula, such as a misspelt ``output_differentiability``."""
-    if line.resolved_names:
-        return line.resolved_names[0][1].kind is NameKind.UNKNOWN
-    return closest(line.key_text, ("output_differentiability",)) is not None
+    if formula.resolved_names:
+        return formula.resolved_names[0][1].kind is NameKind.UNKNOWN
+    return closest(formula.key_text, ("output_differentiability",)) is not None
 
 
-def _finding(model: Model, line: DerivativeFormula) -> Finding:
-    node, key = line.value, quoted(line.key_text)
+def _finding(model: Model, formula: DerivativeFormula) -> Finding:
+    node, key = formula.value, quoted(formula.key_text)
     if isinstance(node, Scalar):
         if node.kind == "null":
-            where = node.span if node.value else line.key.span
+            where = node.span if node.value else formula.key.span
             return Finding(
-                where, f"the formula of {key} is empty", help="write a formula, or leave the key out", at=line
+                where, f"the formula of {key} is empty", help="write a formula, or leave the key out", at=formula
             )
         what = KINDS.get(node.kind, "a special value")
         help_text = QUOTE
@@ -153,7 +153,7 @@ def _finding(model: Model, line: DerivativeFormula) -> Finding:
             f"the formula {quoted(node.value)} of {key} is {what} in YAML, not a string",
             help=help_text,
             fix=quote_scalar(node, QUOTE, safe=False),
-            at=line,
+            at=formula,
         )
     if isinstance(node, Sequence) and node.flow:
         fix = None
@@ -161,13 +161,13 @@ def _finding(model: Model, line: DerivativeFormula) -> Finding:
             edits = (TextEdit(node.span, model.source.slice(node.items[0].span)),)
             fix = Fix("remove the brackets", edits)
         message = f'the formula of {key} starts with "[", which makes it a list to YAML'
-        return Finding(node.span, message, help="write the formula without brackets", fix=fix, at=line)
+        return Finding(node.span, message, help="write the formula without brackets", fix=fix, at=formula)
     if isinstance(node, Mapping) and node.flow:
         text = model.source.slice(node.span)
         fix = Fix(QUOTE, (TextEdit(node.span, quote_text(text)),)) if text.isprintable() else None
         message = f'the formula of {key} starts with "{{", which makes it a mapping to YAML'
-        return Finding(node.span, message, help=QUOTE, fix=fix, at=line)
+        return Finding(node.span, message, help=QUOTE, fix=fix, at=formula)
     what = "list" if isinstance(node, Sequence) else "mapping"
     return Finding(
-        node.span, f"the formula of {key} is a {what}, not a string", help="write one formula after the key", at=line
+        node.span, f"the formula of {key} is a {what}, not a string", help="write one formula after the key", at=formula
     )

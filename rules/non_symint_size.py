@@ -34,8 +34,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
+from derivlint.lint.engine.precedence import UNREAD
 from derivlint.lint.judging import judges
-from derivlint.lint.precedence import UNREAD
 from derivlint.lint.wording import quoted
 from derivlint.model import DerivativeFormula, Entry, Model, Role
 from derivlint.model.sizes import SYMBOLIC, PlainSize, plain_sizes
@@ -102,36 +102,36 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Judge the calls of backward formulas, unless the PyTorch of the file has plain sizes only."""
     if model.natives.has_symbolic_sizes:
         for body in entry.bodies:
-            for line in body.lines:
-                yield from _judge(line)
+            for formula in body.formulas:
+                yield from _judge(formula)
 
 
-def _judge(line: DerivativeFormula) -> Iterator[Finding]:
-    if line.role is not Role.BACKWARD or line.text is None:
+def _judge(formula: DerivativeFormula) -> Iterator[Finding]:
+    if formula.role is not Role.BACKWARD or formula.text is None:
         return
-    text = line.formula.text
-    for found in plain_sizes(line.formula):
+    text = formula.parsed.text
+    for found in plain_sizes(formula.parsed):
         old = found.method.text
         arguments = text[found.method.end : found.call.end]
-        where = line.span_of(found.method)
+        where = formula.span_of(found.method)
         fix = None
-        if line.is_exact() and _can_be_symbolic(line, found):
+        if formula.is_exact() and _can_be_symbolic(formula, found):
             fix = Fix(f'use "{SYMBOLIC[old]}"', (TextEdit(where, SYMBOLIC[old]),))
         yield Finding(
             where,
             f"{quoted(old + arguments)} gives plain integers, a backward formula needs symbolic ones",
             help=f"use {quoted(SYMBOLIC[old] + arguments)}",
             fix=fix,
-            at=line,
+            at=formula,
         )
 
 
-def _can_be_symbolic(line: DerivativeFormula, found: PlainSize) -> bool:
+def _can_be_symbolic(formula: DerivativeFormula, found: PlainSize) -> bool:
     """Whether the symbolic form would be accepted: strides only of the argument that the formula is for."""
-    function = line.entry.function
+    function = formula.entry.function
     if found.method.text != "strides" or function is None or found.receiver is None:
         return True
-    if found.receiver in [name.text for name in line.names]:
-        return len(line.names) == 1
+    if found.receiver in [name.text for name in formula.names]:
+        return len(formula.names) == 1
     saved = [binding.name for binding in function.arguments] + [output.name for output in function.outputs]
     return found.receiver not in saved

@@ -22,10 +22,10 @@ A formula that is not linear is wrong for every loss, and it compiles.
 
 ## What it cannot see
 
-Helpers are assumed to be linear in their gradients and tangents, which are recognized by parameter name; their bodies
-are not read. Operators that are neither in the table of operators nor declared "auto_linear" in the file are unknown,
-and values computed from them are not judged. Operators for PyTorch's own tests ("_test_...") are exempt: their formulas
-are wrong on purpose.
+Helpers whose bodies are not known (see ``--helper-bodies``) and that the operator book does not define are assumed to
+be linear in their gradients and tangents, which are recognized by parameter name. Operators that are neither in the
+table of operators nor declared "auto_linear" in the file are unknown, and values computed from them are not judged.
+Operators for PyTorch's own tests ("_test_...") are exempt: their formulas are wrong on purpose.
 
 ## Sources
 
@@ -40,9 +40,9 @@ from derivlint.analysis import analyses_of
 from derivlint.analysis.facts import Cause
 from derivlint.analysis.linearity import not_linear
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
-from derivlint.lint.degree_wording import degree_finding
+from derivlint.lint.engine.precedence import NONLINEAR
 from derivlint.lint.judging import judges
-from derivlint.lint.precedence import NONLINEAR
+from derivlint.lint.shared.degree_wording import degree_finding
 from derivlint.model import Entry, Model
 
 META = RuleMeta(severity=Severity.ERROR, group="gradients", yields_to=NONLINEAR)

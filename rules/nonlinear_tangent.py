@@ -45,9 +45,9 @@ from derivlint.analysis import analyses_of
 from derivlint.analysis.facts import Cause
 from derivlint.analysis.linearity import not_linear
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
-from derivlint.lint.degree_wording import degree_finding
+from derivlint.lint.engine.precedence import NONLINEAR
 from derivlint.lint.judging import judges
-from derivlint.lint.precedence import NONLINEAR
+from derivlint.lint.shared.degree_wording import degree_finding
 from derivlint.model import Entry, Model
 
 META = RuleMeta(severity=Severity.ERROR, group="tangents", yields_to=NONLINEAR)

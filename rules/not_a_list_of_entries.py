@@ -62,6 +62,11 @@ backward:
   self: grad.neg()
   version: all_version
 """,
+    # the entries of a back end are all in another file
+    """\
+all_version: [v2.1]
+backward:
+""",
 )
 
 INVALID = (
@@ -92,7 +97,7 @@ def check(model: Model) -> Iterator[Finding]:
     """Look at the root of the document, or at what is below the key that the layout names."""
     root = model.document.root
     node = model.layout.list_in(root)
-    if model.document.problems or isinstance(node, Sequence):
+    if model.document.problems or isinstance(node, Sequence) or model.layout.is_empty(root):
         return
     key = model.layout.entries
     if key is not None and isinstance(root, Mapping):

@@ -138,7 +138,7 @@ def _finding(formula: TypedFormula, reason: Reason, forms: tuple[str, ...]) -> F
         formula.span_of(reason.node),
         f"the gradient cannot be differentiated again: {reason.text}",
         help=help,
-        at=formula.line,
+        at=formula.written,
         confidence=Confidence.HIGH if is_meant else None,
-        rests_on=(reason.operator,) if reason.operator not in (None, formula.line.entry.operator) else (),
+        rests_on=(reason.operator,) if reason.operator not in (None, formula.written.entry.operator) else (),
     )

@@ -33,10 +33,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit, Within, Yields
+from derivlint.lint.engine.precedence import FULL_STOP
 from derivlint.lint.judging import judges
-from derivlint.lint.precedence import FULL_STOP
 from derivlint.model import DispatchBody
-from derivlint.model.gradients import ONLY_FIRST, gradients_of
+from derivlint.model.generated.gradients import ONLY_FIRST, gradients_of
 
 META = RuleMeta(
     severity=Severity.ERROR,
@@ -96,8 +96,8 @@ def check(body: DispatchBody) -> Iterator[Finding]:
         return
     first_line, first = gradients.indexed[0]
     fix = None
-    if all(line.is_exact() for line, _ in gradients.indexed):
-        edits = tuple(TextEdit(line.span_of(item.node), "grad") for line, item in gradients.indexed)
+    if all(formula.is_exact() for formula, _ in gradients.indexed):
+        edits = tuple(TextEdit(formula.span_of(item.node), "grad") for formula, item in gradients.indexed)
         fix = Fix('write "grad"', edits)
     yield Finding(
         first_line.span_of(first.node),

@@ -36,9 +36,9 @@ from collections.abc import Iterator
 from derivlint.cpp.problem import TypeProblemKind
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.judging import judges
-from derivlint.lint.problem_edits import replaced, written
-from derivlint.lint.type_wording import type_finding
-from derivlint.model.typing import FormulaProblem
+from derivlint.lint.shared.problem_edits import replaced, written
+from derivlint.lint.shared.type_wording import type_finding
+from derivlint.model.generated.typing import FormulaProblem
 
 META = RuleMeta(severity=Severity.ERROR, group="types", checks=("X2",))
 
@@ -87,6 +87,6 @@ INVALID = (
 def check(problem: FormulaProblem) -> Iterator[Finding]:
     """Judge the members that formulas ask of optionals."""
     fix = None
-    if written(problem) is not None and problem.line.formula.text[: problem.start].endswith("."):
+    if written(problem) is not None and problem.written.parsed.text[: problem.start].endswith("."):
         fix = replaced(problem, -1, 0, "->", safe=False)
     yield type_finding(problem, fix)

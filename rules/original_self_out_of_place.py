@@ -37,11 +37,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
+from derivlint.lint.engine.precedence import UNREAD
 from derivlint.lint.judging import judges
-from derivlint.lint.precedence import UNREAD
 from derivlint.lint.wording import quoted
 from derivlint.model import DerivativeFormula
-from derivlint.model.inplace import ORIGINAL_PRIMAL, SELF_PRIMAL, SELF_TANGENT
+from derivlint.model.generated.inplace import ORIGINAL_PRIMAL, SELF_PRIMAL, SELF_TANGENT
 from derivlint.model.scope import NotDeclared, UndeclaredName, undeclared_names, visible_names
 
 META = RuleMeta(severity=Severity.ERROR, group="names", checks=("G7", "X2"), yields_to=(UNREAD,))
@@ -94,16 +94,16 @@ INVALID = (
 
 
 @judges(DerivativeFormula)
-def check(line: DerivativeFormula) -> Iterator[Finding]:
+def check(formula: DerivativeFormula) -> Iterator[Finding]:
     """Judge the names of the original self in one formula, once."""
-    names = [name for name in undeclared_names(line) if name.reason is NotDeclared.ORIGINAL_SELF]
+    names = [name for name in undeclared_names(formula) if name.reason is NotDeclared.ORIGINAL_SELF]
     if names:
         written = names[0].word.text
         yield Finding(
-            line.span_of(names[0].word),
-            f'{quoted(written)} is for in-place operators, and "{line.entry.operator}" does not modify "self"',
+            formula.span_of(names[0].word),
+            f'{quoted(written)} is for in-place operators, and "{formula.entry.operator}" does not modify "self"',
             help=f"use {quoted(_instead(names[0]))}",
-            fix=_fix(line, names),
+            fix=_fix(formula, names),
         )
 
 
@@ -111,8 +111,8 @@ def _instead(name: UndeclaredName) -> str:
     return SELF_PRIMAL if name.word.text == ORIGINAL_PRIMAL else SELF_TANGENT
 
 
-def _fix(line: DerivativeFormula, names: list[UndeclaredName]) -> Fix | None:
-    if not line.is_exact() or SELF_TANGENT not in visible_names(line):
+def _fix(formula: DerivativeFormula, names: list[UndeclaredName]) -> Fix | None:
+    if not formula.is_exact() or SELF_TANGENT not in visible_names(formula):
         return None
-    edits = tuple(TextEdit(line.span_of(name.word), _instead(name)) for name in names)
+    edits = tuple(TextEdit(formula.span_of(name.word), _instead(name)) for name in names)
     return Fix(f"use {quoted(_instead(names[0]))}", edits)

@@ -39,7 +39,7 @@ from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry, Model
 
-META = RuleMeta(severity=Severity.WARNING, group="schema", checks=("X1",))
+META = RuleMeta(severity=Severity.WARNING, group="registration", checks=("X1",))
 
 VALID = (
     """\

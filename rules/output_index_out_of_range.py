@@ -80,16 +80,16 @@ INVALID = (
 
 
 @judges(DerivativeFormula)
-def check(line: DerivativeFormula) -> Iterator[Finding]:
+def check(formula: DerivativeFormula) -> Iterator[Finding]:
     """Find indices of outputs that do not exist."""
-    function = line.entry.function
-    if function is None or line.role is not Role.FORWARD or line.says_non_differentiable:
+    function = formula.entry.function
+    if function is None or formula.role is not Role.FORWARD or formula.says_non_differentiable:
         return
-    for name, resolved in line.resolved_names:
+    for name, resolved in formula.resolved_names:
         if resolved.kind is NameKind.GENERIC_OUTPUT and resolved.index is not None and resolved.output is None:
             count = counted(len(function.outputs), "output")
             yield Finding(
                 name.span,
-                f'{quoted(name.text)} is out of range: "{line.entry.operator}" has {count}',
+                f'{quoted(name.text)} is out of range: "{formula.entry.operator}" has {count}',
                 help=listed("output", function.output_names),
             )

@@ -39,7 +39,7 @@ from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
 from derivlint.model import DerivativeFormula, Entry, Model
-from derivlint.model.inplace import ORIGINAL_PRIMAL, SELF_PRIMAL, InplaceProblem
+from derivlint.model.generated.inplace import ORIGINAL_PRIMAL, SELF_PRIMAL, InplaceProblem
 from derivlint.model.match_problem import MatchProblemKind
 from derivlint.model.scope import visible_tangents
 from derivlint.model.words import mentions, occurrences, variable_uses
@@ -116,28 +116,28 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
             or detail.derivative is None
         ):
             continue
-        line = detail.derivative.line
+        formula = detail.derivative.written
         # a word for the whole formula that expands to this is wrong for that reason
-        if line is not None and line.auto is None:
-            yield _finding(line)
+        if formula is not None and formula.auto is None:
+            yield _finding(formula)
 
 
-def _finding(line: DerivativeFormula) -> Finding:
-    uses = variable_uses(line.formula, SELF_PRIMAL)
-    where = line.value.span
-    for word in (*uses, *occurrences(line.formula, SELF_PRIMAL))[:1]:
-        where = line.span_of(word)
+def _finding(formula: DerivativeFormula) -> Finding:
+    uses = variable_uses(formula.parsed, SELF_PRIMAL)
+    where = formula.value.span
+    for word in (*uses, *occurrences(formula.parsed, SELF_PRIMAL))[:1]:
+        where = formula.span_of(word)
     fix = None
     cure = f'use {quoted(ORIGINAL_PRIMAL)} for the old value or "result" for the new one'
-    if not any(mentions(line.formula, tangent) for tangent in visible_tangents(line)):
+    if not any(mentions(formula.parsed, tangent) for tangent in visible_tangents(formula)):
         cure = f'use "self_t" for its tangent, {quoted(ORIGINAL_PRIMAL)} for the old value or "result" for the new one'
-    elif uses and line.is_exact():
-        edits = tuple(TextEdit(line.span_of(word), ORIGINAL_PRIMAL) for word in uses)
+    elif uses and formula.is_exact():
+        edits = tuple(TextEdit(formula.span_of(word), ORIGINAL_PRIMAL) for word in uses)
         fix = Fix(f"use the old value, {quoted(ORIGINAL_PRIMAL)}", edits, safe=False)
     return Finding(
         where,
-        f'{quoted(SELF_PRIMAL)} is overwritten: "{line.entry.operator}" is in-place, and "self" holds its result',
+        f'{quoted(SELF_PRIMAL)} is overwritten: "{formula.entry.operator}" is in-place, and "self" holds its result',
         help=cure,
         fix=fix,
-        at=line,
+        at=formula,
     )

@@ -37,8 +37,8 @@ from collections.abc import Iterator
 from derivlint.analysis import analyses_of
 from derivlint.analysis.aliasing import overwrites
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
-from derivlint.lint.degree_wording import shown
 from derivlint.lint.judging import judges
+from derivlint.lint.shared.degree_wording import shown
 from derivlint.lint.wording import quoted, quoted_list
 from derivlint.model import Entry, Model
 
@@ -109,5 +109,5 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
                 formula.span_of(write.call.node),
                 message,
                 help=f"use {quoted(write.call.name)}, which returns a new tensor",
-                at=formula.line,
+                at=formula.written,
             )

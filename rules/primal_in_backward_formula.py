@@ -34,11 +34,11 @@ from collections.abc import Iterator
 from itertools import islice
 
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
+from derivlint.lint.engine.precedence import UNREAD
 from derivlint.lint.judging import judges
-from derivlint.lint.precedence import UNREAD
 from derivlint.lint.wording import quoted
 from derivlint.model import DerivativeFormula
-from derivlint.model.forward import TANGENT
+from derivlint.model.generated.forward import TANGENT
 from derivlint.model.scope import NotDeclared, UndeclaredName, first_undeclared, undeclared_names
 
 META = RuleMeta(severity=Severity.ERROR, group="names", checks=("X2",), yields_to=(UNREAD,))
@@ -82,26 +82,26 @@ INVALID = (
 
 
 @judges(DerivativeFormula)
-def check(line: DerivativeFormula) -> Iterator[Finding]:
+def check(formula: DerivativeFormula) -> Iterator[Finding]:
     """Judge the primals and tangents of one backward formula."""
     # of a forward formula under the key of an argument one name is enough
-    for name in islice(first_undeclared(line, NotDeclared.PRIMAL_IN_BACKWARD), 1):
+    for name in islice(first_undeclared(formula, NotDeclared.PRIMAL_IN_BACKWARD), 1):
         is_tangent = name.word.text.endswith(TANGENT)
         what = "a tangent" if is_tangent else "a primal"
         subject = name.subject or ""
         yield Finding(
-            line.span_of(name.word),
+            formula.span_of(name.word),
             f"{quoted(name.word.text)} is {what}, which only forward formulas have",
             help='a backward formula has the gradient of the output, "grad"'
             if is_tangent
             else f"use {quoted(subject)}",
-            fix=None if is_tangent else _fix(line, name, subject),
+            fix=None if is_tangent else _fix(formula, name, subject),
         )
 
 
-def _fix(line: DerivativeFormula, name: UndeclaredName, subject: str) -> Fix | None:
-    if not line.is_exact():
+def _fix(formula: DerivativeFormula, name: UndeclaredName, subject: str) -> Fix | None:
+    if not formula.is_exact():
         return None
-    uses = [other.word for other in undeclared_names(line) if other.word.text == name.word.text]
-    edits = tuple(TextEdit(line.span_of(word), subject) for word in uses)
+    uses = [other.word for other in undeclared_names(formula) if other.word.text == name.word.text]
+    edits = tuple(TextEdit(formula.span_of(word), subject) for word in uses)
     return Fix(f"replace it by {quoted(subject)}", edits, safe=False)

@@ -35,8 +35,8 @@ from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
 from derivlint.model import DerivativeFormula, DispatchBody, Role
-from derivlint.model.forward import misread_base_name
-from derivlint.model.gradients import MIXED, MIXED_NAMED, misread_gradients
+from derivlint.model.generated.forward import misread_base_name
+from derivlint.model.generated.gradients import MIXED, MIXED_NAMED, misread_gradients
 from derivlint.model.sizes import sizes_in_text
 
 META = RuleMeta(severity=Severity.INFO, group="style", checks=("L13", "L14", "L15", "L18", "L19", "L20", "L21"))
@@ -104,23 +104,23 @@ def check(body: DispatchBody) -> Iterator[Finding]:
     """Judge the formulas of one dispatch key as torchgen reads them."""
     misread = misread_gradients(body)
     if misread is not None:
-        refusal, line, word = misread
-        where = line.span_of(word)
+        refusal, formula, word = misread
+        where = formula.span_of(word)
         if word.role in PLACES:
             other = "a named gradient" if refusal == MIXED_NAMED else '"grad"' if word.text != "grad" else '"grads"'
             beside = (
                 f"a gradient used together with {other}" if refusal in (MIXED, MIXED_NAMED) else "the only gradient"
             )
             message = f"torchgen mistakes {quoted(word.text)} {PLACES[word.role]} for {beside}"
-            yield Finding(where, message, help="use another word", at=line)
+            yield Finding(where, message, help="use another word", at=formula)
         else:
             message = 'torchgen counts one "grads" too few and treats "grads[0]" as the only one'
-            yield Finding(where, message, help="put a space between them", at=line)
-    for line in body.lines:
-        if line.role is Role.BACKWARD and line.text is not None:
-            yield from _sizes(line)
-        elif line.role is Role.FORWARD:
-            yield from _base_names(line)
+            yield Finding(where, message, help="put a space between them", at=formula)
+    for formula in body.formulas:
+        if formula.role is Role.BACKWARD and formula.text is not None:
+            yield from _sizes(formula)
+        elif formula.role is Role.FORWARD:
+            yield from _base_names(formula)
 
 
 PLACES = {
@@ -131,22 +131,22 @@ PLACES = {
 }
 
 
-def _sizes(line: DerivativeFormula) -> Iterator[Finding]:
-    for word in sizes_in_text(line.formula):
+def _sizes(formula: DerivativeFormula) -> Iterator[Finding]:
+    for word in sizes_in_text(formula.parsed):
         message = f"torchgen mistakes {quoted(word.text + '()')} {PLACES[word.role]} for a call and rejects it"
-        yield Finding(line.span_of(word), message, help="use another word", at=line)
+        yield Finding(formula.span_of(word), message, help="use another word", at=formula)
 
 
-def _base_names(line: DerivativeFormula) -> Iterator[Finding]:
-    for name, word in misread_base_name(line):
+def _base_names(formula: DerivativeFormula) -> Iterator[Finding]:
+    for name, word in misread_base_name(formula):
         if word is None:
             yield Finding(
-                line.value.span,
+                formula.value.span,
                 f"torchgen does not replace every {quoted(name)} with its primal and rejects those that are left",
                 help=f"put spaces around the operators in the formula of {quoted(name)}",
-                at=line,
+                at=formula,
             )
         else:
             place = PLACES.get(word.role, "")
             message = f"torchgen mistakes {quoted(name)} {place} for the argument without its suffix and rejects it"
-            yield Finding(line.span_of(word), message, help="use another word", at=line)
+            yield Finding(formula.span_of(word), message, help="use another word", at=formula)

@@ -43,8 +43,8 @@ from collections.abc import Iterator
 
 from derivlint.analysis.key_order import reordered_key
 from derivlint.lint import Confidence, Finding, Fix, Invalid, RuleMeta, Severity, TextEdit, Within, Yields
+from derivlint.lint.engine.precedence import UNREAD
 from derivlint.lint.judging import judges
-from derivlint.lint.precedence import UNREAD
 from derivlint.lint.wording import quoted
 from derivlint.model import DerivativeFormula
 
@@ -149,21 +149,21 @@ running_mean, running_var, true, epsilon, save_mean, save_var, grad_input_mask)
 
 
 @judges(DerivativeFormula)
-def check(line: DerivativeFormula) -> Iterator[Finding]:
+def check(formula: DerivativeFormula) -> Iterator[Finding]:
     """Judge the order of the names in a key."""
-    found = reordered_key(line) if len(line.names) > 1 else None
+    found = reordered_key(formula) if len(formula.names) > 1 else None
     if found is None:
         return
     source = "the schema has them"
     if found.call is not None:
         source = f"the schema and {quoted(found.call.callee)} have them"
     fix, cure = None, "write the names in the order of the values that the formula returns"
-    text = line.key_written_with(found.right) if found.right is not None else None
+    text = formula.key_written_with(found.right) if found.right is not None else None
     if text is not None and found.right is not None:
         cure = f"write {quoted(', '.join(found.right))}"
-        fix = Fix("reorder the names", (TextEdit(line.key.span, text),), safe=False)
+        fix = Fix("reorder the names", (TextEdit(formula.key.span, text),), safe=False)
     yield Finding(
-        line.key.span,
+        formula.key.span,
         f"{quoted(found.first)} comes before {quoted(found.second)}, but {source} the other way round",
         help=cure,
         fix=fix,

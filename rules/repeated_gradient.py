@@ -38,9 +38,9 @@ from collections.abc import Iterator
 
 from derivlint.analysis.argument_order import Passed
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
-from derivlint.lint.argument_order import order_finding, parameter, wrongly_passed
+from derivlint.lint.engine.precedence import UNCOMPILED_HERE
 from derivlint.lint.judging import judges
-from derivlint.lint.precedence import UNCOMPILED_HERE
+from derivlint.lint.shared.argument_order import order_finding, parameter, wrongly_passed
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry, Model
 

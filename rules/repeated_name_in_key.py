@@ -80,26 +80,26 @@ INVALID = (
 
 
 @judges(DerivativeFormula)
-def check(line: DerivativeFormula) -> Iterator[Finding]:
+def check(formula: DerivativeFormula) -> Iterator[Finding]:
     """Find the second occurrence of each repeated name."""
-    if line.role not in (Role.BACKWARD, Role.FORWARD) or len(line.names) < 2:
+    if formula.role not in (Role.BACKWARD, Role.FORWARD) or len(formula.names) < 2:
         return
-    names = [name.text for name in line.names]
+    names = [name.text for name in formula.names]
     # of arguments that can have no formula at all, that is what there is to say
     refused = {
         name.text
-        for name, resolved in line.resolved_names
+        for name, resolved in formula.resolved_names
         if resolved.argument is not None and not resolved.argument.is_tensor_like
     }
     fix = None
-    text = line.key_written_with([name for name in dict.fromkeys(names) if name])
+    text = formula.key_written_with([name for name in dict.fromkeys(names) if name])
     if text is not None:
-        fix = Fix("remove the repetition", (TextEdit(line.key.span, text),), safe=False)
-    for position, name in enumerate(line.names):
+        fix = Fix("remove the repetition", (TextEdit(formula.key.span, text),), safe=False)
+    for position, name in enumerate(formula.names):
         if name.text and name.text not in refused and names[:position].count(name.text) == 1:
             yield Finding(
                 name.span,
-                f"{quoted(name.text)} occurs twice in the key {quoted(line.key_text)}",
+                f"{quoted(name.text)} occurs twice in the key {quoted(formula.key_text)}",
                 help="name every argument or output once",
                 fix=fix,
             )

@@ -68,15 +68,15 @@ INVALID = (
 
 
 @judges(DerivativeFormula)
-def check(line: DerivativeFormula) -> Iterator[Finding]:
+def check(formula: DerivativeFormula) -> Iterator[Finding]:
     """Judge the outputs that one backward formula saves."""
-    derivative, function = line.derivative, line.entry.function
+    derivative, function = formula.derivative, formula.entry.function
     if derivative is None or function is None or function.canonical.name.is_foreach:
         return
     for saved in derivative.saved_outputs:
         if saved.is_tensor_vector and saved.word is not None:
             yield Finding(
-                line.span_of(saved.word),
-                f'{quoted(saved.name)} cannot be saved: "{line.entry.operator}" returns it as a list of tensors',
+                formula.span_of(saved.word),
+                f'{quoted(saved.name)} cannot be saved: "{formula.entry.operator}" returns it as a list of tensors',
                 help="compute what the formula needs from the arguments",
             )

@@ -33,7 +33,7 @@ from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry, Model, Role
-from derivlint.model.inplace import InplaceProblem
+from derivlint.model.generated.inplace import InplaceProblem
 from derivlint.model.keywords import is_clear
 from derivlint.model.match_problem import MatchProblemKind
 
@@ -101,19 +101,19 @@ def _judge(model: Model, entry: Entry) -> Finding | None:
             or detail.derivative is None
         ):
             continue
-        line = detail.derivative.line
-        if line is None or not is_clear(line.body) or entry.function is None:
+        formula = detail.derivative.written
+        if formula is None or not is_clear(formula.body) or entry.function is None:
             continue
-        lines = line.body.with_role(Role.FORWARD)
+        formulas = formula.body.with_role(Role.FORWARD)
         name = quoted(str(problem.function.name))
         is_own = problem.function is entry.function.canonical
         subject = name if is_own else f"{name}, which the entry also serves,"
-        second = lines[1]
+        second = formulas[1]
         return Finding(
             second.key.span,
-            f"{subject} is in-place and has one tangent, not {len(lines)}",
+            f"{subject} is in-place and has one tangent, not {len(formulas)}",
             help="keep one forward formula, or none",
-            related=tuple(Related("another forward formula", each.key.span) for each in lines if each is not second),
+            related=tuple(Related("another forward formula", each.key.span) for each in formulas if each is not second),
             at=second,
         )
     return None

@@ -76,18 +76,18 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
             continue
         inplace = str(problem.function.name)
         for derivative in problem.info.derivatives:
-            line = derivative.line
+            formula = derivative.written
             # strides of anything else are misplaced whatever the operator
-            if line is not None and derivative.strides_of and derivative.var_names == ("self",):
+            if formula is not None and derivative.strides_of and derivative.var_names == ("self",):
                 word = next((word for name, word in derivative.strides_of if name == "self"), None)
                 if word is not None:
                     own = inplace == entry.operator
                     why = "" if own else "the formula also serves "
                     yield Finding(
-                        line.span_of(word),
+                        formula.span_of(word),
                         f'the strides of "self" cannot be used: {why}{quoted(inplace)}'
                         f'{"" if own else ", which"} overwrites "self"',
                         help="save what the formula needs of them in an output, or write a formula without them",
-                        at=line,
+                        at=formula,
                     )
         break

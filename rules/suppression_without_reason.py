@@ -30,7 +30,7 @@ from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.judging import judges
-from derivlint.lint.suppressions_in_use import SuppressionsInUse
+from derivlint.lint.suppressions.suppressions_in_use import SuppressionsInUse
 
 META = RuleMeta(severity=Severity.WARNING, group="suppressions", status="preview")
 

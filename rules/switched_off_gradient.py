@@ -76,13 +76,13 @@ INVALID = (
 
 
 @judges(DerivativeFormula)
-def check(line: DerivativeFormula) -> Iterator[Finding]:
+def check(formula: DerivativeFormula) -> Iterator[Finding]:
     """Judge the named gradients of one backward formula."""
-    info, declared = line.body.info, line.entry.output_differentiability
-    for name in first_undeclared(line, NotDeclared.SWITCHED_OFF):
+    info, declared = formula.body.info, formula.entry.output_differentiability
+    for name in first_undeclared(formula, NotDeclared.SWITCHED_OFF):
         available = list(info.available_named_gradients) if info is not None else []
         yield Finding(
-            line.span_of(name.word),
+            formula.span_of(name.word),
             f"{quoted(name.word.text)} does not exist: the output {quoted(name.subject or '')} is not differentiable",
             help=f"the formula can use {quoted_list(available)}" if available else None,
             related=(Related("declared here", declared.node.span),) if declared is not None else (),

@@ -79,12 +79,12 @@ INVALID = (
 
 
 @judges(DerivativeFormula)
-def check(line: DerivativeFormula) -> Iterator[Finding]:
+def check(formula: DerivativeFormula) -> Iterator[Finding]:
     """Find the first list among several outputs."""
-    outputs = {name.text for name, resolved in line.resolved_names if resolved.kind is NameKind.OUTPUT}
-    if line.role is not Role.FORWARD or len(outputs) < 2:
+    outputs = {name.text for name, resolved in formula.resolved_names if resolved.kind is NameKind.OUTPUT}
+    if formula.role is not Role.FORWARD or len(outputs) < 2:
         return
-    for name, resolved in line.resolved_names:
+    for name, resolved in formula.resolved_names:
         output = resolved.output
         if resolved.kind is NameKind.OUTPUT and output is not None and output.is_tensor_list and output.has_tangent:
             yield Finding(

@@ -37,7 +37,7 @@ from collections.abc import Iterator
 from derivlint.formula import SyntaxProblemKind
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit, Within, Yields
 from derivlint.lint.judging import judges
-from derivlint.model import Entry
+from derivlint.model import Entry, Model
 
 META = RuleMeta(
     severity=Severity.ERROR,
@@ -89,19 +89,22 @@ INVALID = (
 KIND = SyntaxProblemKind.TRAILING_SEMICOLON
 
 
-@judges(Entry)
-def check(entry: Entry) -> Iterator[Finding]:
+@judges(Entry, Model)
+def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Judge the end of every formula of one entry."""
+    if model.layout.semicolons or not model.natives.has_composite_keys:
+        # before PyTorch 1.8 the formula was the right-hand side of an assignment
+        return
     for expression in entry.expressions:
-        for problem in expression.formula.problems:
+        for problem in expression.parsed.problems:
             if problem.kind is KIND:
                 where = expression.range(problem.start, problem.end)
                 fix = Fix('remove the ";"', (TextEdit(where, ""),)) if expression.is_exact() else None
-                what = "formula" if expression.line is not None else "condition"
+                what = "formula" if expression.written is not None else "condition"
                 yield Finding(
                     where,
                     f'the {what} ends with ";"',
                     help="remove it, a formula is an expression" if what == "formula" else "remove it",
                     fix=fix,
-                    at=expression.line,
+                    at=expression.written,
                 )

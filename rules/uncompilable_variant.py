@@ -35,12 +35,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.engine.precedence import UNCOMPILED, WRONG_VALUE
 from derivlint.lint.judging import judges
-from derivlint.lint.precedence import UNCOMPILED, WRONG_VALUE
-from derivlint.lint.type_wording import fact
+from derivlint.lint.shared.type_wording import fact
 from derivlint.lint.wording import quoted
-from derivlint.model.evaluation import Origin
-from derivlint.model.typing import FormulaProblem
+from derivlint.model.generated.evaluation import Origin
+from derivlint.model.generated.typing import FormulaProblem
 
 META = RuleMeta(
     severity=Severity.ERROR,
@@ -98,7 +98,7 @@ def check(problem: FormulaProblem) -> Iterator[Finding]:
             problem.where,
             f"{quoted(str(evaluation.function.name))} shares this formula, and there {fact(problem.problem)}",
             help=f"PyTorch makes {quoted(evaluation.text)} of it" if len(evaluation.text) <= LONG else None,
-            at=problem.line,
+            at=problem.written,
         )
 
 

@@ -43,10 +43,10 @@ from collections.abc import Iterator
 from derivlint.analysis import analyses_of
 from derivlint.analysis.conjugation import Mistake, mistakes
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
-from derivlint.lint.degree_wording import shown
+from derivlint.lint.engine.precedence import UNCOMPILED_HERE, WRONG_VALUE
 from derivlint.lint.judging import judges
-from derivlint.lint.precedence import UNCOMPILED_HERE, WRONG_VALUE
-from derivlint.lint.typed_edits import conjugate_call
+from derivlint.lint.shared.degree_wording import shown
+from derivlint.lint.shared.typed_edits import conjugate_call
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry, Model
 
@@ -113,5 +113,5 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
                 f"{shown(formula, mistake.node)} unconjugated",
                 help="conjugate the tangent and the result of the call",
                 fix=conjugate_call(formula, mistake.node, mistake.name),
-                at=formula.line,
+                at=formula.written,
             )

@@ -40,11 +40,11 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from derivlint.lint import Finding, Fix, Invalid, Related, RuleMeta, Severity, TextEdit
+from derivlint.lint.engine.precedence import UNREAD
 from derivlint.lint.judging import judges
-from derivlint.lint.precedence import UNREAD
 from derivlint.lint.wording import quoted, quoted_list
 from derivlint.model import DispatchBody, Entry, Model, Role
-from derivlint.model.forward import PRIMAL, TANGENT, packed_lists
+from derivlint.model.generated.forward import PRIMAL, TANGENT, packed_lists
 from derivlint.model.keywords import is_clear
 from derivlint.model.scope import NotDeclared, UndeclaredName, undeclared_names
 
@@ -153,7 +153,7 @@ INVALID = (
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Judge the primals and tangents in the forward formulas of each dispatch key, each argument once."""
     for body in entry.bodies:
-        if any(undeclared_names(line) for line in body.with_role(Role.FORWARD)) and is_clear(body):
+        if any(undeclared_names(formula) for formula in body.with_role(Role.FORWARD)) and is_clear(body):
             kernels = [each for each in model.differentiabilities_of(body) if each.is_generated]
             # formulas that no kernel uses are wrong as a whole
             if kernels and not any(each.is_ignored for each in kernels):
@@ -165,8 +165,8 @@ def _judge(body: DispatchBody) -> Iterator[Finding]:
     if info is None or function is None:
         return
     found: dict[str, list[UndeclaredName]] = {}
-    for line in body.with_role(Role.FORWARD):
-        for name in undeclared_names(line):
+    for formula in body.with_role(Role.FORWARD):
+        for name in undeclared_names(formula):
             if name.reason is NotDeclared.NOT_UNPACKED and name.subject is not None:
                 found.setdefault(name.subject, []).append(name)
     without: list[str] = []
@@ -177,8 +177,8 @@ def _judge(body: DispatchBody) -> Iterator[Finding]:
         elif subject in info.non_differentiable_arg_names:
             declared = tuple(
                 Related("declared here", name.span)
-                for line in body.with_role(Role.NON_DIFFERENTIABLE)
-                for name in line.names
+                for formula in body.with_role(Role.NON_DIFFERENTIABLE)
+                for name in formula.names
                 if name.text == subject
             )
             yield _itself(names, f"{quoted(subject)} is non_differentiable", declared)
@@ -199,10 +199,10 @@ def _judge(body: DispatchBody) -> Iterator[Finding]:
 
 
 def _finding(name: UndeclaredName, reason: str, cure: str) -> Finding:
-    where = name.line.span_of(name.word)
-    premise = (name.line.entry.operator or "",)
+    where = name.written.span_of(name.word)
+    premise = (name.written.entry.operator or "",)
     message = f"{quoted(name.word.text)} is not declared: {reason}"
-    return Finding(where, message, help=cure, at=name.line, rests_on=premise)
+    return Finding(where, message, help=cure, at=name.written, rests_on=premise)
 
 
 def _itself(names: list[UndeclaredName], reason: str, related: tuple[Related, ...] = ()) -> Finding:
@@ -211,7 +211,7 @@ def _itself(names: list[UndeclaredName], reason: str, related: tuple[Related, ..
     cure, fix = f"use {quoted(subject)} itself", None
     if names[0].word.text.endswith(TANGENT):
         cure = f"it has no tangent; {quoted(subject)} itself is its value"
-    elif all(name.line.is_exact() and name.word.text.endswith(PRIMAL) for name in names):
-        edits = tuple(TextEdit(name.line.span_of(name.word), subject) for name in names)
+    elif all(name.written.is_exact() and name.word.text.endswith(PRIMAL) for name in names):
+        edits = tuple(TextEdit(name.written.span_of(name.word), subject) for name in names)
         fix = Fix(cure, edits, safe=False)
     return replace(_finding(names[0], reason, cure), related=related, fix=fix)

@@ -37,12 +37,12 @@ from functools import lru_cache
 
 from derivlint.formula import Call, Formula, Name, Word
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
+from derivlint.lint.engine.precedence import FOREIGN_KEY, UNREAD
 from derivlint.lint.judging import judges
-from derivlint.lint.precedence import FOREIGN_KEY, UNREAD
 from derivlint.lint.wording import closest, listed, quoted, quoted_list
 from derivlint.model import DerivativeFormula, Entry, Role
 from derivlint.model.entry import Expression
-from derivlint.model.gradients import GRADS
+from derivlint.model.generated.gradients import GRADS
 from derivlint.model.keywords import near_keyword
 from derivlint.model.scope import (
     NotDeclared,
@@ -171,16 +171,16 @@ def check(entry: Entry) -> Iterator[Finding]:
     if function is None:
         return
     for expression in entry.expressions:
-        line = expression.line
-        if line is None:
+        formula = expression.written
+        if formula is None:
             condition = expression.scalar.value
             names = [argument.name for argument in function.schema.arguments.flat_all]
             for word in _first_of_each(undeclared_in_condition(condition, function)):
                 yield _unknown(expression, word, names, f'in a condition of "{entry.operator}"')
-        elif not line.says_non_differentiable and near_keyword(line) is None:
-            found = {item.word: item for item in undeclared_names(line) if item.reason in REASONS}
+        elif not formula.says_non_differentiable and near_keyword(formula) is None:
+            found = {item.word: item for item in undeclared_names(formula) if item.reason in REASONS}
             for word in _first_of_each(list(found)):
-                yield _in_line(expression, line, found[word])
+                yield _in_formula(expression, formula, found[word])
 
 
 def _first_of_each(words: list[Word]) -> list[Word]:
@@ -190,27 +190,27 @@ def _first_of_each(words: list[Word]) -> list[Word]:
     return list(first.values())
 
 
-def _in_line(expression: Expression, line: DerivativeFormula, name: UndeclaredName) -> Finding:
-    where = line.span_of(name.word)
+def _in_formula(expression: Expression, formula: DerivativeFormula, name: UndeclaredName) -> Finding:
+    where = formula.span_of(name.word)
     written = quoted(name.word.text)
-    operator = line.entry.operator
+    operator = formula.entry.operator
     if name.reason is NotDeclared.TENSOR_OPTION:
         message = f'{written} is not declared: the tensor options of "{operator}" are one variable "options" in C++'
-        return Finding(where, message, help='use "options"', at=line)
+        return Finding(where, message, help='use "options"', at=formula)
     if name.reason is NotDeclared.OTHER_OUTPUT_NAME:
-        return _other_output(expression, line, name)
-    kind = "backward" if line.role is Role.BACKWARD else "forward"
-    return _unknown(expression, name.word, visible_names(line), f'in a {kind} formula of "{operator}"')
+        return _other_output(expression, formula, name)
+    kind = "backward" if formula.role is Role.BACKWARD else "forward"
+    return _unknown(expression, name.word, visible_names(formula), f'in a {kind} formula of "{operator}"')
 
 
-def _other_output(expression: Expression, line: DerivativeFormula, name: UndeclaredName) -> Finding:
-    function = line.entry.function
+def _other_output(expression: Expression, formula: DerivativeFormula, name: UndeclaredName) -> Finding:
+    function = formula.entry.function
     outputs = [output.name for output in function.outputs] if function is not None else []
-    where = line.span_of(name.word)
+    where = formula.span_of(name.word)
     fact = f"{quoted(name.word.text)} is not declared"
-    operator = f'"{line.entry.operator}"'
+    operator = f'"{formula.entry.operator}"'
     if name.subject is None:
-        return Finding(where, f"{fact}: {operator} has no such output", help=listed("output", outputs), at=line)
+        return Finding(where, f"{fact}: {operator} has no such output", help=listed("output", outputs), at=formula)
     index = outputs.index(name.subject)
     which = f"{ORDINALS[index]} output" if len(outputs) > 1 and index < len(ORDINALS) else "output"
     return Finding(
@@ -218,7 +218,7 @@ def _other_output(expression: Expression, line: DerivativeFormula, name: Undecla
         f"{fact}: the {which} of {operator} is called {quoted(name.subject)}",
         help=f"did you mean {quoted(name.subject)}?",
         fix=_replacement(expression, name.word, name.subject),
-        at=line,
+        at=formula,
     )
 
 
@@ -233,16 +233,16 @@ def _unknown(expression: Expression, word: Word, visible: list[str], where: str)
         f"{quoted(word.text)} is not declared {where}",
         help=f"did you mean {quoted(near)}?" if near is not None else _cure(expression, word, visible),
         fix=fix,
-        at=expression.line,
+        at=expression.written,
     )
 
 
 def _cure(expression: Expression, word: Word, visible: list[str]) -> str | None:
-    if expression.line is None and word.text in ("True", "False"):
+    if expression.written is None and word.text in ("True", "False"):
         return "write the value without quotes, a text is a C++ condition"
     if _is_message(expression, word):
         return "put the text in double quotes"
-    function = expression.line.entry.function if expression.line is not None else None
+    function = expression.written.entry.function if expression.written is not None else None
     names = {name for name in visible if not is_internal(name)}
     if function is not None and len(function.outputs) == 1:
         # a single gradient is always called "grad"
@@ -252,7 +252,7 @@ def _cure(expression: Expression, word: Word, visible: list[str]) -> str | None:
 
 def _is_message(expression: Expression, word: Word) -> bool:
     """Whether a word is where ``not_implemented`` takes its text."""
-    return word.start in _messages(expression.formula)
+    return word.start in _messages(expression.parsed)
 
 
 @lru_cache(maxsize=8)
@@ -270,6 +270,6 @@ def _messages(formula: Formula) -> frozenset[int]:
 def _replacement(expression: Expression, word: Word, name: str) -> Fix | None:
     if not expression.is_exact():
         return None
-    uses = [other for other in expression.formula.words if other.text == word.text and other.role == word.role]
+    uses = [other for other in expression.parsed.words if other.text == word.text and other.role == word.role]
     edits = tuple(TextEdit(expression.range(use.start, use.end), name) for use in uses)
     return Fix(f"replace it by {quoted(name)}", edits, safe=False)

@@ -35,11 +35,11 @@ from collections.abc import Iterator
 
 from derivlint.cpp.problem import TypeProblemKind
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.engine.precedence import UNREAD
 from derivlint.lint.judging import judges
-from derivlint.lint.precedence import UNREAD
-from derivlint.lint.problem_edits import as_near_name, as_qualified_name
-from derivlint.lint.type_wording import type_finding
-from derivlint.model.typing import FormulaProblem
+from derivlint.lint.shared.problem_edits import as_near_name, as_qualified_name
+from derivlint.lint.shared.type_wording import type_finding
+from derivlint.model.generated.typing import FormulaProblem
 
 META = RuleMeta(severity=Severity.ERROR, group="names", checks=("X2",), yields_to=(UNREAD,))
 

@@ -41,9 +41,9 @@ from collections.abc import Iterator
 
 from derivlint.analysis.definedness import unguarded_optionals
 from derivlint.lint import Finding, Invalid, Option, Options, RuleMeta, Severity, Within, Yields
+from derivlint.lint.engine.precedence import WRONG_VALUE
 from derivlint.lint.judging import judges
-from derivlint.lint.precedence import WRONG_VALUE
-from derivlint.lint.unguarded import unguarded_findings
+from derivlint.lint.shared.unguarded import unguarded_findings
 from derivlint.model import Entry, Model
 
 META = RuleMeta(

@@ -36,8 +36,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
+from derivlint.lint.engine.precedence import JOINED_ENTRIES
 from derivlint.lint.judging import judges
-from derivlint.lint.precedence import JOINED_ENTRIES
 from derivlint.lint.wording import closest, quoted, quoted_list
 from derivlint.model import DerivativeFormula, EntryFunction, KeyName, NameKind
 
@@ -148,57 +148,57 @@ ENTRY_KEYS = ("dispatch", "name", "output_differentiability")
 
 
 @judges(DerivativeFormula)
-def check(line: DerivativeFormula) -> Iterator[Finding]:
+def check(formula: DerivativeFormula) -> Iterator[Finding]:
     """Judge the names of one key."""
-    function = line.entry.function
+    function = formula.entry.function
     if function is None:
         return
     blank = False
-    for name, resolved in line.resolved_names:
+    for name, resolved in formula.resolved_names:
         if resolved.kind is NameKind.TENSOR_OPTION:
             yield Finding(
                 name.span,
-                f'{quoted(name.text)} is a tensor option of "{line.entry.operator}", which has no gradient',
+                f'{quoted(name.text)} is a tensor option of "{formula.entry.operator}", which has no gradient',
                 help=f"remove it; {_can_name(function)}",
             )
         elif resolved.kind is NameKind.UNKNOWN and name.text:
-            yield _unknown(line, name, function)
+            yield _unknown(formula, name, function)
         elif resolved.kind is NameKind.UNKNOWN and not blank:
             blank = True
-            yield _without_name(line, name)
+            yield _without_name(formula, name)
 
 
-def _unknown(line: DerivativeFormula, name: KeyName, function: EntryFunction) -> Finding:
-    if line.body.key_node is not None and name.text in ENTRY_KEYS:
+def _unknown(formula: DerivativeFormula, name: KeyName, function: EntryFunction) -> Finding:
+    if formula.body.key_node is not None and name.text in ENTRY_KEYS:
         return Finding(
             name.span,
-            f'{quoted(name.text)} is not read under the dispatch key "{line.body.key}"',
+            f'{quoted(name.text)} is not read under the dispatch key "{formula.body.key}"',
             help='put it next to "dispatch"; it holds for all dispatch keys',
         )
-    message = f'{quoted(name.text)} is not an argument or output of "{line.entry.operator}"'
-    candidates = {*function.tensor_arguments, *function.output_names} - line.body.keys_with.keys()
-    if len(line.names) == 1 and line.body.key_node is None:
+    message = f'{quoted(name.text)} is not an argument or output of "{formula.entry.operator}"'
+    candidates = {*function.tensor_arguments, *function.output_names} - formula.body.keys_with.keys()
+    if len(formula.names) == 1 and formula.body.key_node is None:
         candidates.update(ENTRY_KEYS)
     found = closest(name.text, candidates)
     if found is None:
         return Finding(name.span, message, help=_can_name(function))
     fix = None
-    if line.key.exact:
+    if formula.key.exact:
         # of a name with one or two letters every other such name is near
         is_certain = len(name.text) > 2 and closest(name.text, candidates - {found}) is None
         fix = Fix(f'replace it by "{found}"', (TextEdit(name.span, found),), safe=is_certain)
     return Finding(name.span, message, help=f'did you mean "{found}"?', fix=fix)
 
 
-def _without_name(line: DerivativeFormula, name: KeyName) -> Finding:
-    rest = [other.text for other in line.names if other.text]
+def _without_name(formula: DerivativeFormula, name: KeyName) -> Finding:
+    rest = [other.text for other in formula.names if other.text]
     if not rest:
-        message = f"the key {quoted(line.key_text)} names nothing"
-        return Finding(line.key.span, message, help="write the arguments that the formula is for")
-    text = line.key_written_with(rest)
-    fix = Fix("remove the comma", (TextEdit(line.key.span, text),)) if text is not None else None
+        message = f"the key {quoted(formula.key_text)} names nothing"
+        return Finding(formula.key.span, message, help="write the arguments that the formula is for")
+    text = formula.key_written_with(rest)
+    fix = Fix("remove the comma", (TextEdit(formula.key.span, text),)) if text is not None else None
     return Finding(
-        name.span, f"the key {quoted(line.key_text)} has a comma without a name", "remove the comma", fix=fix
+        name.span, f"the key {quoted(formula.key_text)} has a comma without a name", "remove the comma", fix=fix
     )
 
 

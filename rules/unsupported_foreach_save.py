@@ -30,11 +30,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity, Yields
+from derivlint.lint.engine.precedence import UNCOMPILED
 from derivlint.lint.judging import judges
-from derivlint.lint.precedence import UNCOMPILED
 from derivlint.lint.wording import quoted
 from derivlint.model import Derivative, DerivativeFormula, Entry, MatchProblem, Model
-from derivlint.model.foreach import ForeachProblem
+from derivlint.model.generated.foreach import ForeachProblem
 from derivlint.model.match_problem import MatchProblemKind
 
 META = RuleMeta(
@@ -119,37 +119,37 @@ def _check_entry(entry: Entry, problems: list[MatchProblem]) -> Iterator[Finding
         if problem.kind not in KINDS or problem.is_of_part or not isinstance(detail, ForeachProblem):
             continue
         derivative, word = detail.derivative, detail.word
-        line = derivative.line
-        if line is None or line.formula.tree is None or word is None or not isinstance(derivative, Derivative):
+        formula = derivative.written
+        if formula is None or formula.parsed.tree is None or word is None or not isinstance(derivative, Derivative):
             continue
-        if (line, detail.name) in seen:
+        if (formula, detail.name) in seen:
             continue
-        seen.add((line, detail.name))
-        yield _finding(entry, line, problem, detail)
+        seen.add((formula, detail.name))
+        yield _finding(entry, formula, problem, detail)
 
 
-def _finding(entry: Entry, line: DerivativeFormula, problem: MatchProblem, detail: ForeachProblem) -> Finding:
+def _finding(entry: Entry, formula: DerivativeFormula, problem: MatchProblem, detail: ForeachProblem) -> Finding:
     foreach = quoted(str(problem.function.name))
     word = detail.word
     assert word is not None
-    where = line.span_of(word)
+    where = formula.span_of(word)
     shares = f"{foreach} shares this formula and"
     if problem.kind is MatchProblemKind.SAVED_OUTPUT:
         if word.text == "result":
             message = f'{shares} can save "result" itself, not {quoted(detail.name)}'
-            return Finding(where, message, help='use "result" as a whole, or an argument', at=line)
+            return Finding(where, message, help='use "result" as a whole, or an argument', at=formula)
         message = f"{shares} cannot save the output {quoted(word.text)}"
-        return Finding(where, message, help='only an output called "result" can be saved', at=line)
+        return Finding(where, message, help='only an output called "result" can be saved', at=formula)
     strides = detail.derivative.strides_of if isinstance(detail.derivative, Derivative) else ()
     if any(place == word for _, place in strides):
         message = f"{shares} cannot save the strides of {quoted(word.text)}"
         return Finding(
-            where, message, help="write a formula without them, or give the foreach operator its own", at=line
+            where, message, help="write a formula without them, or give the foreach operator its own", at=formula
         )
     cure = "what is saved must begin with an argument of the foreach operator"
     arguments = [argument.name for argument in problem.function.schema.arguments.flat_all]
     function = entry.function
     missing = function is not None and function.argument(word.text) is not None and word.text not in arguments
     if missing and detail.name == word.text:
-        return Finding(where, f"{shares} has no argument {quoted(word.text)}", help=cure, at=line)
-    return Finding(where, f"{shares} cannot save {quoted(detail.name)}", help=cure, at=line)
+        return Finding(where, f"{shares} has no argument {quoted(word.text)}", help=cure, at=formula)
+    return Finding(where, f"{shares} cannot save {quoted(detail.name)}", help=cure, at=formula)

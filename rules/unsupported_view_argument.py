@@ -83,7 +83,7 @@ INVALID = (
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the first view of each entry that the generator refuses."""
-    if not all(body.is_resolved for body in entry.bodies):
+    if not model.layout.cpp or not all(body.is_resolved for body in entry.bodies):
         return
     for differentiability in model.differentiabilities(entry):
         # views are written for the default formulas only

@@ -43,9 +43,9 @@ from collections.abc import Iterator
 from derivlint.analysis import analyses_of
 from derivlint.analysis.linearity import without_seed
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity, Within, Yields
-from derivlint.lint.degree_wording import shown
+from derivlint.lint.engine.precedence import CONFLICT, SLIP, UNCOMPILED
 from derivlint.lint.judging import judges
-from derivlint.lint.precedence import CONFLICT, SLIP, UNCOMPILED
+from derivlint.lint.shared.degree_wording import shown
 from derivlint.lint.wording import quoted_list
 from derivlint.model import Entry, Model
 
@@ -111,8 +111,8 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the backward formulas without a gradient."""
     for interpretation, node in without_seed(analyses_of(model), entry, backward=True):
         formula = interpretation.formula
-        names = quoted_list([name.text for name in formula.line.names])
+        names = quoted_list([name.text for name in formula.written.names])
         message = f"the gradient of {names} does not depend on the gradient of an output"
         if node is not formula.tree:
             message = f"{shown(formula, node)} does not depend on the gradient of an output"
-        yield Finding(formula.span_of(node), message, help=HELP, at=formula.line)
+        yield Finding(formula.span_of(node), message, help=HELP, at=formula.written)

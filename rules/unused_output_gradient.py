@@ -37,8 +37,8 @@ from collections.abc import Iterator
 from derivlint.analysis import analyses_of
 from derivlint.analysis.missing import unused_output_gradients
 from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity, Within, Yields
+from derivlint.lint.engine.precedence import UNKNOWN_OUTPUTS
 from derivlint.lint.judging import judges
-from derivlint.lint.precedence import UNKNOWN_OUTPUTS
 from derivlint.lint.wording import quoted, quoted_list
 from derivlint.model import Entry, Model
 

@@ -38,8 +38,8 @@ from collections.abc import Iterator
 
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
 from derivlint.lint.judging import judges
-from derivlint.lint.suppression_edits import deletion
-from derivlint.lint.suppressions_in_use import SuppressionsInUse
+from derivlint.lint.suppressions.suppression_edits import deletion
+from derivlint.lint.suppressions.suppressions_in_use import SuppressionsInUse
 from derivlint.lint.wording import quoted_list
 
 META = RuleMeta(severity=Severity.WARNING, group="suppressions")

@@ -39,8 +39,8 @@ from derivlint.analysis import analyses_of
 from derivlint.analysis.linearity import without_seed
 from derivlint.analysis.seeds import seed_names
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity, Within, Yields
+from derivlint.lint.engine.precedence import CONFLICT, SLIP, UNCOMPILED
 from derivlint.lint.judging import judges
-from derivlint.lint.precedence import CONFLICT, SLIP, UNCOMPILED
 from derivlint.model import Entry, Model
 
 META = RuleMeta(
@@ -96,10 +96,10 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the forward formulas without a tangent."""
     for interpretation, node in without_seed(analyses_of(model), entry, backward=False):
         formula = interpretation.formula
-        if formula.line.auto is None and seed_names(formula):
+        if formula.written.auto is None and seed_names(formula):
             yield Finding(
                 formula.span_of(node),
                 "the tangent of the output does not depend on the tangent of an input",
                 help='multiply by the tangent of the input, such as "self_t"',
-                at=formula.line,
+                at=formula.written,
             )

@@ -88,20 +88,20 @@ INVALID = (
 
 
 @judges(DerivativeFormula)
-def check(line: DerivativeFormula) -> Iterator[Finding]:
+def check(formula: DerivativeFormula) -> Iterator[Finding]:
     """Find declarations that say nothing."""
-    if line.role is not Role.NON_DIFFERENTIABLE:
+    if formula.role is not Role.NON_DIFFERENTIABLE:
         return
     useless = [
         (name, resolved.argument)
-        for name, resolved in line.resolved_names
+        for name, resolved in formula.resolved_names
         if resolved.argument is not None and not resolved.argument.is_tensor_like and resolved.output is None
     ]
     names = {name.text for name, _ in useless}
-    text = line.key_written_with([name.text for name in line.names if name.text not in names])
-    fix = removal_fix(line, "remove the declaration", safe=True) if len(names) == len(line.names) else None
+    text = formula.key_written_with([name.text for name in formula.names if name.text not in names])
+    fix = removal_fix(formula, "remove the declaration", safe=True) if len(names) == len(formula.names) else None
     if text is not None:
-        fix = Fix("take it out of the key", (TextEdit(line.key.span, text),))
+        fix = Fix("take it out of the key", (TextEdit(formula.key.span, text),))
     for name, binding in useless:
         kind = "TensorOptions" if binding.argument is None else str(binding.argument.type)
         yield Finding(

@@ -30,10 +30,10 @@ from collections.abc import Iterator
 
 from derivlint.cpp.problem import TypeProblemKind
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.engine.precedence import FULL_STOP, OTHER_VARIABLE, SYMBOLIC, UNREAD
 from derivlint.lint.judging import judges
-from derivlint.lint.precedence import FULL_STOP, OTHER_VARIABLE, SYMBOLIC, UNREAD
-from derivlint.lint.type_wording import type_finding
-from derivlint.model.typing import FormulaProblem
+from derivlint.lint.shared.type_wording import type_finding
+from derivlint.model.generated.typing import FormulaProblem
 
 META = RuleMeta(
     severity=Severity.ERROR,

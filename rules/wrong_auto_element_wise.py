@@ -39,9 +39,9 @@ from collections.abc import Iterator
 from derivlint.analysis import analyses_of
 from derivlint.analysis.automatic import Reason, wrong_automatic
 from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
-from derivlint.lint.degree_wording import shown
+from derivlint.lint.engine.precedence import BACKWARD_SIZES, UNCOMPILED
 from derivlint.lint.judging import judges
-from derivlint.lint.precedence import BACKWARD_SIZES, UNCOMPILED
+from derivlint.lint.shared.degree_wording import shown
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry, Model
 
@@ -112,13 +112,13 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
         for wrong in wrong_automatic(analyses, body):
             if wrong.reason in REASONS:
                 formula = wrong.interpretation.formula
-                where = formula.line.value.span if wrong.node is None else formula.span_of(wrong.node)
+                where = formula.written.value.span if wrong.node is None else formula.span_of(wrong.node)
                 yield Finding(
-                    wrong.line.value.span,
+                    wrong.written.value.span,
                     f"{quoted(wrong.name)} in the backward formula {shown(formula, formula.tree)} "
                     f"{REASONS[wrong.reason]}",
                     help="write out the forward formula",
                     related=(Related("the backward formula", where),),
-                    at=wrong.line,
+                    at=wrong.written,
                     rests_on=(body.entry.operator or "",),
                 )

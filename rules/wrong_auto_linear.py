@@ -40,9 +40,9 @@ from collections.abc import Iterator
 from derivlint.analysis import analyses_of
 from derivlint.analysis.automatic import Reason, wrong_automatic
 from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
-from derivlint.lint.degree_wording import shown
+from derivlint.lint.engine.precedence import BACKWARD_SIZES, UNCOMPILED
 from derivlint.lint.judging import judges
-from derivlint.lint.precedence import BACKWARD_SIZES, UNCOMPILED
+from derivlint.lint.shared.degree_wording import shown
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry, Model
 
@@ -95,12 +95,12 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
         for wrong in wrong_automatic(analyses, body):
             if wrong.reason in REASONS:
                 yield Finding(
-                    wrong.line.value.span,
+                    wrong.written.value.span,
                     f"{quoted(body.entry.operator or '')} is not linear: its backward formula "
                     f"{shown(wrong.interpretation.formula, wrong.interpretation.formula.tree)} "
                     f"depends on {quoted(wrong.name)}",
                     help='write out the forward formula, or use "auto_element_wise" for an element-wise operator',
-                    related=(Related("the backward formula", wrong.interpretation.formula.line.value.span),),
-                    at=wrong.line,
+                    related=(Related("the backward formula", wrong.interpretation.formula.written.value.span),),
+                    at=wrong.written,
                     rests_on=(body.entry.operator or "",),
                 )

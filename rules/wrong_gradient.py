@@ -40,9 +40,9 @@ from derivlint.analysis.scalar_evaluation.compare import Disagreement, differ
 from derivlint.analysis.scalar_evaluation.judgement import judgement_of
 from derivlint.analysis.small_tensors.judgement import small_tensors_of
 from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity, Within, Yields
+from derivlint.lint.engine.precedence import SLIP, UNCOMPILED, UNCOMPILED_BESIDE, WRONG_DEGREE
 from derivlint.lint.judging import judges
-from derivlint.lint.precedence import SLIP, UNCOMPILED, UNCOMPILED_BESIDE, WRONG_DEGREE
-from derivlint.lint.value_wording import differs, differs_at
+from derivlint.lint.shared.value_wording import differs, differs_at
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry, Model
 
@@ -149,19 +149,19 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
         related: tuple[Related, ...] = ()
         for other in range(index + 1, len(wrong)):
             second = wrong[other].formula
-            if second.line.body is not formula.line.body:
+            if second.written.body is not formula.written.body:
                 break
             if _are_exchanged(item, wrong[other]):
                 exchanged.add(other)
                 message += f", and that of {quoted(wrong[other].name)} the one of {quoted(item.name)}"
-                related = (Related(f"the formula of {quoted(wrong[other].name)}", second.line.value.span),)
+                related = (Related(f"the formula of {quoted(wrong[other].name)}", second.written.value.span),)
                 break
         yield Finding(
             formula.span_of(formula.tree),
             message,
             help="computed with one-element tensors",
             related=related,
-            at=formula.line,
+            at=formula.written,
         )
     for several in small_tensors_of(model, entry):
         formula = several.formula
@@ -170,7 +170,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
                 formula.span_of(formula.tree),
                 differs_at("gradient", several),
                 help="computed with small tensors of distinct elements",
-                at=formula.line,
+                at=formula.written,
             )
 
 

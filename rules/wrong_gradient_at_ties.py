@@ -41,9 +41,9 @@ from collections.abc import Iterator
 from derivlint.analysis.scalar_evaluation.judgement import judgement_of
 from derivlint.analysis.scalar_evaluation.ties import WrongShares
 from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity, Within, Yields
+from derivlint.lint.engine.precedence import SLIP, UNCOMPILED, WRONG_DEGREE
 from derivlint.lint.judging import judges
-from derivlint.lint.precedence import SLIP, UNCOMPILED, WRONG_DEGREE
-from derivlint.lint.value_wording import number
+from derivlint.lint.shared.value_wording import number
 from derivlint.lint.wording import quoted, quoted_list
 from derivlint.model import Entry, Model
 
@@ -119,7 +119,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
             "output",
             help="the gradients of all arguments must sum to that of the output",
             related=tuple(Related("another share", other.span_of(other.tree)) for other in item.formulas[1:]),
-            at=first.line,
+            at=first.written,
         )
 
 

@@ -35,8 +35,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
+from derivlint.lint.engine.precedence import FOREIGN_KEY
 from derivlint.lint.judging import judges
-from derivlint.lint.precedence import FOREIGN_KEY
 from derivlint.lint.wording import counted, listed, quoted
 from derivlint.model import DerivativeFormula, EntryFunction, NameKind, Output, Role
 
@@ -114,16 +114,16 @@ INVALID = (
 
 
 @judges(DerivativeFormula)
-def check(line: DerivativeFormula) -> Iterator[Finding]:
+def check(formula: DerivativeFormula) -> Iterator[Finding]:
     """Find outputs under names that are not theirs."""
-    function = line.entry.function
-    if function is None or line.role is not Role.FORWARD or line.says_non_differentiable:
+    function = formula.entry.function
+    if function is None or formula.role is not Role.FORWARD or formula.says_non_differentiable:
         return
     if function.canonical.name.is_foreach and function.is_inplace:
         # an entry for an in-place foreach operator is refused whatever it says
         return
-    operator = line.entry.operator
-    for name, resolved in line.resolved_names:
+    operator = formula.entry.operator
+    for name, resolved in formula.resolved_names:
         if resolved.kind is not NameKind.GENERIC_OUTPUT:
             continue
         if resolved.output is not None:
@@ -132,7 +132,7 @@ def check(line: DerivativeFormula) -> Iterator[Finding]:
                 f"{_position(function, resolved.output)} of {quoted(operator or '')} is called "
                 f"{quoted(resolved.output.key_name)}, not {quoted(name.text)}",
                 help=listed("output", function.output_names),
-                fix=_rename(line, resolved.output, TextEdit(name.span, resolved.output.key_name)),
+                fix=_rename(formula, resolved.output, TextEdit(name.span, resolved.output.key_name)),
             )
         elif resolved.index is None:
             reason = f'"result" is ambiguous: "{operator}" has {counted(len(function.outputs), "output")}'
@@ -145,8 +145,8 @@ def _position(function: EntryFunction, output: Output) -> str:
     return "the output" if len(function.outputs) == 1 else f"output {output.index}"
 
 
-def _rename(line: DerivativeFormula, output: Output, edit: TextEdit) -> Fix | None:
-    named = {name.text for each in line.body.lines for name in each.names}
-    if edit.text in named or not line.key.exact:
+def _rename(formula: DerivativeFormula, output: Output, edit: TextEdit) -> Fix | None:
+    named = {name.text for each in formula.body.formulas for name in each.names}
+    if edit.text in named or not formula.key.exact:
         return None
     return Fix(f'rename it to "{output.key_name}"', (edit,))

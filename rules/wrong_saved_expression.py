@@ -30,12 +30,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.engine.precedence import UNREAD
 from derivlint.lint.judging import judges
-from derivlint.lint.precedence import UNREAD
-from derivlint.lint.type_wording import cure, fact
+from derivlint.lint.shared.type_wording import cure, fact
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry, Model
-from derivlint.model.evaluation import Mode, Origin
+from derivlint.model.generated.evaluation import Mode, Origin
 
 META = RuleMeta(severity=Severity.ERROR, group="types", checks=("X2",), yields_to=(UNREAD,))
 
@@ -85,5 +85,5 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
                 problem.where,
                 f"{quoted(evaluation.text)} is evaluated when values are saved, where {fact(problem.problem)}",
                 help=cure(problem.problem),
-                at=problem.line,
+                at=problem.written,
             )

@@ -42,9 +42,9 @@ from collections.abc import Iterator
 from derivlint.analysis.scalar_evaluation.judgement import judgement_of
 from derivlint.analysis.small_tensors.judgement import small_tensors_of
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.engine.precedence import WRONG_TANGENT
 from derivlint.lint.judging import judges
-from derivlint.lint.precedence import WRONG_TANGENT
-from derivlint.lint.value_wording import differs, differs_at
+from derivlint.lint.shared.value_wording import differs, differs_at
 from derivlint.model import Entry, Model
 
 META = RuleMeta(
@@ -118,7 +118,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
                 formula.span_of(formula.tree),
                 differs("tangent", wrong.name, wrong.at, wrong.expected, wrong.found),
                 help="computed with one-element tensors",
-                at=formula.line,
+                at=formula.written,
             )
     for several in small_tensors_of(model, entry):
         formula = several.formula
@@ -127,5 +127,5 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
                 formula.span_of(formula.tree),
                 differs_at("tangent", several),
                 help="computed with small tensors of distinct elements",
-                at=formula.line,
+                at=formula.written,
             )

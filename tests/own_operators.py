@@ -202,9 +202,11 @@ def test_compiled(case):
 """
 
 
-def emit(language: str, folder: Path, out: str, *more: str, derivatives: str = DERIVATIVES) -> str:
+def emit(
+    language: str, folder: Path, out: str, *more: str, functions: str = FUNCTIONS, derivatives: str = DERIVATIVES
+) -> str:
     """What ``derivlint emit`` says of the operators, whose code it writes to ``out`` in a folder."""
-    (folder / "ops.yaml").write_text(FUNCTIONS, encoding="utf-8")
+    (folder / "ops.yaml").write_text(functions, encoding="utf-8")
     (folder / "derivatives.yaml").write_text(derivatives, encoding="utf-8")
     arguments = [str(folder / "derivatives.yaml"), "--torch", "2.13.0", "--native-functions", str(folder / "ops.yaml")]
     done = runner().invoke(cli, ["emit", language, *arguments, *more, "--out", str(folder / out)])

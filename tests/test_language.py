@@ -17,11 +17,11 @@ PHRASES = {
     r"\bmend(?:s|ed|ing)?\b": "fix",
     r"\bbesides\b": "also, in addition to",
     r"\bbehind (?:it|them|the|a|an|its)\b": "after",
-    r"\bof which (?:nothing|it|they|we)\b": "that nothing is known about",
+    r", (?:\w+ )?of which\b": "whose, that",
     r"\bas (?:it|they) stands?\b": "as written",
     r"\binhabitants?\b": "sample values",
     r"\bworlds?\b": "test point",
-    r"\bparty\b": "",
+    r"(?<!first-)(?<!third-)\bparty\b": "",
     r"\bfloor \d": "layer",
     r"\bsomebody\b": "someone",
     r"\bwithout a word\b": "silently",
@@ -47,9 +47,10 @@ def prose(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def files() -> Iterator[Path]:
-    """The sources, the rules and the documentation."""
-    for folder in ("src/derivlint", "rules", "docs", "fuzz", "benchmarks", "examples"):
-        yield from sorted(path for path in (ROOT / folder).rglob("*") if path.suffix in (".py", ".md"))
+    """The sources, the rules, the tests and the documentation."""
+    for folder in ("src/derivlint", "rules", "docs", "fuzz", "benchmarks", "examples", "tests"):
+        pages = (path for path in (ROOT / folder).rglob("*") if path.suffix in (".py", ".md"))
+        yield from sorted(page for page in pages if page != Path(__file__))
     yield from sorted(ROOT.glob("*.md"))
 
 

@@ -65,18 +65,18 @@ EXCEPTIONS = {
         "what functions, methods and operators of C++ are called in Python",
     ),
     "src/derivlint/emit/python/expression.py": ("conj to", "methods of numbers in C++"),
-    "src/derivlint/cpp/calls.py": ("pow to", "functions and methods of C++ for numbers"),
-    "src/derivlint/lint/typed_edits.py": ("conj", "what fixes write, and take away"),
-    "src/derivlint/model/saved.py": ("zeros_like", "an expression that torchgen saves instead of a tensor"),
+    "src/derivlint/cpp/expressions/calls.py": ("pow to", "functions and methods of C++ for numbers"),
+    "src/derivlint/lint/shared/typed_edits.py": ("conj", "what fixes write, and take away"),
+    "src/derivlint/model/generated/saved.py": ("zeros_like", "an expression that torchgen saves instead of a tensor"),
     "src/derivlint/schema": (
         "add bernoulli bernoulli.p div inverse lshift mul polygamma_ pow resize_ resize_as_ rshift scatter set_ sub",
         "torchgen's own conventions of names and its special cases, on a floor below the book",
     ),
     "src/derivlint/analysis/arguments.py": ("logsumexp", "the name of an argument"),
     "src/derivlint/analysis/conjugation.py": ("adjoint", "the name of an argument"),
-    "src/derivlint/verify/defined.py": ("abs", "the name of an argument"),
-    "src/derivlint/verify/domains.py": ("mean", "the name of an argument"),
-    "src/derivlint/verify/hardening.py": ("narrow zeros", "labels of inputs"),
+    "src/derivlint/verify/inputs/defined.py": ("abs", "the name of an argument"),
+    "src/derivlint/verify/inputs/domains.py": ("mean", "the name of an argument"),
+    "src/derivlint/verify/inputs/hardening.py": ("narrow zeros", "labels of inputs"),
 }
 
 

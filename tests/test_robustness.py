@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -20,6 +21,7 @@ from derivlint.cli.main import cli
 from derivlint.formats.registry import FORMATS
 from derivlint.formula import parse_formula
 from derivlint.lint import Finding, Fix, Rule, RuleMeta, Severity, TextEdit
+from derivlint.lint.rule import Target
 from derivlint.model import DerivativeFormula, Model
 from derivlint.project.check import CheckedFile, check_source
 from derivlint.project.fixing import fix_source
@@ -344,10 +346,10 @@ def test_other_encodings_are_reported(encoding: str) -> None:
 def silly_rule(name: str, fix: Fix) -> Rule:
     """A rule that finds something in each formula, with a fix that may not be."""
 
-    def check(line: DerivativeFormula) -> list[Finding]:
-        return [Finding(line.key.span, "a finding", fix=fix)]
+    def check(formula: DerivativeFormula) -> list[Finding]:
+        return [Finding(formula.key.span, "a finding", fix=fix)]
 
-    return Rule(name, "silly", "silly\n", RuleMeta(Severity.WARNING, "style"), "line", check, (), ())
+    return Rule(name, "silly", "silly\n", RuleMeta(Severity.WARNING, "style"), "formula", check, (), ())
 
 
 @pytest.mark.parametrize(
@@ -373,15 +375,20 @@ def test_a_rule_that_crashes_leaves_the_others_alone(bundled_natives: NativeFunc
     def recursion(model: Model) -> list[Finding]:
         return recursion(model)
 
-    def attribute(line: DerivativeFormula) -> list[Finding]:
-        return [Finding(line.nothing, "never")]  # type: ignore[attr-defined]  # it is to crash
+    def attribute(formula: DerivativeFormula) -> list[Finding]:
+        return [Finding(formula.nothing, "never")]  # type: ignore[attr-defined]  # it is to crash
 
+    checks: dict[Target, Callable[[Any], list[Finding]]] = {
+        "model": recursion,
+        "formula": attribute,
+        "suppressions": recursion,
+    }
     crashing = [
         Rule(f"crash-{target}", "", "", RuleMeta(Severity.INFO, "style"), target, check, (), ())
-        for target, check in (("model", recursion), ("line", attribute), ("suppressions", recursion))
+        for target, check in checks.items()
     ]
     rules = tuple(sorted((*Settings().selected(load_rules()), *crashing), key=lambda rule: rule.name))
-    source = SourceFile("derivatives.yaml", ENTRY + "slef # derivlint: ignore[crash-line] no\n")
+    source = SourceFile("derivatives.yaml", ENTRY + "slef # derivlint: ignore[crash-formula] no\n")
     checked = check_source(source, bundled_natives, Settings(), rules)
     assert checked.crashes == 3
     assert [item.rule for item in checked.shown].count("internal-error") == 3

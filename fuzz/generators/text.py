@@ -38,7 +38,7 @@ def mutated(rng: Random, text: str, pieces: Sequence[str], others: Sequence[str]
         rng: the randomness.
         text: the text.
         pieces: pieces that mean something in its language.
-        others: texts of the same language, parts of which may get into it.
+        others: texts of the same language; parts of them may get into it.
         most: how many changes there are at most.
     """
     for _ in range(rng.randint(1, most)):

@@ -7,12 +7,12 @@ from functools import cache
 from pathlib import Path
 from random import Random
 
-from derivlint.cpp.header import read_declarations
+from derivlint.cpp.declarations.header import read_declarations
 from derivlint.formats import Report
 from derivlint.formats.registry import FORMATS
 from derivlint.lint import Diagnostic, Rule
+from derivlint.lint.engine.kept import Kept
 from derivlint.lint.fixing import fixable
-from derivlint.lint.kept import Kept
 from derivlint.project.cache import cache_folder, sealed
 from derivlint.project.check import CheckedFile, check_source
 from derivlint.project.fixing import fix_source
@@ -63,7 +63,7 @@ def _rendered(source: SourceFile, shown: tuple[Diagnostic, ...], name: str) -> s
 
 
 def check(data: bytes) -> object:
-    """Any bytes have findings, all of which lie in the text, and can be printed."""
+    """Any bytes have findings; all lie in the text, and can be printed."""
     source = SourceFile.from_bytes(PATH, data)
     checked = _checked(source)
     name = _RENDERED[len(data) % len(_RENDERED)]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from derivlint.cpp.declaration import declarations_from_json
-from derivlint.cpp.header import read_declarations
+from derivlint.cpp.declarations.declaration import declarations_from_json
+from derivlint.cpp.declarations.header import read_declarations
 from derivlint.formula import Node, parse_formula, walk
 from derivlint.lint.baseline import BaselineError, read_baseline, render_baseline
 from derivlint.project.settings import ConfigurationError

@@ -13,7 +13,7 @@ def interpret(yaml: str, key: str, natives: NativeFunctions) -> Interpretation:
     """What the formula under a key of the first entry means."""
     model = build_model(SourceFile("derivatives.yaml", yaml), natives)
     for interpretation in analyses_of(model).interpretations(model.entries[0]):
-        if interpretation.formula.line.key_text == key:
+        if interpretation.formula.written.key_text == key:
             return interpretation
     raise AssertionError(f"no formula for {key}")
 

@@ -41,7 +41,7 @@ def missing(text: str) -> list[tuple[str, str | None, int]]:
     return [
         (
             each.argument,
-            each.reader.line.key_text if each.reader is not None else None,
+            each.reader.written.key_text if each.reader is not None else None,
             each.given if each.others else 0,
         )
         for entry in model.entries
@@ -116,7 +116,7 @@ def test_the_installed_file_lacks_the_formulas_of_two_targets(installed: Model) 
     """The targets of the other losses have formulas; the bias of ``_grouped_mm`` is optional, and refused as yet."""
     analyses = analyses_of(installed)
     found = [each for entry in installed.entries for each in missing_derivatives(analyses, entry)]
-    assert [each for each in found if each.line is not None or each.reader is not None] == []
+    assert [each for each in found if each.written is not None or each.reader is not None] == []
     assert [(each.body.entry.operator, each.argument, each.is_optional) for each in found] == [
         ("_grouped_mm", "bias", True),
         ("soft_margin_loss", "target", False),
@@ -188,7 +188,7 @@ def test_a_mask_of_another_length_says_the_same() -> None:
 def test_the_installed_file_names_every_value(installed: Model) -> None:
     formulas = [formula for entry in installed.entries for formula in analyses_of(installed).formulas(entry)]
     assert [formula for formula in formulas if dropped_values(installed, formula) is not None] == []
-    assert sum(len(formula.line.names) > 1 for formula in formulas) > 80
+    assert sum(len(formula.written.names) > 1 for formula in formulas) > 80
 
 
 # ---- masks
@@ -242,8 +242,8 @@ NAMES = ("input_gates", "hidden_gates", "hx", "input_bias", "hidden_bias")
 @given(st.permutations(NAMES))
 def test_only_the_order_of_schema_and_call_passes(names: list[str]) -> None:
     """Where both agree, every other order is found; it is one slip where exchanging two names fixes it."""
-    line = model_of(LSTM.format(", ".join(names))).entries[0].lines[0]
-    found = reordered_key(line)
+    formula = model_of(LSTM.format(", ".join(names))).entries[0].formulas[0]
+    found = reordered_key(formula)
     wrong_places = sum(mine != right for mine, right in zip(names, NAMES, strict=True))
     if wrong_places == 0:
         assert found is None
@@ -260,32 +260,32 @@ def test_a_call_in_another_order_than_the_schema_makes_both_orders_pass() -> Non
 - name: atan2(Tensor self, Tensor other) -> Tensor
   {0}: f(other, grad, self)
 """
-    assert reordered_key(model_of(text.format("self, other")).entries[0].lines[0]) is None
-    assert reordered_key(model_of(text.format("other, self")).entries[0].lines[0]) is None
+    assert reordered_key(model_of(text.format("self, other")).entries[0].formulas[0]) is None
+    assert reordered_key(model_of(text.format("other, self")).entries[0].formulas[0]) is None
 
 
 def test_the_variables_of_calls_are_found_behind_methods_and_wrappers() -> None:
-    line = model_of(LSTM.format(", ".join(NAMES))).entries[0].lines[0]
-    assert [(call.callee, call.places) for call in call_orders(line)] == [
+    formula = model_of(LSTM.format(", ".join(NAMES))).entries[0].formulas[0]
+    assert [(call.callee, call.places) for call in call_orders(formula)] == [
         ("f", {"grad": 0, "input_gates": 1, "hidden_gates": 2, "hx": 3, "input_bias": 4, "hidden_bias": 5})
     ]
 
 
 def test_an_exchange_of_neighbours_in_the_installed_file_is_found(derivatives_path: Path, installed: Model) -> None:
     """No key of the file is reported; of the keys with two names exchanged, nine of ten are."""
-    lines = [line for entry in installed.entries for line in entry.lines if len(line.names) > 1]
-    assert [line.key_text for line in lines if reordered_key(line) is not None] == []
+    formulas = [formula for entry in installed.entries for formula in entry.formulas if len(formula.names) > 1]
+    assert [formula.key_text for formula in formulas if reordered_key(formula) is not None] == []
     text = derivatives_path.read_text(encoding="utf-8")
     tried = found = 0
-    for line in lines:
-        for first, second in list(combinations(range(len(line.names)), 2))[:2]:
-            names = [name.text for name in line.names]
+    for formula in formulas:
+        for first, second in list(combinations(range(len(formula.names)), 2))[:2]:
+            names = [name.text for name in formula.names]
             names[first], names[second] = names[second], names[first]
-            entry = line.entry.span
-            key = line.key.span
+            entry = formula.entry.span
+            key = formula.key.span
             changed = "- " + text[entry.start : key.start] + ", ".join(names) + text[key.end : entry.end] + "\n"
             model = model_of(changed, installed.natives)
             tried += 1
-            found += any(reordered_key(each) is not None for each in model.entries[0].lines)
+            found += any(reordered_key(each) is not None for each in model.entries[0].formulas)
     assert tried > 150
     assert found >= 0.9 * tried, (found, tried)

@@ -25,7 +25,7 @@ def degree_of(coefficients: list[Fraction]) -> Degree:
 
 
 def covers(reported: Degree, true: Degree) -> bool:
-    """Whether a degree that is told of a value holds: terms may cancel, so that the value is simpler."""
+    """Whether a degree that is stated of a value holds: terms may cancel, so that the value is simpler."""
     if reported is true or reported is Degree.UNKNOWN or true is Degree.ZERO:
         return True
     return {

@@ -40,9 +40,9 @@ def verdict(yaml: str, natives: NativeFunctions = NATIVES) -> dict[str, list[str
     model = build_model(SourceFile("derivatives.yaml", yaml), natives)
     judgements = [judgement_of(model, entry) for entry in model.entries]
     return {
-        "wrong": [item.formula.line.key_text for each in judgements for item in each.wrong],
-        "contradictions": [item.formula.line.key_text for each in judgements for item in each.contradictions],
-        "shares": [item.formulas[0].line.key_text for each in judgements for item in each.shares],
+        "wrong": [item.formula.written.key_text for each in judgements for item in each.wrong],
+        "contradictions": [item.formula.written.key_text for each in judgements for item in each.contradictions],
+        "shares": [item.formulas[0].written.key_text for each in judgements for item in each.shares],
     }
 
 

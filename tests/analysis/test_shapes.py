@@ -31,7 +31,7 @@ OURS = {"wrong-gradient-shape", "wrong-tangent-shape", "illegal-operand-shapes"}
 
 def problems(model: Model) -> set[tuple[str | None, str, ShapeProblem]]:
     return {
-        (entry.operator, each.formula.line.key_text, problem)
+        (entry.operator, each.formula.written.key_text, problem)
         for entry in model.entries
         for problem in ShapeProblem
         for each in wrong_shapes_of(model, entry, problem)
@@ -136,15 +136,15 @@ def rewrites(text: str, tree: Expr) -> Iterator[tuple[int, int, str]]:
 
 def test_formulas_written_in_another_way_are_silent(released: Model) -> None:
     dice = random.Random(22)
-    lines = [line for entry in released.entries for body in entry.bodies for line in body.lines]
+    formulas = [written for entry in released.entries for body in entry.bodies for written in body.formulas]
     tried = 0
     while tried < REWRITES:
-        line = dice.choice(lines)
-        tree = line.formula.tree
-        changes = [] if tree is None or line.auto is not None else list(rewrites(line.formula.text, tree))
+        written = dice.choice(formulas)
+        tree = written.parsed.tree
+        changes = [] if tree is None or written.auto is not None else list(rewrites(written.parsed.text, tree))
         if not changes:
             continue
         tried += 1
         start, end, text = dice.choice(changes)
-        formula = line.formula.text[:start] + text + line.formula.text[end:]
-        assert of_text(released.natives, entry_text(released, line, formula)) <= DEFECTS, formula
+        formula = written.parsed.text[:start] + text + written.parsed.text[end:]
+        assert of_text(released.natives, entry_text(released, written, formula)) <= DEFECTS, formula

@@ -63,14 +63,14 @@ def word_rule(
 ) -> Rule:
     """A rule that finds a word in formulas."""
 
-    def check(line: DerivativeFormula) -> Iterator[Finding]:
-        text = line.text or ""
+    def check(formula: DerivativeFormula) -> Iterator[Finding]:
+        text = formula.text or ""
         if word in text:
             start = text.index(word)
-            yield Finding(line.range(start, start + len(word)), f'"{word}" is used')
+            yield Finding(formula.range(start, start + len(word)), f'"{word}" is used')
 
     meta = RuleMeta(severity=severity, group="style", confidence=confidence, status=status)
-    return Rule(name, f"finds {word}", f"finds {word}\n", meta, "line", check, (), ())
+    return Rule(name, f"finds {word}", f"finds {word}\n", meta, "formula", check, (), ())
 
 
 def install(monkeypatch: pytest.MonkeyPatch, *rules: Rule) -> None:

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from derivlint.cli import main
-from derivlint.cli.check import with_progress
-from derivlint.lint.kept import models_of
+from derivlint.cli.checking.check import with_progress
+from derivlint.lint.engine.kept import models_of
 from tests.cli.conftest import ADD, COS, NO_FINDINGS, SIN, Run
 
 ERROR = """\
@@ -239,7 +239,7 @@ def test_an_exception_outside_of_checks_is_reported_without_a_traceback(
     here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (here / "derivatives.yaml").write_text(SIN)
-    monkeypatch.setattr("derivlint.cli.check.configured", None)
+    monkeypatch.setattr("derivlint.cli.checking.check.configured", None)
     assert main.run(["check", "derivatives.yaml"]) == 3
     captured = capsys.readouterr()
     assert captured.out == ""

@@ -84,6 +84,78 @@ def test_what_cannot_be_parsed_in_a_header_is_a_finding_there(run: Run, here: Pa
     assert run("check", "derivatives.yaml", "--headers", "mine.h").status == 0
 
 
+BODIES = """\
+at::Tensor my_backward(const at::Tensor& grad, const at::Tensor& self, int64_t n) {
+  auto result = grad * self;
+  return %s;
+}
+"""
+
+
+def test_bodies_of_helpers_are_followed_in_formulas(run: Run, here: Path) -> None:
+    """A function of which no name says what it is linear in is judged by its body, and by the content of today."""
+    (here / "mine.h").write_text("at::Tensor mix(const at::Tensor& a, const at::Tensor& b);\n")
+    (here / "mine.cpp").write_text("at::Tensor mix(const at::Tensor& a, const at::Tensor& b) { return a * b; }\n")
+    (here / "derivatives.yaml").write_text("- name: abs(Tensor self) -> Tensor\n  self: mix(grad, grad * self)\n")
+    arguments = ("check", "derivatives.yaml", "--headers", "mine.h", "--output-format", "json")
+    assert rules_of(run(*arguments).out) == []
+    (here / "derivlint.toml").write_text('helper-bodies = "mine.cpp"\n')
+    assert rules_of(run(*arguments).out) == ["nonlinear-gradient"]
+    (here / "mine.cpp").write_text("at::Tensor mix(const at::Tensor& a, const at::Tensor& b) { return a + b; }\n")
+    assert rules_of(run(*arguments).out) == []
+
+
+def test_a_mistake_in_a_body_is_a_finding_there(run: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DERIVLINT_CACHE_DIR", str(here / ".cache"))
+    (here / "derivatives.yaml").write_text(MINE.format("self, 2"))
+    (here / "mine.h").write_text(HEADER)
+    (here / "mine.cpp").write_text(BODIES % "result * grad")
+    arguments = ("check", "derivatives.yaml", "--headers", "mine.h", "--helper-bodies", "mine.cpp")
+    for _ in range(2):
+        outcome = run(*arguments)
+        assert outcome.status == 1
+        assert outcome.out.splitlines()[:4] == [
+            'mine.cpp:1:12: error: "my_backward" is not linear in "grad" [nonlinear-helper]',
+            "    1 | at::Tensor my_backward(const at::Tensor& grad, const at::Tensor& self, int64_t n) {",
+            "      |            ^^^^^^^^^^^",
+            "  help: a backward function is linear in the gradients of the outputs",
+        ]
+    assert len(list((here / ".cache").glob("bodies-*"))) == 1
+    # what is kept depends on the content
+    (here / "mine.cpp").write_text(BODIES % "result")
+    assert run(*arguments).status == 0
+    assert len(list((here / ".cache").glob("bodies-*"))) == 2
+    (here / "mine.cpp").write_text(BODIES % "self")
+    found = run(*arguments, "--output-format", "json").out
+    assert rules_of(found) == ["helper-without-gradient"]
+
+
+def test_a_helper_that_does_not_ask_whether_its_gradient_is_defined_needs_a_guard(run: Run, here: Path) -> None:
+    (here / "mine.h").write_text("at::Tensor my_backward(const at::Tensor& a, const at::Tensor& b);\n")
+    body = "at::Tensor my_backward(const at::Tensor& a, const at::Tensor& b) {{ {} }}\n"
+    (here / "derivatives.yaml").write_text(
+        "- name: frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)\n"
+        "  self: my_backward(grads[0], grads[1])\n"
+    )
+    arguments = ("check", "derivatives.yaml", "--headers", "mine.h", "--select", "unguarded-gradient")
+    for statements, count in (
+        ("return a + b;", 2),
+        ("return a.defined() ? a + b : b;", 0),
+        ("return b.defined() ? a.neg() : a;", 0),
+    ):
+        (here / "mine.cpp").write_text(body.format(statements))
+        out = run(*arguments, "--helper-bodies", "mine.cpp", "--output-format", "json").out
+        assert rules_of(out) == ["unguarded-gradient"] * count
+
+
+def test_bodies_that_cannot_be_read_are_2(run: Run, here: Path) -> None:
+    (here / "derivatives.yaml").write_text(MINE.format("self, 2"))
+    (here / "mine.cpp").mkdir()
+    outcome = run("check", "derivatives.yaml", "--helper-bodies", "mine.cpp")
+    assert outcome.status == 2
+    assert "mine.cpp" in outcome.err
+
+
 def test_functions_behind_an_open_bracket_are_not_called_undeclared(run: Run, here: Path) -> None:
     (here / "derivatives.yaml").write_text(MINE.format("self, 2"))
     (here / "mine.h").write_text("/* my functions\n" + HEADER)

@@ -13,7 +13,7 @@ import pytest
 
 from derivlint.formats.rule_page import rule_sections
 from derivlint.lint import Rule, RuleMeta, Severity, rule_from_module, run_rules
-from derivlint.lint.precedence import UNCOMPILED_HERE
+from derivlint.lint.engine.precedence import UNCOMPILED_HERE
 from derivlint.model import build_model
 from derivlint.rules import NAMES, RENAMED
 from derivlint.schema import NativeFunctions
@@ -62,7 +62,7 @@ def test_a_rule_is_written_and_registered(run: Run, repository: Path) -> None:
     assert len(after) == len(before) + 1
 
 
-@pytest.mark.parametrize("target", ["model", "entry", "body", "line", "node"])
+@pytest.mark.parametrize("target", ["model", "entry", "body", "formula", "node"])
 def test_the_rule_loads_and_finds_what_its_cases_say(
     run: Run, repository: Path, bundled_natives: NativeFunctions, target: str
 ) -> None:
@@ -169,7 +169,7 @@ def test_elsewhere_than_in_the_repository_is_2(run: Run, here: Path) -> None:
 
 
 def test_the_checklist_is_that_of_the_guide(run: Run, repository: Path) -> None:
-    """What the command tells to do, CONTRIBUTING.md tells in more words."""
+    """What the command says to do, CONTRIBUTING.md says in more words."""
     listed = run("dev", "new-rule", NEW).out
     guide = (ROOT / "CONTRIBUTING.md").read_text().partition("## Adding a rule\n")[2].partition("\n## ")[0]
     for words in ("src/derivlint/model", "docs build", "CHANGELOG.md", "pytest tests/rules tests/conformance"):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-import derivlint.cli.docs
+import derivlint.cli.documentation.docs
 from derivlint.lint import Invalid, Rule, RuleMeta, Severity
 from tests.cli.conftest import Run
 
@@ -101,7 +101,7 @@ def repository(here: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (),
         cases,
     )
-    monkeypatch.setattr(derivlint.cli.docs, "load_rules", lambda: (rule,))
+    monkeypatch.setattr(derivlint.cli.documentation.docs, "load_rules", lambda: (rule,))
     (here / "README.md").write_text(README)
     return here
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from derivlint.cli.doc_blocks import MAX_LINE, TABLES, fill
-from derivlint.cli.doc_tables import table
+from derivlint.cli.documentation.doc_blocks import MAX_LINE, TABLES, fill
+from derivlint.cli.documentation.doc_tables import table
 from derivlint.project.errors import InputError
 from tests.cli.conftest import SIN, Run
 

@@ -87,7 +87,7 @@ def test_an_error_that_a_comment_silences_is_none(run: Run, here: Path, derivati
 
 
 def test_errors_of_other_operators_do_not_matter(run: Run, here: Path, derivatives: Path) -> None:
-    """What is wrong with an operator that is not emitted is no one's business; what is wrong with the file is."""
+    """Errors of an operator that is not emitted are not reported; errors of the file are."""
     derivatives.write_text(WRONG + COS)
     assert run("emit", "cpp", "--out", "ext", "--ops", "cos").status == 0
     assert run("emit", "cpp", "--out", "other", "--ops", "cos,sin_").status == 1

@@ -38,6 +38,14 @@ def test_every_command_stands_in_one_group(run: Run) -> None:
         assert [line.split()[0] for line in section.splitlines()] == list(names)
 
 
+@pytest.mark.parametrize("arguments", [(), ("dev",), ("emit",), ("dev", "index")])
+def test_without_a_command_the_help_is_printed(run: Run, arguments: tuple[str, ...]) -> None:
+    """It is what ``--help`` prints, as a message: a command is missing."""
+    outcome = run(*arguments)
+    assert (outcome.status, outcome.out) == (2, "")
+    assert outcome.err == run(*arguments, "--help").out
+
+
 def test_options_of_check_are_grouped(run: Run) -> None:
     out = run("check", "--help").out
     titles = [line.rstrip(":") for line in out.splitlines() if line.endswith(":") and not line.startswith(" ")]

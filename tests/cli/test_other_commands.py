@@ -8,8 +8,8 @@ from typing import cast
 
 import pytest
 
-from derivlint.cpp.header import read_declarations
-from derivlint.formats.model_json import model_document
+from derivlint.cpp.declarations.header import read_declarations
+from derivlint.formats.machine.model_json import model_document
 from derivlint.lint.groups import GROUPS, Group
 from derivlint.model import build_model, read_file
 from derivlint.operators.extraction import extract
@@ -109,7 +109,7 @@ def test_an_index_of_the_installed_torch_is_its_facts(
     assert run("index", "build", "--torch", "installed", "--version", "9.9", "--out", "i.json").status == 0
     entries = read_file(SourceFile.read(derivatives_path))
     names = {
-        str(entry.operator): [name.text for body in entry.bodies for line in body.lines for name in line.names]
+        str(entry.operator): [name.text for body in entry.bodies for formula in body.formulas for name in formula.names]
         for entry in entries
     }
     natives = installed_natives.with_derivatives({operator: list(dict.fromkeys(of)) for operator, of in names.items()})

@@ -1,4 +1,4 @@
-"""Where the findings go and in which format; the exit status, the streams and what is told beside the findings."""
+"""Where the findings go and in which format; the exit status, the streams and what is printed next to the findings."""
 
 from __future__ import annotations
 

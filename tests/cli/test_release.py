@@ -9,7 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from derivlint.cli.release_checks import CONFORMANCE, conformance_line, emission_lines, unpacked, vanished_findings
+from derivlint.cli.maintenance.release_checks import (
+    CONFORMANCE,
+    conformance_line,
+    emission_lines,
+    unpacked,
+    vanished_findings,
+)
 from derivlint.model import Model, build_model
 from derivlint.operators.bundling import bundled_files, bundled_indexes
 from derivlint.operators.sources import TorchSource, installed_source

@@ -191,7 +191,7 @@ def test_after_an_edit_the_run_gives_what_one_without_a_cache_gives(run: Run, he
         {"bounds": (9, 3, 7)},
         {"text": ""},
         {"indexed": {"derivlint.model.index:BY_BASE": []}},
-        {"entry_facts": {"derivlint.lint.reading:_read_of": {77: Fact(1, frozenset())}}},
+        {"entry_facts": {"derivlint.lint.engine.reading:_read_of": {77: Fact(1, frozenset())}}},
         {"indexed": {"os:system": [()]}},
         {"facts": [(Read("os:system", "true"), Fact(1, frozenset()))]},
     ],

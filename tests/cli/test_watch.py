@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from derivlint.cli.watch import stamps, wait_for_change
+from derivlint.cli.checking.watch import stamps, wait_for_change
 from tests.cli.conftest import SIN, Run
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals as POSIX has them")

@@ -15,7 +15,7 @@ from derivlint.compiler.judge import Refusal, refusals
 from derivlint.compiler.unit import is_confined, source_of
 from derivlint.formula import parse_formula
 from derivlint.model import build_model
-from derivlint.model.evaluation import Evaluation, Mode, Origin, evaluations
+from derivlint.model.generated.evaluation import Evaluation, Mode, Origin, evaluations
 from derivlint.schema import NativeFunctions, load_index
 from derivlint.source import SourceFile
 
@@ -100,7 +100,7 @@ def backward_formulas(formulas: list[str]) -> list[Evaluation]:
                 for each in evaluations(entry, model.differentiabilities(entry))
                 if each.origin is Origin.YAML and each.mode is Mode.BACKWARD
             ]
-    assert [each.line.text for each in found] == formulas
+    assert [each.written.text for each in found] == formulas
     return found
 
 
@@ -190,7 +190,7 @@ def refused(toolchain: Toolchain) -> dict[str, Refusal]:
     said: list[str] = []
     found = refusals(toolchain, asked, progress=said.append)
     assert [re.sub(r"with .*", "", text) for text in said] == [f"compiling {len(asked)} expressions "]
-    return {item.evaluation.line.text or "": item for item in found}
+    return {item.evaluation.written.text or "": item for item in found}
 
 
 def test_wrong_formulas_are_refused_and_no_others(refused: dict[str, Refusal]) -> None:

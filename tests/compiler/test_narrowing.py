@@ -32,7 +32,7 @@ CONTENT: dict[str, Any] = {
 
 @pytest.fixture(scope="module")
 def toolchain() -> Toolchain:
-    """The compiler without the headers of torch, of which the types here need none."""
+    """The compiler without the headers of torch, which the types here do not need."""
     compiler = find_compiler("g++")
     assert compiler is not None
     return Toolchain(compiler, ())

@@ -44,7 +44,7 @@ def sampled_types() -> dict[str, str]:
 
 
 def answers(relations: Relations, types: list[str]) -> Iterator[Answer]:
-    """Everything that a table says of some types; a result that is another type is told as unknown."""
+    """Everything that a table says of some types; a result that is another type is reported as unknown."""
 
     table = RelationsByName(relations)
 

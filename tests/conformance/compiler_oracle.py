@@ -12,8 +12,8 @@ from derivlint.compiler.gxx import find_toolchain
 from derivlint.compiler.judge import refusals
 from derivlint.lint import Severity, run_rules
 from derivlint.model import DerivativeFormula, build_model
-from derivlint.model.consequences import is_checkable
-from derivlint.model.evaluation import Evaluation, evaluations
+from derivlint.model.generated.consequences import is_checkable
+from derivlint.model.generated.evaluation import Evaluation, evaluations
 from derivlint.model.scope import visible_names
 from derivlint.rules import NAMES, load_rules
 from derivlint.schema import NativeFunctions, load_index
@@ -94,16 +94,18 @@ def mutants(seed: int, count: int) -> list[tuple[dict[str, object], str, Mutant]
             continue
         key = dice.choice(written)
         model = build_model(SourceFile("d.yaml", to_yaml(entry)), operators())
-        variables = [name for line in model.entries[0].lines if line.key_text == key for name in visible_names(line)]
+        variables = [
+            name for formula in model.entries[0].formulas if formula.key_text == key for name in visible_names(formula)
+        ]
         mutant = mutate(body(entry)[key], variables, names[len(found) % len(names)], dice)
         if mutant is not None:
             found.append((entry, key, mutant))
     return found
 
 
-def _is_changed(line: DerivativeFormula, mutant: Mutant) -> bool:
+def _is_changed(formula: DerivativeFormula, mutant: Mutant) -> bool:
     """Whether a line is the changed one, or made of it."""
-    return line.text == mutant.text or line.auto is not None
+    return formula.text == mutant.text or formula.auto is not None
 
 
 def judge(changed: Sequence[tuple[dict[str, object], str, Mutant]]) -> list[Verdict]:
@@ -120,14 +122,14 @@ def judge(changed: Sequence[tuple[dict[str, object], str, Mutant]]) -> list[Verd
         errors.append(tuple(f"{item.message} [{item.rule}]" for item in found if item.severity is Severity.ERROR))
         for each in model.entries:
             for evaluation in evaluations(each, model.differentiabilities(each)):
-                if _is_changed(evaluation.line, mutant) and is_checkable(evaluation.line):
+                if _is_changed(evaluation.written, mutant) and is_checkable(evaluation.written):
                     asked.append(evaluation)
                     owners.append(number)
     by_identity = {id(evaluation): owner for evaluation, owner in zip(asked, owners, strict=True)}
     refused: dict[int, str] = {}
     for refusal in refusals(find_toolchain(), asked):
         refused.setdefault(by_identity[id(refusal.evaluation)], refusal.message)
-    judged = {owner for owner, evaluation in zip(owners, asked, strict=True) if evaluation.line.auto is None}
+    judged = {owner for owner, evaluation in zip(owners, asked, strict=True) if evaluation.written.auto is None}
     return [
         Verdict(str(entry["name"]).partition("(")[0], key, mutant, errors[number], refused.get(number))
         for number, (entry, key, mutant) in enumerate(changed)

@@ -90,7 +90,7 @@ def squared(subject: Subject) -> str | None:
 def replaced_by_input(subject: Subject) -> str | None:
     """Every gradient is replaced by an input."""
     places = subject.used()
-    function = subject.formula.line.entry.function
+    function = subject.formula.written.entry.function
     if not subject.formula.is_backward or not places or function is None or _all_zero(subject.text):
         return None
     names = [item.name for item in function.arguments if item.argument and str(item.argument.type) == "Tensor"]
@@ -112,7 +112,7 @@ def dropped_factor(subject: Subject) -> str | None:
 
 def constant_term(subject: Subject) -> str | None:
     """A constant is added to a tangent."""
-    if subject.formula.is_backward or not subject.used() or subject.formula.line.auto or "std::" in subject.text:
+    if subject.formula.is_backward or not subject.used() or subject.formula.written.auto or "std::" in subject.text:
         return None
     types = subject.formula.evaluation.consumer.type
     return f"{subject.text} + 1" if types is cpp_type("optional<Tensor>") else None
@@ -187,12 +187,12 @@ def mutants(entries: list[tuple[Entry, tuple[TypedFormula, ...]]], dice: random.
         if (entry.operator or "").startswith("_test_"):
             continue
         for formula in formulas:
-            line = formula.line
-            tree = line.formula.tree
-            if tree is None or line.text is None or line.auto is not None or line.body.key != "Default":
+            written = formula.written
+            tree = written.parsed.tree
+            if tree is None or written.text is None or written.auto is not None or written.body.key != "Default":
                 continue
-            subject = Subject(formula, tree, line.text, seed_names(formula), dice)
+            subject = Subject(formula, tree, written.text, seed_names(formula), dice)
             for name, operator in OPERATORS.items():
                 text = operator(subject)
-                if text is not None and text != line.text:
-                    yield SemanticMutant(name, entry.index, line.key_text, text)
+                if text is not None and text != written.text:
+                    yield SemanticMutant(name, entry.index, written.key_text, text)

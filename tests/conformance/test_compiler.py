@@ -13,7 +13,7 @@ from derivlint.compiler.judge import refusals
 from derivlint.cpp.problem import ACCEPTED
 from derivlint.lint import run_rules
 from derivlint.model import build_model
-from derivlint.model.evaluation import evaluations
+from derivlint.model.generated.evaluation import evaluations
 from derivlint.rules import load_rules
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 
-from derivlint.lint.run import run_rules
+from derivlint.lint.engine.run import run_rules
 from derivlint.model import build_model
 from derivlint.rules import load_rules
 from derivlint.schema import NativeFunctions
@@ -238,10 +238,10 @@ RULE = re.compile(r"\(\[([a-z-]+)\]\(rules/")
 
 
 def test_the_page_of_defects_says_which_command_finds_them(
-    installed_natives: NativeFunctions, derivatives_path: Path
+    bundled_natives: NativeFunctions, derivatives_path: Path
 ) -> None:
     """A rule that is named for an operator has a finding there; no other rule has one with high confidence."""
-    model = build_model(SourceFile.read(derivatives_path), installed_natives)
+    model = build_model(SourceFile.read(derivatives_path), bundled_natives)
     found = {(item.entry, item.rule) for item in run_rules(model, load_rules()).diagnostics}
     known = {operator for item in known_findings() for operator, _, _ in item.findings}
     for section in PAGE.read_text(encoding="utf-8").split("\n## ")[1:]:

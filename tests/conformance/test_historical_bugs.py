@@ -10,6 +10,7 @@ import pytest
 
 from derivlint.lint import Confidence, Severity, run_rules
 from derivlint.model import build_model
+from derivlint.project.settings import Settings
 from derivlint.rules import load_rules
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile
@@ -21,7 +22,7 @@ BUGS = [json.loads(line) for line in (Path(__file__).parent / "historical_bugs.j
 
 def rules_of(entry: str, natives: NativeFunctions) -> set[str]:
     """The rules whose errors and warnings a user sees."""
-    result = run_rules(build_model(SourceFile("derivatives.yaml", entry), natives), load_rules())
+    result = run_rules(build_model(SourceFile("derivatives.yaml", entry), natives), Settings().selected(load_rules()))
     assert result.internal_errors == 0
     return {
         item.rule

@@ -74,7 +74,7 @@ def batches(mutants: list[Mutant], families: list[str]) -> list[list[Mutant]]:
 
 @pytest.fixture(scope="module")
 def errors(mutants: list[Mutant], installed_natives: NativeFunctions) -> dict[Mutant, list[Diagnostic]]:
-    """The errors that each mutant gets, besides those of the file's other entries."""
+    """The errors that each mutant gets, apart from those of the file's other entries."""
     oracle = Oracle()
     texts = [to_yaml(entry) for entry in definitions()]
     rules = load_rules()
@@ -104,7 +104,7 @@ def errors(mutants: list[Mutant], installed_natives: NativeFunctions) -> dict[Mu
 
 
 def test_there_are_enough_mutants(mutants: list[Mutant]) -> None:
-    """The sample holds hundreds of slips, of which torchgen refuses a good part."""
+    """The sample holds hundreds of slips; torchgen refuses a good part of them."""
     assert len(mutants) > 350
     assert sum(mutant.refusal is not None for mutant in mutants) > 200
 

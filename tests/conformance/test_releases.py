@@ -64,6 +64,9 @@ WARNINGS = [
     ("aliased-tangent", "fmod.Scalar"),
     ("aliased-tangent", "frac"),
     ("missing-conjugate", "index_add"),
+    # of negative integers as exponents: docs/pytorch-defects.md
+    ("integer-base", "ldexp.Tensor"),
+    ("integer-base", "ldexp.Tensor"),
     ("first-order-tangent", "native_batch_norm"),
     ("first-order-tangent", "_native_batch_norm_legit"),
     ("first-order-tangent", "_native_batch_norm_legit.no_stats"),
@@ -97,13 +100,11 @@ INFOS = {
     "ignored-composite-entry": 1,
 }
 
-#: What is hidden since its confidence is not high, by rule. Backward functions without derivative; gradients of ldexp
-#: for negative integers, which are 0 as pow(2, -1) is, and of logaddexp2, which takes floating point only; channels
-#: that are divisible by groups; sums of integers whose outputs count as differentiable; a bias that may be absent;
-#: flags that make no difference.
+#: What is hidden since its confidence is not high, by rule. Backward functions without derivative; channels that are
+#: divisible by groups; sums of integers whose outputs count as differentiable; a bias that may be absent; flags that
+#: make no difference.
 HIDDEN = {
     "dropped-argument": 2,
-    "integer-base": 6,
     "integer-division": 1,
     "missing-argument-derivative": 1,
     "not-twice-differentiable": 44,
@@ -114,7 +115,8 @@ HIDDEN = {
 def test_what_is_said_of_the_installed_file_has_been_examined(
     derivatives_path: Path, installed_natives: NativeFunctions
 ) -> None:
-    result = run_rules(build_model(SourceFile.read(derivatives_path), installed_natives), load_rules())
+    stable = [rule for rule in load_rules() if rule.meta.status == "stable"]
+    result = run_rules(build_model(SourceFile.read(derivatives_path), installed_natives), stable)
     rest = [item for item in result.diagnostics if item.severity is not Severity.ERROR]
     shown = [item for item in rest if item.confidence is Confidence.HIGH]
     hidden = [item for item in rest if item.confidence is not Confidence.HIGH]

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import pytest
 
 from derivlint.cpp.cpp_type import CppType, cpp_type
-from derivlint.cpp.declaration import (
+from derivlint.cpp.declarations.declaration import (
     ClassDeclaration,
     Declarations,
     Function,
@@ -16,7 +16,7 @@ from derivlint.cpp.declaration import (
     declarations_from_json,
     without_repetitions,
 )
-from derivlint.cpp.header import read_declarations
+from derivlint.cpp.declarations.header import read_declarations
 from tests.counting import calls_of
 
 SIGNATURES = {

@@ -19,9 +19,9 @@ from torchgen.model import NativeFunction, Variant
 
 from derivlint.cpp.canonical import canonical_type
 from derivlint.cpp.cpp_type import cpp_type
-from derivlint.cpp.declaration import AUTO, Declarations, Function, declarations_from_json
-from derivlint.cpp.header import HeaderReading, read_declarations
-from derivlint.cpp.value import CHAR_POINTER, UNKNOWN
+from derivlint.cpp.declarations.declaration import AUTO, Declarations, Function, declarations_from_json
+from derivlint.cpp.declarations.header import HeaderReading, read_declarations
+from derivlint.cpp.expressions.value import CHAR_POINTER, UNKNOWN
 from derivlint.source import Span
 from tests.counting import calls_of
 
@@ -143,7 +143,7 @@ def test_the_helpers_of_pytorch_are_read_with_few_calls() -> None:
     assert calls_of(lambda: read_declarations(text)) < 300_000
 
 
-# ---- what PyTorch generates, whose signatures torchgen tells
+# ---- what PyTorch generates, whose signatures torchgen knows
 
 
 def _expected(function: NativeFunction, *, method: bool) -> set[tuple[object, ...]]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from derivlint.cpp.consumer import Consumer, Use, check_result
 from derivlint.cpp.cpp_type import cpp_type
-from derivlint.cpp.inference import Inference, number_value
+from derivlint.cpp.expressions.consumer import Consumer, Use, check_result
+from derivlint.cpp.expressions.inference import Inference, number_value
 from derivlint.cpp.library import Library
 from derivlint.cpp.load import library_of
 from derivlint.cpp.scope import BACKWARD_LEVELS, FORWARD_LEVELS, Scope, declared_value

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from derivlint.cpp.cpp_type import cpp_type
-from derivlint.cpp.header import read_declarations
+from derivlint.cpp.declarations.header import read_declarations
 from derivlint.cpp.library import Library
 from derivlint.cpp.library_sources import STUBS, read_library
 from derivlint.cpp.load import library_of

@@ -12,7 +12,7 @@ from torchgen.gen import parse_native_yaml
 from torchgen.model import Variant
 
 from derivlint.cpp.canonical import canonical_type
-from derivlint.cpp.declaration import AUTO, Function
+from derivlint.cpp.declarations.declaration import AUTO, Function
 from derivlint.cpp.operator_signatures import OperatorSignatures
 from derivlint.schema import NativeFunctions, load_index, read_native_functions
 from derivlint.source import SourceFile

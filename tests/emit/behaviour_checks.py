@@ -1,4 +1,4 @@
-"""What PyTorch's users see beside derivatives, told by snippets: a script, run with an extension and without.
+"""What PyTorch's users see apart from derivatives, printed by snippets: a script, run with an extension and without.
 
 Arguments: where extensions were emitted, each with the folder where it is built; none for PyTorch's own kernels. One
 JSON object is printed: for each snippet what it returned or the error that it ended with, and the nodes of the

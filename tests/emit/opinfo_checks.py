@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from derivlint.verify.samples import database
+from derivlint.verify.inputs.samples import database
 from tests.emit.more_calls import calls
 
 #: Samples with more elements take too long.

@@ -81,13 +81,13 @@ def both(folders: list[Path]) -> tuple[Results, Results]:
 
 @pytest.mark.parametrize("name", sorted(SNIPPETS))
 def test_behaviour_is_that_of_pytorchs_own_kernels(name: str, both: tuple[Results, Results]) -> None:
-    """Values, nodes, views, versions, errors: all that a snippet tells."""
+    """Values, nodes, views, versions, errors: all that a snippet prints."""
     own, ours = both
     assert ours[name][0] == own[name][0]
 
 
 def test_snippets_run_to_their_end(both: tuple[Results, Results]) -> None:
-    """A snippet that breaks off tells nothing, errors that it looks for are reported within it."""
+    """A snippet that breaks off prints nothing; errors that it looks for are reported within it."""
     own, _ = both
     broken = [
         name for name, (found, _) in own.items() if isinstance(found, dict) and found.keys() == {"error", "message"}

@@ -105,7 +105,7 @@ def test_python_sees_what_nodes_save(results: Results, kept: Path) -> None:
 def test_without_headers_of_python_nodes_have_no_classes(
     results: Results, kept: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The extension is built all the same, and says why."""
+    """The extension is built nevertheless, and says why."""
     folder = kept / "right"
     missing = python.PythonHeaders((), "3.99", 'no "Python.h" in "/nowhere"')
     # the package has a function of the module's name

@@ -227,7 +227,7 @@ def test_what_is_not_differentiable_has_no_node(bundled_natives: NativeFunctions
 
 
 def test_a_key_that_names_no_argument_gives_no_gradient(bundled_natives: NativeFunctions) -> None:
-    """Such a file is refused; what is made of it all the same is not a traceback."""
+    """Such a file is refused; what is made of it nevertheless is not a traceback."""
     text = "- name: mul.Tensor(Tensor self, Tensor other) -> Tensor\n  self, othr: f(grad)\n"
     (node,) = source_of(text, bundled_natives)
     assert "f(grad)" not in node.source

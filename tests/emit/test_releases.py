@@ -161,7 +161,7 @@ def test_spelling_twice_changes_nothing_more() -> None:
 
 
 def test_compiled_autograd_before_2_5(bundled_natives: NativeFunctions) -> None:
-    """It swaps what was saved, and runs the node itself; it is not told what is an output."""
+    """It swaps what was saved, and runs the node itself; it is not passed which tensors are outputs."""
     exp = node("2.4.1", bundled_natives, "ExpBackward0")
     assert "  void compiled_args(CompiledNodeArgs& args) override;\n" in exp.header
     assert exp.source.endswith(

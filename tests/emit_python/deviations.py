@@ -71,7 +71,7 @@ NUMERIC: dict[str, Deviation] = {
     "max_unpool2d": _REPEATED,
     "max_unpool3d": _REPEATED,
     "_sparse_mm_reduce_impl": _deviation(
-        "convention", "the mean is over the elements that are specified, of which gradcheck makes more", "gradcheck"
+        "convention", "the mean is over the elements that are specified, and gradcheck makes more", "gradcheck"
     ),
     "unsafe_split.Tensor": _RETURNS_ITSELF,
     "lift_fresh": _RETURNS_ITSELF,

@@ -54,7 +54,7 @@ def test_the_example_is_differentiable(tmp_path: Path) -> None:
 
 
 def test_a_stale_module_is_noticed(tmp_path: Path) -> None:
-    """With --check nothing is written, and the exit status tells."""
+    """With --check nothing is written, and the exit status says whether it differs."""
     out = tmp_path / "stale.py"
     out.write_text("# something else\n", encoding="utf-8")
     arguments = ["emit", "python", str(EXAMPLE / "derivatives.yaml"), "--torch", "2.13.0", "--register", "--check"]

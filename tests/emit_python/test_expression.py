@@ -69,7 +69,7 @@ def test_what_cannot_be_said_is_reported_with_its_place(bundled_natives: NativeF
 
 
 def test_names_are_those_of_the_formula(bundled_natives: NativeFunctions) -> None:
-    """The variables are told by their C++ names, parameters of lambdas are none of them."""
+    """The variables are named as in C++; parameters of lambdas are not among them."""
     found = translated("maybe_multiply(from, fmap(xs, [](int i){return i;}))", bundled_natives)
     assert isinstance(found, PythonExpression)
     assert found.names == {"from", "xs"}
@@ -81,7 +81,7 @@ def test_overloads_are_chosen_by_types(real_model: Model) -> None:
     """Where types are known, an operator is called with its overload."""
     entry = next(entry for entry in real_model.entries if entry.operator == "minimum")
     found = {
-        formula.line.names[0].text: translate(
+        formula.written.names[0].text: translate(
             formula.tree, real_model.natives, helper_modules(), Typing(formula.values, formula.callees)
         )
         for formula in typed_formulas(real_model, entry)

@@ -7,18 +7,22 @@ from pathlib import Path
 
 from derivlint.emit.python.helpers import helper_names
 from derivlint.emit.python.module import PythonModule
-from derivlint.operators.definitions import definitions
+from derivlint.operators.reference.definitions import definitions
 from tests.emit_python.deviations import AGAINST_PYTORCH, unexpected
 from tests.emit_python.helper_calls import helper_calls
 from tests.emit_python.test_gradients import results
 
-#: What generated code and interpreters call besides the helpers of formulas.
+#: What generated code and interpreters call in addition to the helpers of formulas.
 SERVICES = {
+    "CheckError",
     "Duals",
+    "Entry",
     "TensorGeometry",
     "TensorInfo",
     "below_autograd",
+    "broadcast",
     "define",
+    "fake",
     "geometry",
     "namespace",
     "not_implemented",

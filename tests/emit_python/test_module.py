@@ -154,7 +154,7 @@ def test_the_module_is_formatted_and_has_no_unused_names(command: tuple[str, ...
         capture_output=True,
         text=True,
         check=False,
-        # derivlint is first-party code in its own repository only
+        # derivlint counts as first-party code in its own repository only
         cwd=written,
     )
     assert done.returncode == 0, done.stdout[-2000:]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.own_operators import CHECKS, HELPERS, KERNELS, emit
+from tests.own_operators import CHECKS, DERIVATIVES, FUNCTIONS, HELPERS, KERNELS, emit
 
 
 @pytest.mark.torch
@@ -21,13 +21,209 @@ def test_every_kind_of_operator_is_differentiable(tmp_path: Path) -> None:
     said = emit("python", tmp_path, "generated.py", "--register", "--helpers", str(tmp_path / "my_helpers.py"))
     assert "10 operators, 1 left out" in said
     assert "tail is left out: it returns a view of an argument: return a copy" in said
+    run_tests(tmp_path, "60 passed")
+
+
+FAKES = """\
+import generated as g
+import kernels
+import pytest
+import torch
+from derivlint.functional import CheckError, check
+from torch.library import opcheck
+
+own = torch.ops.ops
+x = torch.randn(3, 4, dtype=torch.double, requires_grad=True)
+y = torch.randn(2, 4, dtype=torch.double, requires_grad=True)
+CASES = {
+    "total": (lambda v: own.total(v, [1], True), (own.total.default, (x, [1], True))),
+    "total of all": (lambda v: own.total(v), (own.total.default, (x,))),
+    "joined": (lambda v: own.joined([v, v[:2]]), (own.joined.default, ([x, y],))),
+    "scale_": (lambda v: own.scale_(v.clone(), 2.0), (own.scale_.default, (x.clone(), 2.0))),
+    "softplus2": (own.softplus2, (own.softplus2.default, (x,))),
+    "doubled": (own.doubled, (own.doubled.default, (x,))),
+    "root": (own.root, (own.root.default, (x.exp(), y[:1].exp()))),
+    "above": (own.above, (own.above.default, (x,))),
+}
+CASES["root"] = (lambda v: own.root(v.exp(), v.exp()), CASES["root"][1])
+
+
+@torch.library.register_fake("ops::split_sign")
+def of_the_author(x):
+    return torch.empty_like(x), torch.empty_like(x)
+
+
+# what calls others comes first: nothing has been said of those then
+@pytest.mark.parametrize("name", ["above", *CASES])
+def test_compiled(name):
+    function, checked = CASES[name]
+    torch._dynamo.reset()
+    found, wanted = torch.compile(function, fullgraph=True, backend="aot_eager")(x), function(x)
+    torch.testing.assert_close(found, wanted)
+    assert torch.allclose(*(torch.autograd.grad(each.sum(), x)[0] for each in (found, wanted)))
+    opcheck(*checked)
+
+
+def test_what_the_author_registers_counts():
+    opcheck(own.split_sign.default, (x,))
+    assert torch.compile(lambda v: own.split_sign(v)[0], fullgraph=True, backend="aot_eager")(x).shape == x.shape
+
+
+def test_what_is_written_to_in_a_graph_is_written_to():
+    written, wanted = x.detach().clone(), x.detach().clone()
+    found = torch.compile(lambda v: own.scale_(v, 3.0) + 1, fullgraph=True, backend="aot_eager")(written)
+    assert torch.equal(found, own.scale_(wanted, 3.0) + 1) and torch.equal(written, wanted)
+
+
+def test_checks_pass():
+    check(own.split_sign.default, (x,))
+    check(own.total.default, (x, [1], True))
+    check(own.joined.default, ([x, y],))
+    check(own.scale_.default, (x, 2.0))
+    check(own.weighted.default, ([x, y], 2.0))
+    check(own.root.default, (x.detach().exp().requires_grad_(), y.detach()[:1].exp().requires_grad_()))
+    with pytest.raises(ValueError, match="no module of derivlint has registered aten::neg"):
+        check(torch.ops.aten.neg.default, (x,))
+
+
+@pytest.mark.parametrize(
+    ("operator", "arguments", "message"),
+    [
+        ("wrong", (x, y[:1]), 'derivatives.yaml:78: the gradient of "y" of ops::wrong is wrong\\nJacobian mismatch'),
+        ("slow", (x,), 'derivatives.yaml:82: the tangent of output 0 of ops::slow is wrong in "x"\\nJacobian comp'),
+        ("late", (x,), "derivatives.yaml:84: the second derivatives of ops::late are wrong\\n"),
+        ("affine", (x,), "derivatives.yaml:18: opcheck refuses ops::affine\\nopcheck(op, ...): test_faketensor"),
+    ],
+)
+def test_failures_name_formulas(operator, arguments, message):
+    with pytest.raises(CheckError) as caught:
+        check(getattr(own, operator).default, arguments)
+    assert str(caught.value).startswith(message), str(caught.value)[:300]
+
+
+def test_without_data():
+    assert own.joined([torch.ones(2, 3, device="meta")] * 2).shape == (4, 3)
+
+
+def test_an_undefined_gradient_of_a_list_is_undefined():
+    function = lambda v: own.weighted([v, v], 2.0)
+    assert torch.autograd.gradcheck(function, (x,), check_forward_ad=True)
+"""
+MORE_FUNCTIONS = """\
+- func: ops::doubled(Tensor x) -> Tensor
+- func: ops::root(Tensor x, Tensor y) -> Tensor
+- func: ops::above(Tensor x) -> Tensor
+- func: ops::picked(Tensor x, Tensor mask) -> Tensor
+- func: ops::even(Tensor x) -> Tensor
+- func: ops::odd(Tensor x) -> Tensor
+- func: ops::weighted(Tensor[] parts, float by) -> Tensor
+- func: ops::wrong(Tensor x, Tensor y) -> Tensor
+- func: ops::slow(Tensor x) -> Tensor
+- func: ops::late(Tensor x) -> Tensor
+"""
+MORE_DERIVATIVES = """
+- name: doubled(Tensor x) -> Tensor
+  x: 2 * grad
+  result: auto_linear
+
+- name: root(Tensor x, Tensor y) -> Tensor
+  x: grad * y / (2 * result)
+  y: grad * x / (2 * result)
+  result: (x_t * y_p + x_p * y_t) / (2 * result)
+
+- name: above(Tensor x) -> Tensor
+  x: grad * softplus2(x) * 2 * x.sigmoid()
+  result: x_t * softplus2(x_p) * 2 * x_p.sigmoid()
+
+- name: picked(Tensor x, Tensor mask) -> Tensor
+  x: zeros_like(x).masked_scatter(mask, grad)
+  mask: non_differentiable
+  result: x_t.masked_select(mask)
+
+- name: even(Tensor x) -> Tensor
+  x: grad * odd(x)
+  result: odd(x_p) * x_t
+
+- name: odd(Tensor x) -> Tensor
+  x: grad * even(x)
+  result: even(x_p) * x_t
+
+- name: weighted(Tensor[] parts, float by) -> Tensor
+  parts: cat_tensors_backward(grad * by, to_args_sizes_symint(parts), to_args_scalartypes(parts), 0)
+  result: cat_jvp(parts, 0) * by
+
+- name: wrong(Tensor x, Tensor y) -> Tensor
+  x: grad * y
+  y: (grad * x).sum(0, true) * 2
+
+- name: slow(Tensor x) -> Tensor
+  x: grad * 3
+  result: x_t * 2
+
+- name: late(Tensor x) -> Tensor
+  x: grad * 2 * x.detach()
+"""
+MORE_KERNELS = """
+@I("ops::doubled",K)
+def doubled(x): return x*2
+@I("ops::root",K)
+def root(x,y): return (x*y).sqrt()
+@I("ops::above",K)
+def above(x): return torch.log1p(torch.exp(x))**2
+@I("ops::weighted",K)
+def weighted(parts,by): return torch.cat(parts)*by
+@I("ops::wrong",K)
+def wrong(x,y): return x*y
+@I("ops::slow",K)
+def slow(x): return x*3
+@I("ops::late",K)
+def late(x): return x*x
+"""
+
+
+@pytest.mark.torch
+def test_sizes_that_formulas_give_are_those_of_the_outputs(tmp_path: Path) -> None:
+    """Kernels for one device run in torch.compile where a formula or the schema says what their outputs are like."""
+    (tmp_path / "my_helpers.py").write_text(HELPERS, encoding="utf-8")
+    kernels = KERNELS.replace("CompositeExplicitAutograd", "CPU") + MORE_KERNELS
+    (tmp_path / "kernels.py").write_text(kernels, encoding="utf-8")
+    (tmp_path / "test_them.py").write_text(FAKES, encoding="utf-8")
+    helpers = str(tmp_path / "my_helpers.py")
+    more = {"functions": FUNCTIONS + MORE_FUNCTIONS, "derivatives": DERIVATIVES + MORE_DERIVATIVES}
+    said = emit("python", tmp_path, "generated.py", "--register", "--force", "--helpers", helpers, **more)
+    reasons = {
+        line.removeprefix("derivlint: ").partition(" gets no fake kernel")[0]: line.rpartition(" outputs: ")[2]
+        for line in said.splitlines()
+        if "no fake kernel" in line
+    }
+    assert reasons == {
+        "scaled": "its forward formula calls the operator itself",
+        "split_sign": '"sign" has no forward formula',
+        "affine": '"result" has no forward formula',
+        "halves": "its forward formula calls the operator itself",
+        "turned": '"result" has no forward formula',
+        "softplus2_twice": '"result" has no forward formula',
+        "picked": 'its forward formula calls "masked_select", whose result has sizes that depend on data',
+        "even": 'its forward formula calls "odd", whose own formulas do not give them',
+        "late": '"result" has no forward formula',
+        "wrong": '"result" has no forward formula',
+        "odd": 'its forward formula calls "even", whose own formulas do not give them',
+    }
+    text = (tmp_path / "generated.py").read_text(encoding="utf-8")
+    assert '# The formulas do not give the sizes of the outputs: "sign" has no forward formula.\n' in text
+    assert '@F.fake("ops::above", "ops::softplus2")\ndef _(x: Tensor) -> Tensor:\n' in text
+    run_tests(tmp_path, "18 passed")
+
+
+def run_tests(folder: Path, wanted: str) -> None:
+    """Run the tests in a folder."""
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "test_them.py"]
-    path = os.pathsep.join([str(tmp_path), *sys.path])
+    path = os.pathsep.join([str(folder), *sys.path])
     done = subprocess.run(
-        command, cwd=tmp_path, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path}, check=False
+        command, cwd=folder, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path}, check=False
     )
     assert done.returncode == 0, done.stdout[-4000:]
-    assert "60 passed" in done.stdout
+    assert wanted in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from derivlint.formats import Report
-from derivlint.formats.json_format import render_json
+from derivlint.formats.machine.json_format import render_json
 from derivlint.lint import Confidence, Diagnostic, Fix, Related, Severity, TextEdit
 from derivlint.source import SourceFile, Span
 

@@ -10,14 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lark.exceptions import UnexpectedToken
 
-from derivlint.formula import parse_table
-from derivlint.formula.angles import mark_angles, mark_casts
-from derivlint.formula.builder import TreeBuilder
-from derivlint.formula.grammar_tables import describe, fed_parser, table_json
-from derivlint.formula.lambdas import mark_lambdas
 from derivlint.formula.nodes import Node
-from derivlint.formula.parse_table import END, ParseTable, formula_table
-from derivlint.formula.tokens import tokens
+from derivlint.formula.parsing import parse_table
+from derivlint.formula.parsing.angles import mark_angles, mark_casts
+from derivlint.formula.parsing.builder import TreeBuilder
+from derivlint.formula.parsing.grammar_tables import describe, fed_parser, table_json
+from derivlint.formula.parsing.lambdas import mark_lambdas
+from derivlint.formula.parsing.parse_table import END, ParseTable, formula_table
+from derivlint.formula.parsing.statement_builder import StatementBuilder
+from derivlint.formula.parsing.statements import statement_grammar
+from derivlint.formula.parsing.tokens import tokens
 from derivlint.formula.vocabulary import TRIVIA, Token
 from derivlint.grammar import grammar_text, table_text
 from tests.formula.shape import shape
@@ -61,6 +63,7 @@ def places(tree: Node) -> list[tuple[str, int, int]]:
 def test_the_shipped_table_is_that_of_the_grammar() -> None:
     """Else it is not used; ``derivlint dev table`` writes it."""
     assert table_text("formula") == table_json(describe(grammar_text("formula"), TreeBuilder()))
+    assert table_text("statements") == table_json(describe(statement_grammar(), StatementBuilder, "function"))
 
 
 @pytest.mark.parametrize(
@@ -96,11 +99,11 @@ def agrees(text: str) -> None:
         assert (shape(tree), places(tree)) == (shape(expected), places(expected))
 
 
-def test_a_table_of_another_grammar_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_table_of_another_grammar_is_not_used() -> None:
     """Who changes the grammar gets the parser of what it says now."""
     changed = grammar_text("formula").replace('QUESTION: "?"', 'QUESTION: "??"')
-    monkeypatch.setattr(parse_table, "grammar_text", lambda name: changed)
-    made = ParseTable(parse_table._description(), TreeBuilder())
+    builder = TreeBuilder()
+    made = ParseTable(parse_table.described("formula", changed, builder, "start"), builder)
     assert made.terminals.match("??") is not None
     assert formula_table().terminals.match("??").end() == 1  # type: ignore[union-attr]  # "?" matches
 
@@ -110,4 +113,5 @@ def test_without_a_shipped_table_lark_makes_it(monkeypatch: pytest.MonkeyPatch) 
     shipped = table_text("formula")
     assert shipped is not None
     monkeypatch.setattr(parse_table, "table_text", lambda name: None)
-    assert json.loads(json.dumps(parse_table._description())) == json.loads(shipped)
+    made = parse_table.described("formula", grammar_text("formula"), TreeBuilder(), "start")
+    assert json.loads(json.dumps(made)) == json.loads(shipped)

@@ -24,7 +24,7 @@ VALUES = {
 
 def line_of(text: str, natives: NativeFunctions) -> DerivativeFormula:
     model = build_model(SourceFile("derivatives.yaml", text), natives)
-    return model.entries[0].bodies[0].lines[0]
+    return model.entries[0].bodies[0].formulas[0]
 
 
 @settings(deadline=None)
@@ -38,14 +38,14 @@ def test_the_formula_after_an_edit_is_the_edited_formula(
     style: str, line_end: str, word: str, new: str, bundled_natives: NativeFunctions
 ) -> None:
     text = NAME + VALUES[style].replace("\n", line_end)
-    line = line_of(text, bundled_natives)
-    formula = line.formula.text
+    written = line_of(text, bundled_natives)
+    formula = written.parsed.text
     start = formula.index(word)
-    edit = formula_edit(line, start, start + len(word), new)
+    edit = formula_edit(written, start, start + len(word), new)
     if edit is not None:
         after = text[: edit.span.start] + edit.text + text[edit.span.end :]
         expected = formula.replace(word, new)
-        assert line_of(after, bundled_natives).formula.text == expected
+        assert line_of(after, bundled_natives).parsed.text == expected
     else:
         assert (style.endswith("plain") and (": " in new or " #" in new)) or "\\" in new
 
@@ -53,19 +53,19 @@ def test_the_formula_after_an_edit_is_the_edited_formula(
 @pytest.mark.parametrize("value", ["{self: grad}", "{dispatch: {Default: {self: grad}}}"])
 def test_flow_mappings_are_noticed(value: str, bundled_natives: NativeFunctions) -> None:
     """``{self: grads[0]}`` would be broken YAML."""
-    line = line_of(f"- {{name: 'abs(Tensor self) -> Tensor', {value[1:]}\n", bundled_natives)
-    assert formula_edit(line, 0, 4, "grads[0]") is None
-    assert formula_edit(line, 0, 4, "gradient") is not None
+    formula = line_of(f"- {{name: 'abs(Tensor self) -> Tensor', {value[1:]}\n", bundled_natives)
+    assert formula_edit(formula, 0, 4, "grads[0]") is None
+    assert formula_edit(formula, 0, 4, "gradient") is not None
 
 
 def test_a_fix_of_several_changes_has_all_of_them_or_none(bundled_natives: NativeFunctions) -> None:
-    line = line_of(NAME + VALUES["plain"], bundled_natives)
-    fix = formula_fix(line, "fix it", [(0, 4, "f(grad)"), (7, 12, "other.conj()")])
+    formula = line_of(NAME + VALUES["plain"], bundled_natives)
+    fix = formula_fix(formula, "fix it", [(0, 4, "f(grad)"), (7, 12, "other.conj()")])
     assert fix is not None
     assert [edit.text for edit in fix.edits] == ["f(grad)", "other.conj()"]
     assert not fix.safe
-    assert formula_fix(line, "fix it", [(0, 4, "f(grad)"), (7, 12, "a #b")]) is None
-    assert formula_fix(line, "fix it", []) is None
+    assert formula_fix(formula, "fix it", [(0, 4, "f(grad)"), (7, 12, "a #b")]) is None
+    assert formula_fix(formula, "fix it", []) is None
 
 
 def test_a_line_is_removed_below_a_dispatch_key_too(bundled_natives: NativeFunctions) -> None:

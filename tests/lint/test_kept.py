@@ -10,7 +10,7 @@ import pytest
 from msgspec import msgpack
 
 from derivlint.lint import Rule
-from derivlint.lint.kept import CheckedText, Kept, Stopped, check_text, models_of
+from derivlint.lint.engine.kept import CheckedText, Kept, Stopped, check_text, models_of
 from derivlint.project.check import CheckedFile, check_source
 from derivlint.project.settings import Settings
 from derivlint.rules import load_rules

@@ -5,16 +5,18 @@ from __future__ import annotations
 from graphlib import TopologicalSorter
 
 from derivlint.lint import Diagnostic, run_rules
-from derivlint.lint.precedence import MISLEADING
+from derivlint.lint.engine.precedence import MISLEADING
 from derivlint.model import build_model
+from derivlint.project.settings import Settings
 from derivlint.rules import NAMES, load_rules
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile
 
 
 def check(text: str, natives: NativeFunctions) -> list[Diagnostic]:
-    """What all rules find."""
-    return list(run_rules(build_model(SourceFile("derivatives.yaml", text), natives), load_rules()).diagnostics)
+    """What all rules find that are on by default."""
+    model = build_model(SourceFile("derivatives.yaml", text), natives)
+    return list(run_rules(model, Settings().selected(load_rules())).diagnostics)
 
 
 def found(text: str, natives: NativeFunctions) -> list[tuple[str, str | None]]:

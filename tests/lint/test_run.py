@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from derivlint.lint import Confidence, Diagnostic, Finding, Rule, RuleMeta, Severity, run_rules
+from derivlint.lint.rule import Target
 from derivlint.model import DerivativeFormula, Entry, Model, build_model
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile, Span
@@ -19,7 +20,7 @@ TEXT = """\
 """
 
 
-def make_rule(name: str, target: str, check: Any, severity: Severity = Severity.ERROR) -> Rule:
+def make_rule(name: str, target: Target, check: Any, severity: Severity = Severity.ERROR) -> Rule:
     meta = RuleMeta(severity=severity, group="style", confidence=Confidence.MEDIUM)
     return Rule(name, "summary", "doc", meta, target, check, (), ())
 
@@ -29,14 +30,14 @@ def model(natives: NativeFunctions) -> Model:
 
 
 def test_findings_become_sorted_diagnostics_without_duplicates(bundled_natives: NativeFunctions) -> None:
-    def lines(line: DerivativeFormula) -> Iterable[Finding]:
-        yield Finding(line.value.span, "formula")
-        yield Finding(line.value.span, "formula")
+    def lines(formula: DerivativeFormula) -> Iterable[Finding]:
+        yield Finding(formula.value.span, "formula")
+        yield Finding(formula.value.span, "formula")
 
     def whole(model: Model) -> Iterable[Finding]:
         yield Finding(model.entries[1].name_span, "entry", at=model.entries[1], confidence=Confidence.HIGH)
 
-    rules = [make_rule("b-rule", "line", lines), make_rule("a-rule", "model", whole, Severity.INFO)]
+    rules = [make_rule("b-rule", "formula", lines), make_rule("a-rule", "model", whole, Severity.INFO)]
     result = run_rules(model(bundled_natives), rules)
     assert result.internal_errors == 0
     assert [(d.rule, d.entry, d.dispatch, d.key, d.severity, d.confidence) for d in result.diagnostics] == [

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from derivlint.lint import Confidence, Diagnostic, Severity
 from derivlint.lint.changes import said
-from derivlint.lint.suppression import suppressions_of, unsuppressed
-from derivlint.lint.suppression_comments import read_suppressions
-from derivlint.lint.suppression_edits import deletion, ignore_edits
+from derivlint.lint.suppressions.suppression import suppressions_of, unsuppressed
+from derivlint.lint.suppressions.suppression_comments import read_suppressions
+from derivlint.lint.suppressions.suppression_edits import deletion, ignore_edits
 from derivlint.model import Model, build_model
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile, Span
@@ -259,11 +259,11 @@ def spots(model: Model) -> list[Diagnostic]:
     """A finding at every formula, key and entry of a file."""
     found = [finding(entry.name_span, entry.operator, None, None) for entry in model.entries]
     for entry in model.entries:
-        for line in entry.lines:
-            found.append(finding(line.key.span, entry.operator, line.body.key, line.key_text, "key-rule"))
-            if line.text:
-                span = line.range(len(line.text) - 1, len(line.text))
-                found.append(finding(span, entry.operator, line.body.key, line.key_text))
+        for formula in entry.formulas:
+            found.append(finding(formula.key.span, entry.operator, formula.body.key, formula.key_text, "key-rule"))
+            if formula.text:
+                span = formula.range(len(formula.text) - 1, len(formula.text))
+                found.append(finding(span, entry.operator, formula.body.key, formula.key_text))
         if entry.output_differentiability is not None:
             found.append(finding(entry.output_differentiability.node.span, entry.operator, None, None, "od-rule"))
     return found

@@ -1,4 +1,4 @@
-"""The editors: what the guide tells to write into their configurations, and the real ones as far as they are here.
+"""The editors: what the guide says to write into their configurations, and the real ones as far as they are here.
 
 Neovim comes from PATH or from beside the Python that runs the tests (a wheel can bring it there), Emacs from PATH;
 where there is none, or one that is too old, its tests are skipped.
@@ -255,7 +255,7 @@ vim.cmd('qa!')
 
 
 def run_neovim(folder: Path, environment: dict[str, str], setup: list[str]) -> dict[str, Any]:
-    """What the driver prints, with the configuration of the repository and what the guide tells to write."""
+    """What the driver prints, with the configuration of the repository and what the guide says to write."""
     program = neovim()
     if program is None:
         pytest.skip("no Neovim 0.11 or newer")
@@ -316,7 +316,7 @@ def test_neovim_passes_options_on(checkout: Path, environment: dict[str, str]) -
 EMACS_DRIVER = r"""
 (setq eglot-sync-connect 30)
 (find-file "tools/autograd/derivatives.yaml")
-;; eglot waits for the command to end, of which there is none in batch mode
+;; eglot waits for the end of a command, and batch mode has none
 (unless (eglot-current-server) (apply #'eglot--connect (eglot--guess-contact)))
 (let ((left 300))
   (while (and (> left 0) (null (flymake-diagnostics)))

@@ -201,7 +201,7 @@ def test_flags_have_the_length_of_the_outputs() -> None:
 
 def test_rules_are_proposed_in_suppressions() -> None:
     text = "# derivlint: ignore[nonlinear-gradient, nonlinear-§\n"
-    assert proposed(text) == ["nonlinear-gradient", "nonlinear-tangent"]
+    assert proposed(text) == ["nonlinear-gradient", "nonlinear-helper", "nonlinear-tangent"]
     expected = "# derivlint: ignore[nonlinear-gradient, nonlinear-tangent\n"
     assert written(text, "nonlinear-tangent") == expected
     assert proposed(f"{ADDCMUL}  self: grad # derivlint: ignore[nonlinear-g§]\n") == ["nonlinear-gradient"]

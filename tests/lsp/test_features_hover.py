@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from derivlint.lsp.features.hover import hover
-from tests.lsp.feature_analysis import MUL, SORT, at
+from derivlint.project.headers import read_bodies
+from derivlint.source import SourceFile
+from tests.lsp.feature_analysis import MUL, SORT, analysis_of, at, index
 
 SUM = """\
 - name: sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
@@ -15,7 +17,7 @@ SUM = """\
 
 
 def reported(text: str, place: str) -> tuple[str, str]:
-    """What is told of a place, and the text that it is about."""
+    """What is shown for a place, and the text that it is about."""
     analysis, offset = at(text, place)
     found = hover(analysis, offset)
     assert found is not None
@@ -92,6 +94,15 @@ def test_a_helper_shows_its_declaration_and_the_call_its_type_and_degree() -> No
         "`sum_backward(…)` is a `Tensor`, linear in the gradients",
         "sum_backward",
     )
+
+
+def test_a_helper_whose_body_is_known_shows_where_and_what_it_is_linear_in() -> None:
+    text = "Tensor sum_backward(const Tensor& grad, int dim) {\n  return grad.expand(dim);\n}\n"
+    natives = index().with_bodies(lambda: read_bodies(SourceFile("helpers/Mine.cpp", text), use_cache=False))
+    offset = SUM.index("sum_backward") + 2
+    found = hover(analysis_of(SUM, natives), offset)
+    assert found is not None
+    assert found.markdown.split("\n\n")[1] == "defined in:\n- Mine.cpp, line 1: linear in `grad`"
 
 
 def test_an_operator_shows_its_signatures_schemas_and_own_derivatives() -> None:

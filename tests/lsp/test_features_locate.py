@@ -151,7 +151,7 @@ def test_a_formula_with_an_error_keeps_its_words() -> None:
 @given(st.lists(st.sampled_from(["grad", "é", "😀", "\\n", "\\u00e9", "\n     ", " ", "x"]), min_size=1, max_size=12))
 def test_decoding_a_place_inverts_the_map_of_the_scalar(pieces: list[str]) -> None:
     analysis = analysis_of(f'{NAME}  self: "a{"".join(pieces)}b"\n')
-    value = analysis.model.all_entries[0].lines[0].value
+    value = analysis.model.all_entries[0].formulas[0].value
     from derivlint.yaml_reader import Scalar
 
     assert isinstance(value, Scalar)
@@ -167,10 +167,10 @@ def test_decoding_a_place_inverts_the_map_of_the_scalar(pieces: list[str]) -> No
 
 def test_every_node_of_a_formula_is_on_the_path_of_its_first_character() -> None:
     analysis = analysis_of(MUL)
-    for line in analysis.model.all_entries[0].lines:
-        assert line.formula.tree is not None
-        for node in walk(line.formula.tree):
-            found = locate(analysis, line.range(node.start, node.end).start)
+    for formula in analysis.model.all_entries[0].formulas:
+        assert formula.parsed.tree is not None
+        for node in walk(formula.parsed.tree):
+            found = locate(analysis, formula.range(node.start, node.end).start)
             assert isinstance(found, AtFormula)
             # of two nodes that touch, the one that begins there
             assert found.path[-1].start == node.start or node in found.path

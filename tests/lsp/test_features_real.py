@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from derivlint.cpp.header import read_declarations
+from derivlint.cpp.declarations.header import read_declarations
 from derivlint.formula import Call, Member, Name, walk
 from derivlint.lsp.analysis import Analysis
 from derivlint.lsp.features.completion import completions
@@ -35,16 +35,16 @@ def real(derivatives_path: Path) -> Analysis:
 
 
 def formulas(analysis: Analysis) -> Iterator[DerivativeFormula]:
-    return (line for entry in analysis.model.entries for line in entry.lines if line.is_expression)
+    return (formula for entry in analysis.model.entries for formula in entry.formulas if formula.is_expression)
 
 
 def test_every_node_of_every_formula_is_answered(real: Analysis) -> None:
     count = 0
-    for line in formulas(real):
-        assert line.formula.tree is not None
-        for node in walk(line.formula.tree):
+    for formula in formulas(real):
+        assert formula.parsed.tree is not None
+        for node in walk(formula.parsed.tree):
             start = node.name_start if isinstance(node, Member) else node.start
-            span = line.range(start, node.name_end if isinstance(node, Member) else node.end)
+            span = formula.range(start, node.name_end if isinstance(node, Member) else node.end)
             found = hover(real, span.start)
             assert isinstance(locate(real, span.start), AtFormula)
             assert found is not None or not isinstance(node, Name | Call | Member), real.source.slice(span)
@@ -57,18 +57,18 @@ def test_every_node_of_every_formula_is_answered(real: Analysis) -> None:
 
 def test_every_argument_and_output_leads_to_its_name_in_the_schema(real: Analysis) -> None:
     kinds = (VariableKind.ARGUMENT, VariableKind.PRIMAL, VariableKind.TANGENT)
-    for line in formulas(real):
-        for word in line.formula.words:
-            found = variable(line, word.text) if word.role == "variable" else None
+    for formula in formulas(real):
+        for word in formula.parsed.words:
+            found = variable(formula, word.text) if word.role == "variable" else None
             if found is None or found.part is None:
                 continue
-            places = definition(real, line.span_of(word).start)
-            assert len(places) == 1, line.text
+            places = definition(real, formula.span_of(word).start)
+            assert len(places) == 1, formula.text
             if found.kind in kinds:
                 assert places[0].text == found.part.name
             else:
                 assert places[0].text in (found.part.name, str(found.part.type), word.text) or "(" in places[0].text
-            assert places[0].whole == line.entry.name.span if line.entry.name is not None else True
+            assert places[0].whole == formula.entry.name.span if formula.entry.name is not None else True
 
 
 def test_references_of_a_function_are_words_of_its_name(real: Analysis) -> None:
@@ -95,7 +95,7 @@ def test_every_function_of_the_real_header_has_its_place() -> None:
 
 def test_requests_are_answered_everywhere(real: Analysis) -> None:
     text = real.source.text
-    for offset in [line.value.start + 1 for line in formulas(real)][::25]:
+    for offset in [formula.value.start + 1 for formula in formulas(real)][::25]:
         around = Span(offset, offset + 3000)
         assert selections(real, offset)
         assert completions(real, text, offset).items

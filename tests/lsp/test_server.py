@@ -153,7 +153,7 @@ def test_open_files_are_checked_again_when_the_configuration_changes(tmp_path: P
             assert undefined(await editor.diagnostics(uri, 0)) == [UNDEFINED]
             (tmp_path / "derivlint.toml").write_text('ignore = ["undefined-name"]\n')
             count = len(editor.published)
-            # a client that watches nothing tells of what it saves
+            # a client that watches nothing reports what it saves
             saved = types.DidSaveTextDocumentParams(types.TextDocumentIdentifier(uri))
             editor.client.text_document_did_save(saved)
             await editor.until(lambda: len(editor.published) > count)

@@ -22,7 +22,7 @@ def cases() -> dict[str, str]:
     for rule in load_rules():
         for number, case in enumerate(rule.invalid):
             # an editor has no text for bytes that are not UTF-8
-            bare = case.natives is None and case.header is None
+            bare = case.natives is None and case.header is None and case.bodies is None
             if bare and not any("\ud800" <= char <= "\udfff" for char in case.yaml):
                 found[f"derivatives_{rule.name}_{number}.yaml"] = case.yaml
     return found

@@ -26,11 +26,11 @@ from torchgen.packaged.autograd import gen_variable_type as kernel_generator
 from torchgen.packaged.autograd.load_derivatives import load_derivatives
 
 from derivlint.cpp.canonical import canonical_type
-from derivlint.cpp.consumer import Consumer, Use
 from derivlint.cpp.cpp_type import cpp_type
+from derivlint.cpp.expressions.consumer import Consumer, Use
 from derivlint.formula import Edit, apply_edits
 from derivlint.model import Model, build_model
-from derivlint.model.evaluation import Evaluation, Mode, Origin, evaluations
+from derivlint.model.generated.evaluation import Evaluation, Mode, Origin, evaluations
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile
 

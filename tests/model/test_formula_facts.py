@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from derivlint.formula import parse_formula
 from derivlint.model import Model, build_model
-from derivlint.model.accidental import accidental_saves
-from derivlint.model.forward import misread_base_name
-from derivlint.model.gradients import gradients_of, misread_gradients, out_of_range_masks
-from derivlint.model.guards import wrap_opt_if_calls
+from derivlint.model.generated.accidental import accidental_saves
+from derivlint.model.generated.forward import misread_base_name
+from derivlint.model.generated.gradients import gradients_of, misread_gradients, out_of_range_masks
+from derivlint.model.generated.guards import wrap_opt_if_calls
 from derivlint.model.keywords import near_keyword
 from derivlint.model.scope import undeclared_names
 from derivlint.model.sizes import plain_sizes, sizes_in_text
@@ -52,7 +52,7 @@ def build(natives: NativeFunctions, schema: str, *lines: str) -> Model:
 )
 def test_a_formula_that_is_nearly_a_keyword(bundled_natives: NativeFunctions, line: str, expected: str | None) -> None:
     model = build(bundled_natives, ABS, line)
-    assert [near_keyword(item) for item in model.entries[0].lines] == [expected]
+    assert [near_keyword(item) for item in model.entries[0].formulas] == [expected]
 
 
 @pytest.mark.parametrize(
@@ -116,8 +116,8 @@ def test_conflicts_of_gradients_as_meant_and_as_read(
 
 def test_masks_beyond_the_names_of_the_key(bundled_natives: NativeFunctions) -> None:
     formula = "f(grad_input_mask[0], grad_input_mask[2], grad_input_mask[i], x.grad_input_mask[7])"
-    line = build(bundled_natives, ATAN2, f"self, other: {formula}").entries[0].lines[0]
-    assert [(node.start, index) for node, index in out_of_range_masks(line)] == [(22, 2)]
+    written = build(bundled_natives, ATAN2, f"self, other: {formula}").entries[0].formulas[0]
+    assert [(node.start, index) for node, index in out_of_range_masks(written)] == [(22, 2)]
 
 
 @pytest.mark.parametrize(
@@ -134,9 +134,9 @@ def test_masks_beyond_the_names_of_the_key(bundled_natives: NativeFunctions) -> 
 def test_conditions_of_wrap_opt_if(
     bundled_natives: NativeFunctions, formula: str, expected: list[tuple[str | None, bool]]
 ) -> None:
-    line = build(bundled_natives, ATAN2, f"self, other: {formula}").entries[0].lines[0]
-    assert line.body.info is not None
-    assert [(item.variable, item.is_hidden) for item in wrap_opt_if_calls(line, line.body.info)] == expected
+    written = build(bundled_natives, ATAN2, f"self, other: {formula}").entries[0].formulas[0]
+    assert written.body.info is not None
+    assert [(item.variable, item.is_hidden) for item in wrap_opt_if_calls(written, written.body.info)] == expected
 
 
 def test_what_is_saved_by_accident_is_used_by_no_formula(bundled_natives: NativeFunctions) -> None:
@@ -147,14 +147,14 @@ def test_what_is_saved_by_accident_is_used_by_no_formula(bundled_natives: Native
 
 def test_auto_element_wise_leaves_a_name_between_operators_without_blanks(bundled_natives: NativeFunctions) -> None:
     model = build(bundled_natives, ABS, "self: grad * (self*self)", "result: auto_element_wise")
-    assert misread_base_name(model.entries[0].lines[1]) == [("self", None)]
+    assert misread_base_name(model.entries[0].formulas[1]) == [("self", None)]
     model = build(bundled_natives, ABS, "self: grad * (self * self)", "result: auto_element_wise")
-    assert misread_base_name(model.entries[0].lines[1]) == []
+    assert misread_base_name(model.entries[0].formulas[1]) == []
 
 
 def test_names_are_not_judged_under_a_key_that_is_not_understood(bundled_natives: NativeFunctions) -> None:
     model = build(bundled_natives, ABS, "slef: grad * no_such_name", "self: grad * no_such_name")
-    assert [[item.word.text for item in undeclared_names(line)] for line in model.entries[0].lines] == [
+    assert [[item.word.text for item in undeclared_names(formula)] for formula in model.entries[0].formulas] == [
         [],
         ["no_such_name"],
     ]

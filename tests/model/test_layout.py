@@ -52,7 +52,7 @@ def test_an_entry_without_version_holds_for_all(bundled_natives: NativeFunctions
 
 def test_the_version_is_no_formula(bundled_natives: NativeFunctions) -> None:
     model = build_model(source(HEAD + ABS + "  version: all_version\n"), bundled_natives)
-    assert [line.key_text for body in model.bodies() for line in body.lines] == ["self"]
+    assert [formula.key_text for body in model.bodies() for formula in body.formulas] == ["self"]
     assert (model.n_entries, model.n_formulas) == (1, 1)
 
 
@@ -80,7 +80,7 @@ def test_a_layout_can_be_given(bundled_natives: NativeFunctions) -> None:
     layout = Layout(entries="entries", ignored=frozenset({"owner"}))
     text = "entries:\n" + ABS + "  owner: me\n"
     model = build_model(source(text), bundled_natives, layout)
-    assert [line.key_text for body in model.bodies() for line in body.lines] == ["self"]
+    assert [formula.key_text for body in model.bodies() for formula in body.formulas] == ["self"]
     assert build_model(source(text), bundled_natives).entries == ()
 
 

@@ -19,7 +19,7 @@ from torchgen.api.types import SpecialArgName
 from torchgen.gen import parse_native_yaml
 from torchgen.packaged.autograd.load_derivatives import load_derivatives
 
-from derivlint.formats.model_json import model_document
+from derivlint.formats.machine.model_json import model_document
 from derivlint.model import build_model
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile
@@ -172,7 +172,7 @@ def without_own_fields(row: Json) -> Json:
 
 
 def differences(ours: Sequence[Json], theirs: Sequence[Json]) -> list[str]:
-    """Every field in which two rows of the same place differ, told in a line each."""
+    """Every field in which two rows of the same place differ, one line each."""
     found = []
     for mine, other in zip(ours, theirs, strict=True):
         for field in sorted(mine.keys() | other.keys()):

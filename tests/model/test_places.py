@@ -21,13 +21,13 @@ def test_every_word_of_every_formula_is_cut_from_the_source_by_its_place(model: 
     words = 0
     folded = 0
     for entry in model.entries:
-        for line in entry.lines:
-            raw = model.source.slice(line.value.span)
+        for formula in entry.formulas:
+            raw = model.source.slice(formula.value.span)
             folded += "\n" in raw
-            assert line.is_exact()
-            for word in line.formula.words:
+            assert formula.is_exact()
+            for word in formula.parsed.words:
                 words += 1
-                assert model.source.slice(line.span_of(word)) == word.text
+                assert model.source.slice(formula.span_of(word)) == word.text
     assert words > 7_000
     assert folded >= 14, "the file has formulas folded over several lines"
 
@@ -35,20 +35,20 @@ def test_every_word_of_every_formula_is_cut_from_the_source_by_its_place(model: 
 def test_every_name_of_every_tree_is_cut_from_the_source_by_its_place(model: Model) -> None:
     names = 0
     for entry in model.entries:
-        for line in entry.lines:
-            if line.formula.tree is None:
+        for formula in entry.formulas:
+            if formula.parsed.tree is None:
                 continue
-            for node in walk(line.formula.tree):
+            for node in walk(formula.parsed.tree):
                 if isinstance(node, Name) and node.simple is not None:
                     names += 1
-                    assert model.source.slice(line.span_of(node)) == node.simple
+                    assert model.source.slice(formula.span_of(node)) == node.simple
     assert names > 4_000
 
 
 def test_every_name_in_a_key_is_cut_from_the_source_by_its_place(model: Model) -> None:
     for entry in model.entries:
-        for line in entry.lines:
-            for name in line.names:
+        for formula in entry.formulas:
+            for name in formula.names:
                 assert model.source.slice(name.span) == name.text
 
 

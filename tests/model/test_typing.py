@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from derivlint.cpp.header import read_declarations
+from derivlint.cpp.declarations.header import read_declarations
 from derivlint.model import Model, build_model
-from derivlint.model.evaluation import Mode, Origin
-from derivlint.model.typing import FormulaProblem
+from derivlint.model.generated.evaluation import Mode, Origin
+from derivlint.model.generated.typing import FormulaProblem
 from derivlint.schema import NativeFunctions, installed_torch, read_native_functions
 from derivlint.source import SourceFile
 
@@ -175,4 +175,4 @@ def test_whatever_a_header_declares_formulas_are_read(
     declarations = read_declarations(text).declarations.to_json()
     natives = bundled_natives.with_declarations(declarations, complete=True)
     model = build_model(SourceFile.read(derivatives_path), natives)
-    assert all(item.line.entry in model.entries for item in problems_of(model))
+    assert all(item.written.entry in model.entries for item in problems_of(model))

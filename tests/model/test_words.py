@@ -10,7 +10,7 @@ from torchgen.packaged.autograd.load_derivatives import used_gradient_indices
 from torchgen.utils import IDENT_REGEX
 
 from derivlint.formula import parse_formula
-from derivlint.model.gradients import adjacent_indices
+from derivlint.model.generated.gradients import adjacent_indices
 from derivlint.model.words import (
     mentions,
     occurrences,

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from derivlint.functional.definitions import INTERPRETER
-from derivlint.operators.definitions import FOLDER, Kind, read_definitions
+from derivlint.operators.reference.definitions import FOLDER, Kind, read_definitions
 
 FILES = (
     *("attention", "class_losses", "gated", "linear_algebra", "normalization", "products", "reductions", "shapes"),
@@ -304,7 +304,7 @@ def attention(*places: int, swapped: bool = False) -> tuple[tuple[Any, ...], Any
 
 
 def attention_back(query: int, *places: int, swapped: bool = False) -> tuple[tuple[Any, ...], Any]:
-    """The same for the gradients, of which that of the mask is not compared."""
+    """The same for the gradients, except that of the mask."""
     mask, dropout, causal = places
     bias = mask_of_heads() if mask >= 0 else None
     values = attention_backward(False, bias)

@@ -13,10 +13,10 @@ from derivlint.formula.vocabulary import words
 from derivlint.functional import definitions as tensors
 from derivlint.graph.built_in_helpers import BUILT_IN
 from derivlint.operators import Book
-from derivlint.operators import definitions as definitions_module
-from derivlint.operators import terms as terms_module
-from derivlint.operators.definitions import DefinitionError, Kind, definitions
-from derivlint.operators.primitives import PRIMITIVES
+from derivlint.operators.reference import definitions as definitions_module
+from derivlint.operators.reference import terms as terms_module
+from derivlint.operators.reference.definitions import DefinitionError, Kind, definitions
+from derivlint.operators.reference.primitives import PRIMITIVES
 
 #: Composites that over numbers are simpler than what PyTorch makes of them.
 SIMPLER_NUMBERS = words("absolute adjoint clip conj ger imag matmul negative outer positive real square")

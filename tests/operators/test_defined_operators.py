@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from derivlint.functional.definitions import INTERPRETER
-from derivlint.operators.definitions import FOLDER, Kind, read_definitions
+from derivlint.operators.reference.definitions import FOLDER, Kind, read_definitions
 from derivlint.schema import Argument, NativeFunction, NativeFunctions
 
 #: The files whose operators take tensors of any shape.

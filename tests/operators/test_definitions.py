@@ -27,7 +27,7 @@ from derivlint.graph.ir import Graph
 from derivlint.graph.lowering import Lowering
 from derivlint.graph.operators import Operators
 from derivlint.graph.types import TENSOR, GraphType, complex_tensor
-from derivlint.operators.definitions import (
+from derivlint.operators.reference.definitions import (
     FOLDER,
     Definition,
     DefinitionError,
@@ -37,14 +37,14 @@ from derivlint.operators.definitions import (
     helper_named,
     read_definitions,
 )
-from derivlint.operators.interpretation import InterpretationError, Interpreter
-from derivlint.operators.primitives import GRAPHS, PRIMITIVES
-from derivlint.operators.primitives import NUMBERS as ON_NUMBERS
-from derivlint.operators.primitives import TENSORS as TENSORS_ALONE
-from derivlint.operators.size_values import UNKNOWN, IllegalSizesError, Sizes
-from derivlint.operators.sizes import FAILURES as SIZE_FAILURES
-from derivlint.operators.sizes import INTERPRETER as SIZES
-from derivlint.operators.sizes import derived_sizes
+from derivlint.operators.reference.interpretation import InterpretationError, Interpreter
+from derivlint.operators.reference.primitives import GRAPHS, PRIMITIVES
+from derivlint.operators.reference.primitives import NUMBERS as ON_NUMBERS
+from derivlint.operators.reference.primitives import TENSORS as TENSORS_ALONE
+from derivlint.operators.shapes.size_values import UNKNOWN, IllegalSizesError, Sizes
+from derivlint.operators.shapes.sizes import FAILURES as SIZE_FAILURES
+from derivlint.operators.shapes.sizes import INTERPRETER as SIZES
+from derivlint.operators.shapes.sizes import derived_sizes
 from derivlint.schema import load_index
 from tests.operators.definition_inputs import arguments as made
 from tests.operators.definition_inputs import declared
@@ -305,7 +305,7 @@ def test_a_primitive_has_sizes(name: str) -> None:
 
 
 def test_interpreters_have_no_other_primitives() -> None:
-    """Besides them, graphs have helpers that take lists, and operators in their own way."""
+    """In addition, graphs have helpers that take lists, and operators in their own way."""
     helpers = {name for name in BUILT_IN if declared(name) or declared(name.removesuffix("_symint"))}
     others = words("ones scalar_tensor square to_args_scalartypes to_args_sizes to_args_sizes_symint zeros_symint")
     assert NUMBER_PRIMITIVES.keys() | TENSOR_PRIMITIVES.keys() <= PRIMITIVES.keys()

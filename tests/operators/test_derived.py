@@ -17,11 +17,11 @@ from derivlint.analysis.derived_calls import degree_of
 from derivlint.formula.vocabulary import words
 from derivlint.functional.definitions import INTERPRETER
 from derivlint.operators import Book
-from derivlint.operators.definitions import definitions
-from derivlint.operators.derivation import all_derived, derive
-from derivlint.operators.derived import PATH, Derived, derived, read_derived, write_derived
-from derivlint.operators.parity import Parity
-from derivlint.operators.terms import polynomials
+from derivlint.operators.reference.definitions import definitions
+from derivlint.operators.reference.derivation import all_derived, derive
+from derivlint.operators.reference.derived import PATH, Derived, derived, read_derived, write_derived
+from derivlint.operators.reference.parity import Parity
+from derivlint.operators.reference.terms import polynomials
 from derivlint.schema import NativeFunctions
 from tests.operators.definition_inputs import arguments as made
 from tests.operators.definition_inputs import declared

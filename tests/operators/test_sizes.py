@@ -14,11 +14,18 @@ from torch.testing._internal.common_methods_invocations import op_db
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from derivlint.analysis.shapes.cases import legal_cases
-from derivlint.operators.definitions import DefinitionError, Kind, definitions
 from derivlint.operators.history import bundled_versions, load_release
-from derivlint.operators.size_cases import size_cases
-from derivlint.operators.size_values import OPAQUE, UNKNOWN, IllegalSizesError, Sizes, Value
-from derivlint.operators.sizes import FAILURES, SizeFunction, derived_sizes, read_shapes, sizes_named, written_sizes
+from derivlint.operators.reference.definitions import DefinitionError, Kind, definitions
+from derivlint.operators.shapes.size_cases import size_cases
+from derivlint.operators.shapes.size_values import OPAQUE, UNKNOWN, IllegalSizesError, Sizes, Value
+from derivlint.operators.shapes.sizes import (
+    FAILURES,
+    SizeFunction,
+    derived_sizes,
+    read_shapes,
+    sizes_named,
+    written_sizes,
+)
 from derivlint.schema import Argument, NativeFunction, NativeFunctions
 
 pytestmark = pytest.mark.long
@@ -133,7 +140,7 @@ def agree(found: Value, wanted: Value) -> bool | None:
             return None if found is UNKNOWN else False
         answers = {agree(one, other) for one, other in zip(found, wanted, strict=False)}
         return False if False in answers else True if True in answers else None
-    # a number stands for a tensor that tells how a kernel went
+    # a number stands for a tensor that says how a kernel went
     if type(wanted) is not Sizes or found is UNKNOWN or found is None or isinstance(found, (int, float)):
         return None
     return bool(found == wanted and type(found) is Sizes)

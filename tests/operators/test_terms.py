@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from derivlint.operators import Book
-from derivlint.operators.terms import Polynomial, polynomials
+from derivlint.operators.reference.terms import Polynomial, polynomials
 
 #: Arguments beside the first for functions that want more.
 MORE: dict[str, tuple[Any, ...]] = {

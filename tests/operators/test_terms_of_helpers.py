@@ -15,9 +15,9 @@ import derivlint.functional as helpers
 from derivlint.analysis.callee import is_conventional
 from derivlint.functional.definitions import INTERPRETER
 from derivlint.functional.tensors import Duals
-from derivlint.operators.derived import derived
-from derivlint.operators.parity import Parity
-from derivlint.operators.terms import Polynomial, polynomials
+from derivlint.operators.reference.derived import derived
+from derivlint.operators.reference.parity import Parity
+from derivlint.operators.reference.terms import Polynomial, polynomials
 
 #: Helpers of nested and sparse tensors, for which generated Python has nothing, and kernels of other scalar types.
 NOT_RUN = {

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from derivlint.lint import Finding, Fix, Rule, RuleMeta, Severity, TextEdit
-from derivlint.lint.kept import Kept
+from derivlint.lint.engine.kept import Kept
 from derivlint.model import DerivativeFormula, Model
 from derivlint.project.check import CheckedFile, check_source
 from derivlint.project.fixing import MIN_TRIALS, FixedFile, fix_source
@@ -35,24 +35,33 @@ def checker(
 def rule(name: str, severity: Severity, *replacements: tuple[str, str], safe: bool = True) -> Rule:
     """A rule that finds words in formulas and replaces them."""
 
-    def check(line: DerivativeFormula) -> Iterator[Finding]:
+    def check(formula: DerivativeFormula) -> Iterator[Finding]:
         for old, new in replacements:
-            for found in re.finditer(rf"\b{old}\b", line.text or ""):
-                where = line.range(*found.span())
+            for found in re.finditer(rf"\b{old}\b", formula.text or ""):
+                where = formula.range(*found.span())
                 yield Finding(where, f'"{old}" is used', fix=Fix("fix it", (TextEdit(where, new),), safe=safe))
 
-    return Rule(name, "finds words", "finds words\n", RuleMeta(severity=severity, group="style"), "line", check, (), ())
+    return Rule(
+        name, "finds words", "finds words\n", RuleMeta(severity=severity, group="style"), "formula", check, (), ()
+    )
 
 
 def finder(name: str, word: str) -> Rule:
     """A rule that finds a word and has no fix for it."""
 
-    def check(line: DerivativeFormula) -> Iterator[Finding]:
-        if word in (line.text or ""):
-            yield Finding(line.value.span, f'"{word}" is used')
+    def check(formula: DerivativeFormula) -> Iterator[Finding]:
+        if word in (formula.text or ""):
+            yield Finding(formula.value.span, f'"{word}" is used')
 
     return Rule(
-        name, "finds a word", "finds a word\n", RuleMeta(severity=Severity.ERROR, group="style"), "line", check, (), ()
+        name,
+        "finds a word",
+        "finds a word\n",
+        RuleMeta(severity=Severity.ERROR, group="style"),
+        "formula",
+        check,
+        (),
+        (),
     )
 
 
@@ -100,9 +109,9 @@ def test_an_error_that_was_there_before_does_not_count(bundled_natives: NativeFu
     """Not where its place moves, and not where its words change with what is fixed before it."""
 
     def check(model: Model) -> Iterator[Finding]:
-        line = model.entries[0].bodies[0].lines[0]
-        yield Finding(line.value.span, f'"{line.text}" is bad')
-        yield Finding(line.key.span, f"the formula has {len(line.text or '')} characters")
+        formula = model.entries[0].bodies[0].formulas[0]
+        yield Finding(formula.value.span, f'"{formula.text}" is bad')
+        yield Finding(formula.key.span, f"the formula has {len(formula.text or '')} characters")
 
     bad = Rule("bad", "is bad", "is bad\n", RuleMeta(severity=Severity.ERROR, group="style"), "model", check, (), ())
     outcome = fixed("one", bundled_natives, rule("a", Severity.WARNING, ("one", "eleven")), bad)
@@ -139,7 +148,7 @@ def test_a_long_text_is_checked_only_so_often_and_what_is_not_fixed_is_said(bund
     """Every two fixes together do harm somewhere else, so that each has to be tried."""
 
     def check(model: Model) -> Iterator[Finding]:
-        if sum(line.text == "ONE" for entry in model.entries for line in entry.lines) > 1:
+        if sum(formula.text == "ONE" for entry in model.entries for formula in entry.formulas) > 1:
             yield Finding(Span(0, 1), "there are two")
 
     bad = Rule("bad", "is bad", "is bad\n", RuleMeta(severity=Severity.ERROR, group="style"), "model", check, (), ())
@@ -210,7 +219,7 @@ def errors_of(text: str, natives: NativeFunctions) -> set[tuple[str, str]]:
     return {(item.rule, item.message) for item in found if item.severity is Severity.ERROR}
 
 
-#: Slips whose mending has one outcome: the text before.
+#: Slips whose fix has one outcome: the text before.
 SAFE_SLIPS = (
     (r"(?m)^(  \w+: (?!auto_|non_diff)[^\n\"']*\))$", r"\1;"),
     (r"(?m)^(  (?!result)\w+: .*)\.sym_sizes\(\)", r"\1.sizes()"),

@@ -47,6 +47,24 @@ def test_a_checkout_around_the_file_has_everything(checkout: Path) -> None:
     assert natives.known_tags == frozenset({"core"})
 
 
+def test_the_bodies_of_helpers_are_those_beside_the_header_or_those_that_are_named(checkout: Path) -> None:
+    tools = checkout / "tools" / "autograd"
+    assert load_operators(operators_for(tools, Settings())).natives.bodies is None
+    beside = checkout / "torch/csrc/autograd/FunctionsManual.cpp"
+    beside.write_text("Tensor helper(Tensor a) { return a; }\n")
+    found = operators_for(tools, Settings())
+    assert found.bodies == beside
+    assert beside in found.files
+    bodies = load_operators(found, use_cache=False).natives.bodies
+    assert bodies is not None
+    assert (bodies.source.path, list(bodies.functions), bodies.is_shown) == (str(beside), ["helper"], True)
+    named = checkout / "mine.cpp"
+    named.write_text("Tensor other(Tensor a) { return a; }\n")
+    bodies = load_operators(operators_for(tools, Settings(helper_bodies=named))).natives.bodies
+    assert bodies is not None
+    assert list(bodies.functions) == ["other"]
+
+
 @pytest.mark.parametrize(("text", "version"), [("2.14.0a0\n", "2.14.0"), ("v1", None), ("", None)])
 def test_a_checkout_knows_which_release_it_becomes(checkout: Path, text: str, version: str | None) -> None:
     (checkout / "version.txt").write_text(text)
@@ -127,6 +145,7 @@ file: tools/autograd/derivatives.yaml
   tags: {checkout}/aten/src/ATen/native/tags.yaml
   C++ functions: {checkout}/torch/csrc/autograd/FunctionsManual.h
   headers: none
+  bodies of C++ functions: unknown
   facts by release: PyTorch 2.13, since the release of the operators is unknown
 """
     )

@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from derivlint.model import Layout, build_model
+from derivlint.schema import NativeFunctions
+from derivlint.source import SourceFile
 from tests.cli.conftest import Run
 
 DERIVATIVES = """\
@@ -175,3 +178,95 @@ def test_a_layout_of_ones_own(run: Run, backend: Path) -> None:
 def test_the_model_of_a_version(run: Run, backend: Path) -> None:
     model = json.loads(run("model", "--config", 'version="v2.1"').out)
     assert [info["name"] for info in model["infos"]] == ["npu_scale", "inverse"]
+
+
+def test_operators_of_another_repository_are_listed_once(run: Run, backend: Path) -> None:
+    """The preset knows those of torch_npu itself; others are named in the configuration."""
+    (backend / "derivatives.yaml").write_text(
+        "all_version: [v2.1]\nbackward:\n"
+        "- name: _npu_format_cast(Tensor self, int acl_format) -> Tensor\n  self: grad\n  version: all_version\n"
+        "- name: far_off.one(Tensor self) -> Tensor\n  self: grad + slf\n  version: all_version\n"
+    )
+    assert found(run) == [("unknown-schema", "far_off.one", 6)]
+    (backend / "derivlint.toml").write_text('preset = "torch_npu"\noperators-elsewhere = ["far_*"]\n')
+    assert found(run) == [("undefined-name", "far_off.one", 7)]
+    # without a preset the file shows what it is
+    (backend / "derivlint.toml").write_text('operators-elsewhere = ["far_*"]\n')
+    assert found(run) == [("undefined-name", "far_off.one", 7)]
+
+
+def test_native_functions_may_be_patterns(run: Run, here: Path) -> None:
+    """The operators of sister repositories."""
+    for name in ("one", "two"):
+        folder = here / "sisters" / name
+        folder.mkdir(parents=True)
+        (folder / f"{name}_functions.yaml").write_text(
+            f"- func: of_{name}(Tensor self) -> Tensor\n  dispatch:\n    CPU: of_{name}\n"
+        )
+    (here / "derivatives.yaml").write_text(
+        "- name: of_one(Tensor self) -> Tensor\n  self: grad\n- name: of_two(Tensor self) -> Tensor\n  self: grad\n"
+    )
+    assert found(run) == [("unknown-schema", "of_one", 1), ("unknown-schema", "of_two", 3)]
+    (here / "derivlint.toml").write_text('native-functions = ["sisters/*/*_functions.yaml"]\n')
+    assert found(run) == []
+    (here / "derivlint.toml").write_text('native-functions = ["brothers/*/*.yaml"]\n')
+    outcome = run("check")
+    assert outcome.status == 2
+    assert outcome.err == f'derivlint: no file matches "{here / "brothers/*/*.yaml"}"\n'
+
+
+DIALECT = """\
+- name: addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor
+  tensor1: handle_r_to_c(tensor1.scalar_type(), grad * (value / tensor2).conj())
+  tensor2: handle_r_to_c(tensor2.scalar_type(), -grad * (value * tensor1 / (tensor2 * tensor2)).conj());
+- name: selu_like(Tensor input) -> Tensor
+  input: selu_like_backward(grad, my_scale(input))
+  view_autograd: contiguous
+- name: absolute(Tensor self) -> Tensor
+  self: grad * self.sgn(1, 2)
+"""
+
+
+def test_a_generator_of_ones_own_is_described_by_switches(run: Run, here: Path) -> None:
+    """The preset of a fork is the same as its switches; each counts for itself."""
+    (here / "derivatives.yaml").write_text(DIALECT)
+    switches = {
+        "declares-operators = true": ("unknown-schema", "selu_like", 4),
+        "composites = true": ("derivative-of-composite", "absolute", 8),
+        "trailing-semicolons = true": ("trailing-semicolon", "addcdiv", 3),
+        "formulas-in-cpp = false": ("wrong-argument-count", "absolute", 8),
+        'ignored-keys = ["view_autograd"]': ("unknown-key", "selu_like", 6),
+    }
+    (here / "derivlint.toml").write_text("foreach = false\n" + "\n".join(switches))
+    assert found(run) == []
+    for left_out, finding in switches.items():
+        kept = [switch for switch in switches if switch != left_out]
+        (here / "derivlint.toml").write_text("foreach = false\n" + "\n".join(kept))
+        assert finding in found(run)
+    (here / "derivlint.toml").write_text('preset = "candle"\n')
+    assert found(run) == []
+
+
+def test_foreach_operators_may_share_no_formulas(bundled_natives: NativeFunctions) -> None:
+    text = "- name: maximum(Tensor self, Tensor other) -> Tensor\n  self: grad.clone()\n  other: grad.clone()\n"
+    served = {}
+    for foreach in (True, False):
+        model = build_model(SourceFile("derivatives.yaml", text), bundled_natives, Layout(foreach=foreach))
+        served[foreach] = {str(match.function.name) for match in model.functions_of(model.entries[0])}
+    assert served[True] - served[False] == {"_foreach_maximum.List", "_foreach_maximum_.List"}
+    assert "maximum" in served[False]
+
+
+@pytest.mark.parametrize(
+    ("key", "found_there"), [("CPU", []), ("CompositeExplicitAutograd", [("trailing-semicolon", "abs", 2)])]
+)
+def test_a_semicolon_is_harmless_in_an_old_file(
+    run: Run, here: Path, key: str, found_there: list[tuple[str, str, int]]
+) -> None:
+    """PyTorch wrote formulas as statements of their own before 1.8, which has the first composite keys."""
+    functions = ["- func: abs(Tensor self) -> Tensor\n  variants: function, method\n"]
+    functions += [f"- func: op{i}(Tensor self) -> Tensor\n  dispatch:\n    {key}: op{i}\n" for i in range(1000)]
+    (here / "native_functions.yaml").write_text("".join(functions))
+    (here / "derivatives.yaml").write_text("- name: abs(Tensor self) -> Tensor\n  self: grad * self.sign();\n")
+    arguments = ("--native-functions", "native_functions.yaml", "--select", "trailing-semicolon", "derivatives.yaml")
+    assert found(run, *arguments) == found_there

@@ -27,6 +27,7 @@ native-functions = ["n.yaml", "/m.yaml"]
 tags = "t.yaml"
 pytorch-operators = false
 headers = ["h.h"]
+helper-bodies = "b.cpp"
 torch = "installed"
 preset = "torch_npu"
 entries-key = "entries"
@@ -36,6 +37,10 @@ ignored-keys = ["owner"]
 overrides = false
 declares-operators = true
 composites = true
+operators-elsewhere = ["far_*"]
+foreach = false
+trailing-semicolons = true
+formulas-in-cpp = false
 version = "v2"
 select = ["unknown-key"]
 ignore = ["undefined-*", "ALL"]
@@ -78,6 +83,7 @@ def test_every_key_is_read_and_paths_are_relative_to_the_file(here: Path) -> Non
         tags=here / "t.yaml",
         pytorch_operators=False,
         headers=(here / "h.h",),
+        helper_bodies=here / "b.cpp",
         torch="installed",
         preset="torch_npu",
         entries_key="entries",
@@ -87,6 +93,10 @@ def test_every_key_is_read_and_paths_are_relative_to_the_file(here: Path) -> Non
         overrides=False,
         declares_operators=True,
         composites=True,
+        operators_elsewhere=("far_*",),
+        foreach=False,
+        trailing_semicolons=True,
+        formulas_in_cpp=False,
         version="v2",
         selections=(Selection(("unknown-key",), ("undefined-*", "ALL", "unknown-key"), ("accidental-save",)),),
         preview=True,
@@ -106,7 +116,15 @@ def test_the_layout_is_the_presets_with_the_given_additions() -> None:
     assert Settings().layout is None
     assert Settings(preset="torch_npu").layout == LAYOUTS["torch_npu"]
     own = Settings(preset="torch_npu", entries_key="entries", ignored_keys=("owner",), overrides=False).layout
-    assert own == Layout("entries", "all_version", "version", frozenset({"owner"}), overrides=False)
+    elsewhere = LAYOUTS["torch_npu"].elsewhere
+    assert own == Layout(
+        "entries", "all_version", "version", frozenset({"owner"}), overrides=False, elsewhere=elsewhere
+    )
+    own_too = Settings(preset="torch_npu", operators_elsewhere=("far_*",)).layout
+    assert own_too is not None
+    assert own_too.elsewhere == (*elsewhere, "far_*")
+    switches = Settings(foreach=False, trailing_semicolons=True, formulas_in_cpp=False).layout
+    assert switches == Layout(foreach=False, semicolons=True, cpp=False)
     assert Settings(ignored_keys=("owner",)).layout == Layout(ignored=frozenset({"owner"}))
 
 
@@ -140,7 +158,7 @@ SEVERITIES = '"error", "warning", "info"'
         ('[tool.derivlint]\nselect = "a"\n', ['2:10: "select" must be a list of rule names']),
         ('[tool.derivlint]\nignore = [\n "ALL",\n 1]\n', ['4:2: "ignore" must be a list of rule names']),
         ("[tool.derivlint]\ntorch = 2.1\n", ['2:9: "torch" must be a version, or "installed"']),
-        ("[tool.derivlint]\npreset = 'npu'\n", ['2:10: "preset" must be "torch_npu"']),
+        ("[tool.derivlint]\npreset = 'npu'\n", ['2:10: "preset" must be one of "candle", "torch_npu"']),
         ('[tool.derivlint]\ntags = "a\\u0000"\n', ['2:8: "tags" must be a path']),
         ("[tool.derivlint]\ntags = []\n", ['2:8: "tags" must be a path']),
         ('[tool.derivlint]\npaths = "a"\n', ['2:9: "paths" must be a list of paths']),

@@ -92,7 +92,7 @@ def test_the_most_specific_selector_gives_the_severity() -> None:
     assert judged(finding("unused-tangent"), severity=severity) is Severity.ERROR
     assert judged(finding("wrong-index"), severity=severity) is Severity.WARNING
     assert judged(finding("compiler-error"), severity=severity) is Severity.WARNING
-    # what derivlint says of itself is no matter of taste
+    # what derivlint says of itself cannot be switched off
     assert judged(finding("internal-error"), severity=severity) is Severity.ERROR
     assert judged(finding("wrong-index"), severity={"unused-*": Severity.INFO}) is Severity.ERROR
 

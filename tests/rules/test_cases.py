@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from derivlint.cpp.header import read_declarations
+from derivlint.cpp.declarations.header import read_declarations
 from derivlint.lint import Diagnostic, Fix, Invalid, Rule, Severity, run_rules
 from derivlint.model import build_model
+from derivlint.project.headers import read_bodies
 from derivlint.rules import NAMES, load_rules
 from derivlint.schema import NativeFunctions, read_native_functions
 from derivlint.schema.natives import HeaderProblem
@@ -20,7 +21,7 @@ FOLDER = Path(__file__).parent.parent.parent / "rules"
 RULES = load_rules()
 OPTIONAL = ("## Fix safety", "## What it cannot see", "## Options")
 SECTIONS = ["## What it detects", "## Why it is bad", "## Example", "## Instead", *OPTIONAL, "## Sources"]
-TARGETS = ("model", "entry", "body", "line", "node", "problem", "suppressions")
+TARGETS = ("model", "entry", "body", "formula", "node", "problem", "suppressions")
 #: What may begin a message although it begins with a capital.
 PROPER_NAMES = ("PyTorch", "YAML", "C++", "UTF-8", "NUL")
 
@@ -43,11 +44,14 @@ def diagnose(text: str, natives: NativeFunctions) -> tuple[SourceFile, list[Diag
 
 
 def operators(case: Invalid, bundled: NativeFunctions) -> NativeFunctions:
-    """The bundled operators, with those and with the header that the case brings along."""
+    """The bundled operators, with those, the header and the bodies that the case brings along."""
     if case.header is not None:
         source = SourceFile("header.h", case.header)
         problems = read_declarations(case.header).problems
         return bundled.with_header_problems(HeaderProblem(source, *problem) for problem in problems)
+    if case.bodies is not None:
+        helpers = SourceFile("helpers.cpp", case.bodies)
+        return bundled.with_bodies(lambda: read_bodies(helpers, use_cache=False))
     if case.natives is None:
         return bundled
     extra = read_native_functions([SourceFile("native_functions.yaml", case.natives)])
@@ -85,15 +89,17 @@ def test_invalid_cases_give_exactly_their_finding(
 ) -> None:
     source, found = diagnose(case.yaml, operators(case, bundled_natives))
     own = [item for item in found if item.rule == rule.name]
-    where = source if case.header is None else SourceFile("header.h", case.header)
+    elsewhere = {"header.h": case.header, "helpers.cpp": case.bodies}
+    others = [SourceFile(name, text) for name, text in elsewhere.items() if text is not None]
+    where = (*others, source)[0]
     assert [f"{place(where, item)}: {item.message}" for item in own] == [f"{case.at}: {case.message}"]
     assert [item.path for item in own] == [where.path]
     if case.help is not None:
         assert own[0].help == case.help
     fix = own[0].fix
     assert (apply_fix(source.text, fix) if fix is not None else None) == case.fixed
-    others = {item.rule for item in found if item.severity is Severity.ERROR} - {rule.name}
-    assert others == set(case.also), [item.message for item in found]
+    more = {item.rule for item in found if item.severity is Severity.ERROR} - {rule.name}
+    assert more == set(case.also), [item.message for item in found]
 
 
 @pytest.mark.parametrize(("rule", "number", "case"), list(invalid_cases()), ids=identify)

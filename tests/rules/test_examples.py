@@ -17,8 +17,8 @@ RULES = load_rules()
 LEFT_OUT = "..."
 #: How pages say that a fix is unsafe.
 UNSAFE = ("unsafe", "unasked", "a guess", "safe only")
-#: Rules about what the YAML of a page cannot show: bytes that are not text, and headers.
-NOT_SHOWN = {"invalid-encoding", "unreadable-header"}
+#: Rules about what the YAML of a page cannot show: bytes that are not text, headers, bodies of helpers.
+NOT_SHOWN = {"helper-without-gradient", "invalid-encoding", "nonlinear-helper", "unreadable-header"}
 #: Pages that leave something out. Run what you can: a new rule belongs here only where a real schema fits no line.
 ABBREVIATED = {
     "ambiguous-key",

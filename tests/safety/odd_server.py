@@ -10,9 +10,9 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from derivlint.verify import server
-from derivlint.verify.functions import Described
-from derivlint.verify.work import check_operator
+from derivlint.verify.code.functions import Described
+from derivlint.verify.processes import server
+from derivlint.verify.processes.work import check_operator
 
 
 def _crash() -> None:

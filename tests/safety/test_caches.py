@@ -183,7 +183,7 @@ _NAN = float("nan")
 
 
 def damaged(value: Any) -> list[Any]:
-    """Values of wrong types and sizes, some of which are nested deeply."""
+    """Values of wrong types and sizes, some nested deeply."""
     deep: Any = value
     for _ in range(100):
         deep = [deep]

@@ -11,7 +11,8 @@ import pytest
 from derivlint.analysis.formula_analyses import FormulaAnalyses
 from derivlint.analysis.scalar_evaluation import judgement
 from derivlint.lint import Confidence, Finding, Result, Rule, RuleMeta, Severity, run_rules
-from derivlint.lint.suppressions_in_use import SuppressionsInUse
+from derivlint.lint.rule import Target
+from derivlint.lint.suppressions.suppressions_in_use import SuppressionsInUse
 from derivlint.model import DispatchBody, Entry, Model, build_model
 from derivlint.project.check import check_source
 from derivlint.project.settings import Settings
@@ -35,7 +36,7 @@ TEXT = "".join(f"- name: {name}(Tensor self) -> Tensor\n  self: {FORMULAS[name]}
 ERRORS: tuple[Exception, ...] = (TypeError("oops"), RecursionError("deep"), MemoryError())
 
 
-def make_rule(name: str, target: str, check: Callable[..., Iterable[Finding]]) -> Rule:
+def make_rule(name: str, target: Target, check: Callable[..., Iterable[Finding]]) -> Rule:
     return Rule(name, "summary", "doc", RuleMeta(Severity.WARNING, "style", Confidence.HIGH), target, check, (), ())
 
 
@@ -55,8 +56,8 @@ def start_of(name: str) -> int:
     return TEXT.index(f"name: {name}(")
 
 
-@pytest.mark.parametrize("target", ["entry", "body", "line"])
-def test_a_rule_for_a_part_goes_on_with_the_next(target: str, bundled_natives: NativeFunctions) -> None:
+@pytest.mark.parametrize("target", ["entry", "body", "formula"])
+def test_a_rule_for_a_part_goes_on_with_the_next(target: Target, bundled_natives: NativeFunctions) -> None:
     def check(part: Any) -> Iterator[Finding]:
         entry = part if isinstance(part, Entry) else part.entry
         if entry.operator == "exp":

@@ -276,7 +276,7 @@ def test_an_error_that_nobody_expected_is_one_line(
     def fail(*_: object, **__: object) -> None:
         raise RuntimeError("oops\n::error::X\x1b[31m")
 
-    monkeypatch.setattr("derivlint.cli.check.configured", fail)
+    monkeypatch.setattr("derivlint.cli.checking.check.configured", fail)
     status, text = outputs(["check", "derivatives.yaml"], capsys)
     assert status == 3
     assert_harmless(text)
@@ -318,7 +318,7 @@ SINK = "cli/terminal.py"
 EXCEPTIONS = {
     "__main__.py": "the version, which is ours, is printed without importing the commands",
     "emit/helpers/__main__.py": "a program that builds call, below the sink's layer; it uses visible_line",
-    "verify/server.py": "a child whose standard output is the wire to its parent",
+    "verify/processes/server.py": "a child whose standard output is the wire to its parent",
     "cli/lsp.py": "standard input of the protocol; the log handler formats with visible_page",
 }
 #: Names that write to a stream or take hold of one, by module.

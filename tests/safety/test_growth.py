@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from derivlint.cli.main import cli
-from derivlint.cpp.header import read_declarations
+from derivlint.cpp.declarations.header import read_declarations
 from derivlint.lint import Confidence, Rule
 from derivlint.lint.baseline import read_baseline
 from derivlint.project.check import CheckedFile, check_source
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.growth
 
 #: No input may grow faster. Exactly 1 is out of reach: what is sorted, and what is looked for in sorted lists, is not.
 STEEPEST = 1.15
-#: The findings that tell that an input is too large to be looked at as a whole.
+#: The findings that say that an input is too large to be looked at as a whole.
 LIMITS = frozenset({"formula-too-large", "yaml-limit-exceeded"})
 #: Trees of formulas have 200 levels at most, and a call of a method is two of them.
 DEPTHS = (6, 12, 24, 48, 96)

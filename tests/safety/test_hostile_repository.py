@@ -48,7 +48,7 @@ main()
 """
 #: Processor time that one command may take: the work is bounded, and the machine may be slow.
 SECONDS = 30.0
-#: Revisions, most of which there are none of.
+#: Revisions; most do not exist.
 REVISIONS = ("HEAD", "HEAD...", "main~0", "0" * 40, "--output=x", "HEAD:tracked.yaml", "@{-1}", "\x1b[31m")
 COMMAND = re.compile(r"\s*(::(?!(?:at|c10|std|torch)::)|##\w*\[)")
 
@@ -265,7 +265,7 @@ def test_objects_that_are_not_there_are_not_fetched(bench: Bench) -> None:
 
 
 def test_the_other_commands(bench: Bench) -> None:
-    """None of the commands starts a program, or writes but where it is told to."""
+    """None of the commands starts a program, or writes anywhere but to the named output."""
     out = str(bench.folder / "out")
     Path(out).mkdir()
     for file in ("derivatives.yaml", "checkout/tools/autograd/derivatives.yaml", "encodings/derivatives_escapes.yaml"):

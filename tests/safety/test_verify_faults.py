@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 import torch
 
-from derivlint.verify import process, record, recordings
-from derivlint.verify.stored import DamagedError, StoredInputs
+from derivlint.verify.inputs.stored import DamagedError, StoredInputs
+from derivlint.verify.processes import process, record, recordings
 from tests.safety.verify_faults import KINDS, Faults, Forked
 from tests.safety.verifying import Place, place_in
 

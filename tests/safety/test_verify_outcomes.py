@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from derivlint.verify import keeping, process, recordings, runner
+from derivlint.verify import runner
 from derivlint.verify.errors import StoppedError
+from derivlint.verify.processes import keeping, process, recordings
 from derivlint.verify.unchecked import Why
 from tests.safety.verifying import Place, place_in
 
@@ -53,7 +54,7 @@ def unchecked(stdout: str) -> dict[str, Any]:
 def test_an_entry_whose_check_ends_with_an_error_is_not_checked(
     place: Place, odd: pytest.MonkeyPatch, mishap: str
 ) -> None:
-    """It is no finding, the kind is named, the other entries are checked, and the status is not 0."""
+    """It is not a finding, the kind is named, the other entries are checked, and the status is not 0."""
     odd.setenv("MISHAPS", f"sin={mishap}")
     status, stdout, _ = place.verify("--all", "--output-format", "json")
     why, reason = MISHAPS[mishap]
@@ -76,7 +77,7 @@ def test_the_kinds_are_distinguished_in_text(place: Place, odd: pytest.MonkeyPat
 
 
 def test_the_next_run_checks_what_was_not_checked(place: Place, odd: pytest.MonkeyPatch) -> None:
-    """It goes on where the first one was, and that is no reason to leave anything out."""
+    """It goes on where the first one was, and nothing is left out because of that."""
     odd.setenv("MISHAPS", "server=kill")
     assert place.verify("--all")[0] == 4
     odd.setenv("MISHAPS", "cos=kill")

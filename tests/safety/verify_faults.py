@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from derivlint.compiler.children import quoted
-from derivlint.verify import record, server
+from derivlint.verify.processes import record, server
 
 #: Functions of ``os`` that can fail, and of files that ``open`` returns.
 CALLS = (

@@ -14,8 +14,8 @@ import pytest
 import torch
 
 from derivlint.cli.main import cli
-from derivlint.verify.recordings import recording_path
-from derivlint.verify.stored import write_inputs
+from derivlint.verify.inputs.stored import write_inputs
+from derivlint.verify.processes.recordings import recording_path
 from tests.running import runner
 
 ENTRIES = """\

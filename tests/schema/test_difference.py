@@ -1,4 +1,4 @@
-"""What is told of a schema that is not the declared one."""
+"""What is reported of a schema that is not the declared one."""
 
 from __future__ import annotations
 

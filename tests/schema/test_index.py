@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from derivlint.cpp.header import read_declarations
+from derivlint.cpp.declarations.header import read_declarations
 from derivlint.schema import (
     IndexFormatError,
     InstalledTorch,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from derivlint.lint import Diagnostic
-from derivlint.lint.kept import Kept
+from derivlint.lint.engine.kept import Kept
 from derivlint.model import build_model
 from derivlint.project.check import CheckedFile, check_source
 from derivlint.project.fixing import FixedFile, fix_source
@@ -91,7 +91,7 @@ class Fixer:
         found: list[Change] = []
         for _ in range(drawn.randint(1, MOST_SLIPS)):
             entry, part = drawn.choice(entries)
-            made = list(changes_of(drawn.choice(kinds), text, entry.lines, part))
+            made = list(changes_of(drawn.choice(kinds), text, entry.formulas, part))
             # the comment is not what is changed
             found += [drawn.choice(made)[1]] if made and COMMENT not in text[part[0] : part[1]] else []
         commented = text.count("\n", 0, text.index(COMMENT))
@@ -99,7 +99,7 @@ class Fixer:
         made = [
             each
             for kind in _BESIDE_COMMENT
-            for each in changes_of(kind, text, entry.lines, part)
+            for each in changes_of(kind, text, entry.formulas, part)
             if text.count("\n", 0, each[1][0]) == commented
         ]
         found += [drawn.choice(made)[1]] if made else []

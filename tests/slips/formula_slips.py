@@ -50,24 +50,24 @@ _COMPARISONS = {">": "<", "<": ">", ">=": ">", "<=": "<", "==": "!=", "!=": "=="
 _DIMENSIONS = ("dim", "dim0", "dim1", "dims", "diagonal", "offset", "start", "end", "n", "k", "axis1", "axis2")
 
 
-def _nodes(line: DerivativeFormula) -> Iterator[Node]:
-    tree = line.formula.tree
+def _nodes(formula: DerivativeFormula) -> Iterator[Node]:
+    tree = formula.parsed.tree
     return walk(tree) if tree is not None else iter(())
 
 
-def _text(line: DerivativeFormula, node: Node) -> str:
-    return line.formula.text[node.start : node.end]
+def _text(formula: DerivativeFormula, node: Node) -> str:
+    return formula.parsed.text[node.start : node.end]
 
 
-def _named(line: DerivativeFormula) -> Iterator[tuple[Name, str]]:
-    for node in _nodes(line):
+def _named(formula: DerivativeFormula) -> Iterator[tuple[Name, str]]:
+    for node in _nodes(formula):
         if isinstance(node, Name) and node.simple is not None:
             yield node, node.simple
 
 
-def _callees(line: DerivativeFormula) -> Iterator[tuple[int, int, str]]:
+def _callees(formula: DerivativeFormula) -> Iterator[tuple[int, int, str]]:
     """The names of called functions and methods."""
-    for node in _nodes(line):
+    for node in _nodes(formula):
         if isinstance(node, Call) and isinstance(node.callee, Name):
             part = node.callee.parts[-1]
             yield part.start, part.end, part.identifier
@@ -75,17 +75,17 @@ def _callees(line: DerivativeFormula) -> Iterator[tuple[int, int, str]]:
             yield node.callee.name_start, node.callee.name_end, node.callee.name
 
 
-def _variables(line: DerivativeFormula) -> Iterator[tuple[Name, str]]:
-    called = {node.callee.start for node in _nodes(line) if isinstance(node, Call)}
-    return ((node, name) for node, name in _named(line) if node.start not in called or _is_variable(line, name))
+def _variables(formula: DerivativeFormula) -> Iterator[tuple[Name, str]]:
+    called = {node.callee.start for node in _nodes(formula) if isinstance(node, Call)}
+    return ((node, name) for node, name in _named(formula) if node.start not in called or _is_variable(formula, name))
 
 
-def _is_variable(line: DerivativeFormula, name: str) -> bool:
-    return name in _visible(line)
+def _is_variable(formula: DerivativeFormula, name: str) -> bool:
+    return name in _visible(formula)
 
 
-def _visible(line: DerivativeFormula) -> list[str]:
-    function = line.entry.function
+def _visible(formula: DerivativeFormula) -> list[str]:
+    function = formula.entry.function
     if function is None:
         return []
     return [binding.name for binding in function.arguments] + [output.name for output in function.outputs]
@@ -101,158 +101,158 @@ def _typos(name: str) -> Iterator[str]:
     yield name[0].swapcase() + name[1:]
 
 
-def misspelt_variable(line: DerivativeFormula) -> Iterator[Change]:
-    for node, name in _variables(line):
+def misspelt_variable(formula: DerivativeFormula) -> Iterator[Change]:
+    for node, name in _variables(formula):
         yield from ((node.start, node.end, other) for other in _typos(name) if other != name)
 
 
-def misspelt_function(line: DerivativeFormula) -> Iterator[Change]:
-    for start, end, name in _callees(line):
+def misspelt_function(formula: DerivativeFormula) -> Iterator[Change]:
+    for start, end, name in _callees(formula):
         yield from ((start, end, other) for other in _typos(name) if other != name)
 
 
-def other_tensor(line: DerivativeFormula) -> Iterator[Change]:
-    function = line.entry.function
+def other_tensor(formula: DerivativeFormula) -> Iterator[Change]:
+    function = formula.entry.function
     if function is None:
         return
     tensors = [each.name for each in function.arguments if each.is_tensor_like] + ["result", "grad"]
-    for node, name in _variables(line):
+    for node, name in _variables(formula):
         if name in tensors:
             yield from ((node.start, node.end, other) for other in tensors if other != name)
 
 
-def other_argument(line: DerivativeFormula) -> Iterator[Change]:
-    function = line.entry.function
+def other_argument(formula: DerivativeFormula) -> Iterator[Change]:
+    function = formula.entry.function
     if function is None:
         return
     others = [each.name for each in function.arguments if not each.is_tensor_like]
-    for node, name in _variables(line):
+    for node, name in _variables(formula):
         if name in others:
             yield from ((node.start, node.end, other) for other in others if other != name)
 
 
-def near_function(line: DerivativeFormula) -> Iterator[Change]:
-    for start, end, name in _callees(line):
+def near_function(formula: DerivativeFormula) -> Iterator[Change]:
+    for start, end, name in _callees(formula):
         if name in _OTHER_FUNCTION:
             yield start, end, _OTHER_FUNCTION[name]
 
 
-def arithmetic(line: DerivativeFormula) -> Iterator[Change]:
-    for node in _nodes(line):
+def arithmetic(formula: DerivativeFormula) -> Iterator[Change]:
+    for node in _nodes(formula):
         if isinstance(node, Binary) and node.op in _ARITHMETIC:
             yield node.op_start, node.op_start + len(node.op), _ARITHMETIC[node.op]
 
 
-def comparison(line: DerivativeFormula) -> Iterator[Change]:
-    for node in _nodes(line):
+def comparison(formula: DerivativeFormula) -> Iterator[Change]:
+    for node in _nodes(formula):
         if isinstance(node, Binary) and node.op in _COMPARISONS:
             yield node.op_start, node.op_start + len(node.op), _COMPARISONS[node.op]
 
 
-def assignment(line: DerivativeFormula) -> Iterator[Change]:
-    for node in _nodes(line):
+def assignment(formula: DerivativeFormula) -> Iterator[Change]:
+    for node in _nodes(formula):
         if isinstance(node, Binary) and node.op == "==":
             yield node.op_start, node.op_start + 2, "="
 
 
-def lost_operator(line: DerivativeFormula) -> Iterator[Change]:
-    for node in _nodes(line):
+def lost_operator(formula: DerivativeFormula) -> Iterator[Change]:
+    for node in _nodes(formula):
         if isinstance(node, Binary) and node.op in _ARITHMETIC:
             yield node.op_start, node.op_start + len(node.op), ""
 
 
-def sign(line: DerivativeFormula) -> Iterator[Change]:
-    tree = line.formula.tree
+def sign(formula: DerivativeFormula) -> Iterator[Change]:
+    tree = formula.parsed.tree
     if tree is not None:
         yield tree.start, tree.start, "-"
-    for node in _nodes(line):
+    for node in _nodes(formula):
         if isinstance(node, Unary) and node.op == "-":
             yield node.start, node.operand.start, ""
 
 
-def number(line: DerivativeFormula) -> Iterator[Change]:
-    for node in _nodes(line):
+def number(formula: DerivativeFormula) -> Iterator[Change]:
+    for node in _nodes(formula):
         if isinstance(node, Number):
             yield from ((node.start, node.end, other) for other in ("0", "1", "2", "3", "0.5") if other != node.text)
 
 
-def number_type(line: DerivativeFormula) -> Iterator[Change]:
-    for node in _nodes(line):
+def number_type(formula: DerivativeFormula) -> Iterator[Change]:
+    for node in _nodes(formula):
         if isinstance(node, Number) and node.text.isdigit():
             yield node.start, node.end, f"{node.text}.5"
         elif isinstance(node, Number) and "." in node.text:
             yield node.start, node.end, node.text.partition(".")[0] or "0"
 
 
-def truth_value(line: DerivativeFormula) -> Iterator[Change]:
-    for node, name in _named(line):
+def truth_value(formula: DerivativeFormula) -> Iterator[Change]:
+    for node, name in _named(formula):
         if name in ("true", "false"):
             yield node.start, node.end, "false" if name == "true" else "true"
 
 
-def negated_flag(line: DerivativeFormula) -> Iterator[Change]:
-    function = line.entry.function
+def negated_flag(formula: DerivativeFormula) -> Iterator[Change]:
+    function = formula.entry.function
     arguments = [each.argument for each in function.arguments if each.argument is not None] if function else []
     flags = {argument.name for argument in arguments if str(argument.type) == "bool"}
-    for node, name in _variables(line):
+    for node, name in _variables(formula):
         if name in flags:
             yield node.start, node.end, f"!{name}"
 
 
-def string(line: DerivativeFormula) -> Iterator[Change]:
-    for node in _nodes(line):
+def string(formula: DerivativeFormula) -> Iterator[Change]:
+    for node in _nodes(formula):
         if isinstance(node, String) and len(node.text) > 3:
             yield node.start + 1, node.start + 2, ""
 
 
-def swapped_arguments(line: DerivativeFormula) -> Iterator[Change]:
-    for node in _nodes(line):
+def swapped_arguments(formula: DerivativeFormula) -> Iterator[Change]:
+    for node in _nodes(formula):
         for one, other in zip(node.args, node.args[1:], strict=False) if isinstance(node, Call) else ():
-            first, second = _text(line, one), _text(line, other)
+            first, second = _text(formula, one), _text(formula, other)
             if first != second:
-                yield one.start, other.end, f"{second}{line.formula.text[one.end : other.start]}{first}"
+                yield one.start, other.end, f"{second}{formula.parsed.text[one.end : other.start]}{first}"
 
 
-def dropped_argument(line: DerivativeFormula) -> Iterator[Change]:
-    for node in _nodes(line):
+def dropped_argument(formula: DerivativeFormula) -> Iterator[Change]:
+    for node in _nodes(formula):
         if isinstance(node, Call) and len(node.args) > 1:
             yield node.args[0].start, node.args[1].start, ""
             for before, one in zip(node.args, node.args[1:], strict=False):
                 yield before.end, one.end, ""
 
 
-def repeated_argument(line: DerivativeFormula) -> Iterator[Change]:
-    for node in _nodes(line):
+def repeated_argument(formula: DerivativeFormula) -> Iterator[Change]:
+    for node in _nodes(formula):
         for one in node.args if isinstance(node, Call) else ():
-            yield one.end, one.end, f", {_text(line, one)}"
+            yield one.end, one.end, f", {_text(formula, one)}"
 
 
 def _of_text(pattern: str, replacement: str) -> FormulaSlip:
     """A slip at every place that matches."""
     compiled = re.compile(pattern)
 
-    def found(line: DerivativeFormula) -> Iterator[Change]:
-        for match in compiled.finditer(line.formula.text):
+    def found(formula: DerivativeFormula) -> Iterator[Change]:
+        for match in compiled.finditer(formula.parsed.text):
             yield match.start(), match.end(), match.expand(replacement)
 
     return found
 
 
-def moved_bracket(line: DerivativeFormula) -> Iterator[Change]:
+def moved_bracket(formula: DerivativeFormula) -> Iterator[Change]:
     """``(a + b) * c`` becomes ``(a + b * c)``."""
-    for node in _nodes(line):
+    for node in _nodes(formula):
         if isinstance(node, Binary) and isinstance(node.left, Parenthesized):
-            yield node.left.end - 1, node.end, f"{line.formula.text[node.left.end : node.end]})"
+            yield node.left.end - 1, node.end, f"{formula.parsed.text[node.left.end : node.end]})"
 
 
-def lost_brackets(line: DerivativeFormula) -> Iterator[Change]:
-    for node in _nodes(line):
+def lost_brackets(formula: DerivativeFormula) -> Iterator[Change]:
+    for node in _nodes(formula):
         if isinstance(node, Parenthesized):
-            yield node.start, node.end, _text(line, node.inner)
+            yield node.start, node.end, _text(formula, node.inner)
 
 
-def dimension(line: DerivativeFormula) -> Iterator[Change]:
-    for node, name in _variables(line):
+def dimension(formula: DerivativeFormula) -> Iterator[Change]:
+    for node, name in _variables(formula):
         if name in _DIMENSIONS:
             yield node.start, node.end, f"{name} - 1"
             yield node.start, node.end, f"{name} + 1"
@@ -260,110 +260,110 @@ def dimension(line: DerivativeFormula) -> Iterator[Change]:
 
 
 def _suffixed(suffix: str, other: str) -> FormulaSlip:
-    def found(line: DerivativeFormula) -> Iterator[Change]:
-        for node, name in _named(line):
+    def found(formula: DerivativeFormula) -> Iterator[Change]:
+        for node, name in _named(formula):
             if name.endswith(suffix):
                 yield node.end - len(suffix), node.end, other
 
     return found
 
 
-def grads_index(line: DerivativeFormula) -> Iterator[Change]:
-    for node in _nodes(line):
-        if isinstance(node, Index) and _text(line, node.object) in ("grads", "result"):
+def grads_index(formula: DerivativeFormula) -> Iterator[Change]:
+    for node in _nodes(formula):
+        if isinstance(node, Index) and _text(formula, node.object) in ("grads", "result"):
             (argument,) = node.args
             if isinstance(argument, Number) and argument.text.isdigit():
                 yield argument.start, argument.end, str(int(argument.text) + 1)
                 yield argument.start, argument.end, str(int(argument.text) ^ 1)
 
 
-def gradient_form(line: DerivativeFormula) -> Iterator[Change]:
-    for node, name in _named(line):
+def gradient_form(formula: DerivativeFormula) -> Iterator[Change]:
+    for node, name in _named(formula):
         if name == "grad":
             yield node.start, node.end, "grads[0]"
             yield node.start, node.end, "grads"
             yield node.start, node.end, "grad_output"
-    for index in _nodes(line):
-        if isinstance(index, Index) and _text(line, index.object) == "grads":
+    for index in _nodes(formula):
+        if isinstance(index, Index) and _text(formula, index.object) == "grads":
             yield index.start, index.end, "grad"
 
 
-def mask(line: DerivativeFormula) -> Iterator[Change]:
-    for node in _nodes(line):
-        if isinstance(node, Index) and _text(line, node.object) == "grad_input_mask":
+def mask(formula: DerivativeFormula) -> Iterator[Change]:
+    for node in _nodes(formula):
+        if isinstance(node, Index) and _text(formula, node.object) == "grad_input_mask":
             (argument,) = node.args
             if isinstance(argument, Number) and argument.text.isdigit():
                 yield argument.start, argument.end, str(int(argument.text) ^ 1)
                 yield argument.start, argument.end, str(int(argument.text) + 1)
-    for node, name in _named(line):
+    for node, name in _named(formula):
         if name == "grad_input_mask":
             yield node.start, node.end, "{true, true, true}"
             yield node.start, node.end, "output_mask"
 
 
-def lost_method(line: DerivativeFormula) -> Iterator[Change]:
+def lost_method(formula: DerivativeFormula) -> Iterator[Change]:
     """``self.conj()`` becomes ``self``."""
-    for node in _nodes(line):
+    for node in _nodes(formula):
         if isinstance(node, Call) and isinstance(node.callee, Member) and not node.args:
             yield node.callee.object.end, node.end, ""
 
 
-def superfluous_method(line: DerivativeFormula) -> Iterator[Change]:
+def superfluous_method(formula: DerivativeFormula) -> Iterator[Change]:
     tensors = {"self", "grad", "other", "result", "self_t", "self_p"}
-    for node, name in _variables(line):
+    for node, name in _variables(formula):
         if name in tensors:
             yield from ((node.end, node.end, f".{method}()") for method in ("conj", "neg", "abs", "t", "sum"))
 
 
-def factor(line: DerivativeFormula) -> Iterator[Change]:
-    for node in _nodes(line):
+def factor(formula: DerivativeFormula) -> Iterator[Change]:
+    for node in _nodes(formula):
         if isinstance(node, Binary) and node.op in ("*", "/"):
             yield node.left.end, node.right.end, ""
-            yield node.right.end, node.right.end, f" {node.op} {_text(line, node.right)}"
+            yield node.right.end, node.right.end, f" {node.op} {_text(formula, node.right)}"
             if node.op == "*":
                 yield node.left.start, node.right.start, ""
 
 
-def branch(line: DerivativeFormula) -> Iterator[Change]:
-    for node in _nodes(line):
+def branch(formula: DerivativeFormula) -> Iterator[Change]:
+    for node in _nodes(formula):
         if isinstance(node, Conditional):
-            then, otherwise = _text(line, node.then), _text(line, node.otherwise)
-            between = line.formula.text[node.then.end : node.otherwise.start]
+            then, otherwise = _text(formula, node.then), _text(formula, node.otherwise)
+            between = formula.parsed.text[node.then.end : node.otherwise.start]
             if then != otherwise:
                 yield node.then.start, node.otherwise.end, f"{otherwise}{between}{then}"
             yield node.start, node.end, then
             yield node.start, node.end, otherwise
-            yield node.condition.start, node.condition.end, f"!({_text(line, node.condition)})"
+            yield node.condition.start, node.condition.end, f"!({_text(formula, node.condition)})"
 
 
-def symint(line: DerivativeFormula) -> Iterator[Change]:
-    for start, end, name in _callees(line):
+def symint(formula: DerivativeFormula) -> Iterator[Change]:
+    for start, end, name in _callees(formula):
         if name.endswith("_symint"):
             yield start, end, name.removesuffix("_symint")
         elif name.startswith("sym_"):
             yield start, end, name.removeprefix("sym_")
 
 
-def lost_call(line: DerivativeFormula) -> Iterator[Change]:
+def lost_call(formula: DerivativeFormula) -> Iterator[Change]:
     """``self.dim()`` becomes ``self.dim``."""
-    for node in _nodes(line):
+    for node in _nodes(formula):
         if isinstance(node, Call) and not node.args:
             yield node.callee.end, node.end, ""
 
 
-def automatic(line: DerivativeFormula) -> Iterator[Change]:
-    tree = line.formula.tree
-    if tree is None or line.role.name != "FORWARD":
+def automatic(formula: DerivativeFormula) -> Iterator[Change]:
+    tree = formula.parsed.tree
+    if tree is None or formula.role.name != "FORWARD":
         return
     words = ("auto_linear", "auto_element_wise", "auto_linaer", "auto_elementwise", "non_differentiable")
-    yield from ((tree.start, tree.end, word) for word in words if line.text != word)
+    yield from ((tree.start, tree.end, word) for word in words if formula.text != word)
 
 
-def not_differentiable(line: DerivativeFormula) -> Iterator[Change]:
-    tree = line.formula.tree
-    if tree is not None and line.role.name == "BACKWARD":
+def not_differentiable(formula: DerivativeFormula) -> Iterator[Change]:
+    tree = formula.parsed.tree
+    if tree is not None and formula.role.name == "BACKWARD":
         yield tree.start, tree.end, "non_differentiable"
-        yield tree.start, tree.end, f'not_implemented("{line.entry.operator}")'
+        yield tree.start, tree.end, f'not_implemented("{formula.entry.operator}")'
         yield tree.start, tree.end, "zeros_like(self)"
         yield tree.start, tree.end, "grad"
 

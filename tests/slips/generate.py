@@ -82,7 +82,7 @@ def slips(model: Model, seed: int, count: int, kinds: tuple[str, ...] = KINDS) -
         kind = drawn.choice(kinds)
         for _ in range(2000):
             entry, part = drawn.choice(entries)
-            changes = list(changes_of(kind, text, entry.lines, part))
+            changes = list(changes_of(kind, text, entry.formulas, part))
             if not changes:
                 continue
             key, (start, end, replacement) = drawn.choice(changes)
@@ -104,21 +104,21 @@ def equal_rewrites(model: Model, seed: int, count: int) -> list[Slip]:
         kind = drawn.choice(sorted(REWRITES))
         for _ in range(2000):
             index = drawn.choice(sorted(formulas))
-            changes = [(written.line, each) for written in formulas[index] for each in REWRITES[kind](written)]
+            changes = [(written.written, each) for written in formulas[index] for each in REWRITES[kind](written)]
             if not changes:
                 continue
-            line, (start, end, replacement) = drawn.choice(changes)
-            span = line.range(start, end)
+            formula, (start, end, replacement) = drawn.choice(changes)
+            span = formula.range(start, end)
             if (span.start, span.end, replacement) not in seen:
                 seen.add((span.start, span.end, replacement))
-                operator = line.entry.operator or ""
-                found.append(Slip(kind, operator, bounds[index], line.key_text, span.start, span.end, replacement))
+                operator = formula.entry.operator or ""
+                found.append(Slip(kind, operator, bounds[index], formula.key_text, span.start, span.end, replacement))
             break
     return found
 
 
 def changes_of(
-    kind: str, text: str, lines: list[DerivativeFormula], part: tuple[int, int]
+    kind: str, text: str, formulas: list[DerivativeFormula], part: tuple[int, int]
 ) -> Iterator[tuple[str | None, Change]]:
     """The slips of a kind in an entry, each with the key of the formula that it is in."""
     if kind in ENTRY_SLIPS:
@@ -126,9 +126,9 @@ def changes_of(
         for start, end, replacement in ENTRY_SLIPS[kind](text[begin : part[1]]):
             yield None, (begin + start, begin + end, replacement)
         return
-    for line in lines:
-        if line.text is None or not line.is_exact():
+    for formula in formulas:
+        if formula.text is None or not formula.is_exact():
             continue
-        for start, end, replacement in FORMULA_SLIPS[kind](line):
-            span = line.range(start, end)
-            yield line.key_text, (span.start, span.end, replacement)
+        for start, end, replacement in FORMULA_SLIPS[kind](formula):
+            span = formula.range(start, end)
+            yield formula.key_text, (span.start, span.end, replacement)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from derivlint.lint import Diagnostic, Severity
-from derivlint.lint.kept import Kept
+from derivlint.lint.engine.kept import Kept
 from derivlint.model import Model, build_model
 from derivlint.project.check import check_source
 from derivlint.project.settings import Settings

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 from derivlint.analysis.formula_analyses import analyses_of
 from derivlint.analysis.typed import TypedFormula
-from derivlint.cpp.value import TENSOR
+from derivlint.cpp.expressions.value import TENSOR
 from derivlint.formula import Binary, Call, Conditional, Expr, Index, Member, Name, Number, Parenthesized, Unary, walk
 from derivlint.model import Model
 from derivlint.schema import NativeFunction
@@ -22,7 +22,7 @@ class Written:
     def __init__(self, model: Model, formula: TypedFormula) -> None:
         self.model = model
         self.formula = formula
-        self.line = formula.line
+        self.written = formula.written
         self.text = formula.text
         self.nodes = tuple(walk(formula.tree))
         #: what is called or looked into, and must keep its form
@@ -105,7 +105,7 @@ def _halved(written: Written) -> Iterator[Change]:
 
 
 def _contiguous(written: Written) -> Iterator[Change]:
-    function = written.line.entry.function
+    function = written.written.entry.function
     names = {
         each.name
         for each in (function.arguments if function is not None else ())
@@ -118,14 +118,19 @@ def _contiguous(written: Written) -> Iterator[Change]:
 
 def _plus_zero(written: Written) -> Iterator[Change]:
     for node in written.nodes:
-        if isinstance(node, Binary) and written.is_tensor(node) and written.formula.is_backward:
+        if isinstance(node, Binary) and _is_number(written, node) and written.formula.is_backward:
             yield node.start, node.end, f"({written.closed(node)} + 0)"
 
 
 def _times_one(written: Written) -> Iterator[Change]:
     for node in written.nodes:
-        if isinstance(node, Binary) and written.is_tensor(node):
+        if isinstance(node, Binary) and _is_number(written, node):
             yield node.start, node.end, f"({written.closed(node)} * 1)"
+
+
+def _is_number(written: Written, node: Binary) -> bool:
+    """Whether a part is a tensor of numbers; a mask plus zero is not a mask."""
+    return node.op in ("+", "-", "*", "/") and written.is_tensor(node)
 
 
 REWRITES: dict[str, Rewrite] = {
@@ -148,7 +153,7 @@ def written_formulas(model: Model) -> dict[int, list[Written]]:
     found: dict[int, list[Written]] = {}
     for entry in model.entries:
         for formula in analyses.formulas(entry):
-            line = formula.line
-            if line.auto is None and line.is_exact() and line.formula.text == formula.text:
+            written = formula.written
+            if written.auto is None and written.is_exact() and written.parsed.text == formula.text:
                 found.setdefault(entry.index, []).append(Written(model, formula))
     return found

@@ -28,7 +28,7 @@ def judge(derivatives_path: Path, bundled_natives: NativeFunctions) -> Judge:
 
 @pytest.fixture(scope="module")
 def fixer(derivatives_path: Path, bundled_natives: NativeFunctions) -> Fixer:
-    """The released file, of which parts are fixed."""
+    """The released file, with parts of it fixed."""
     return Fixer(SourceFile.read(derivatives_path), bundled_natives)
 
 

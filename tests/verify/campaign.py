@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,13 +14,14 @@ from pathlib import Path
 from msgspec.structs import asdict, replace
 
 from derivlint.model import Model
-from derivlint.verify.engine import compiled
-from derivlint.verify.failures import CRASH, INCONSISTENT, OTHER_CONVENTION
-from derivlint.verify.functions import Described, FormulaFunction
-from derivlint.verify.keeping import workplace
+from derivlint.verify.code.engine import compiled
+from derivlint.verify.code.functions import Described, FormulaFunction
+from derivlint.verify.comparison.failures import CRASH, INCONSISTENT, OTHER_CONVENTION
+from derivlint.verify.comparison.verdicts import Verdict
 from derivlint.verify.outcome import Outcome
-from derivlint.verify.process import IDLE, Server
-from derivlint.verify.recordings import recorded
+from derivlint.verify.processes.keeping import workplace
+from derivlint.verify.processes.process import IDLE, Server
+from derivlint.verify.processes.recordings import recorded
 from derivlint.verify.runner import PROCESSOR, Effort
 from tests.verify.mutants import Mutant
 
@@ -47,7 +48,7 @@ class Unit:
         described: what is known of each, by its number.
         there: the numbers of those that compile.
         compared: the numbers of those whose derivative was compared with another one, and is not always zero.
-        task: what the process that checks is told.
+        task: what the process that checks receives.
     """
 
     def __init__(
@@ -78,13 +79,21 @@ class Unit:
             "idle": IDLE,
         }
 
-    def found(self, entries: Sequence[Sequence[int]]) -> list[Found]:
-        """What is found in entries, each given by the numbers of its functions; entries of an operator can be many."""
+    def found(self, entries: Sequence[Sequence[int]], base: Sequence[Sequence[int]] | None = None) -> list[Found]:
+        """What is found in entries; entries of an operator can be many.
+
+        Args:
+            entries: each entry by the numbers of its functions.
+            base: each entry in an earlier version; what is found there as well is left out.
+        """
         result: list[Found] = [set() for _ in entries]
         for batch in self._batches(entries):
             places = {self.described[entries[index][0]].operator: index for index in batch}
-            outcome = self._checked([number for index in batch for number in entries[index]])
+            earlier = None if base is None else {name: base[index] for name, index in places.items()}
+            outcome = self._checked([number for index in batch for number in entries[index]], earlier)
             for failure in outcome.failures:
+                if failure["verdict"] not in ("", Verdict.NEW.value):
+                    continue
                 operator = self.described[failure["failure"]].operator
                 result[places[operator]].add((failure["failure"], failure["rule"]))
             self.compared.update(number for state in outcome.checked.values() for number in state.nonzero)
@@ -104,11 +113,17 @@ class Unit:
             batches[place].append(index)
         return batches
 
-    def _checked(self, numbers: Sequence[int]) -> Outcome:
+    def _checked(self, numbers: Sequence[int], base: Mapping[str, Sequence[int]] | None) -> Outcome:
         outcome = Outcome(None)  # type: ignore[arg-type]  # only messages are taken
         functions = [self.described[number].to_json() for number in numbers if number in self.there]
-        with Server(many=True) as server:
-            outcome.take(server.work({**self.task, "functions": functions}))
+        earlier = None
+        if base is not None:
+            earlier = {
+                name: [self.described[each].to_json() for each in own if each in self.there]
+                for name, own in base.items()
+            }
+        with Server() as server:
+            outcome.take(server.work({**self.task, "functions": functions, "base": earlier}))
         return outcome
 
     def differing(self, pairs: Sequence[tuple[int, int]]) -> set[int]:
@@ -168,7 +183,7 @@ def campaign(
 ) -> Campaign:
     """Compile and check changed formulas, each among the other formulas of its entry.
 
-    A change tells nothing if something is found in the formula as written, or if nothing can be compared with its
+    A change says nothing if something is found in the formula as written, or if nothing can be compared with its
     derivative: it is left out.
     """
     of_operator: dict[str, list[FormulaFunction]] = {}
@@ -192,7 +207,7 @@ def campaign(
         result.tried.append(mutant)
     for found, (_, own) in zip(unit.found(entries), pairs, strict=True):
         rules = rules_against([own], found, known)
-        # that the installed PyTorch has another formula is no news of a changed one
+        # that the installed PyTorch has another formula says nothing about a changed one
         result.detected.append(rules - {OTHER_CONVENTION})
     result.changing = unit.differing(pairs)
     return result
@@ -201,7 +216,7 @@ def campaign(
 def rules_against(changed: Iterable[int], found: Found, known: Found) -> set[str]:
     """The rules that found changed formulas: what is found in another formula is none of them.
 
-    That formulas of an entry contradict each other is told of the forward formula, whichever was changed.
+    That formulas of an entry contradict each other is reported at the forward formula, whichever was changed.
     """
     own = set(changed)
     return {rule for number, rule in found - known if number in own or rule == INCONSISTENT}

@@ -46,7 +46,7 @@ def model(derivatives_path: Path, installed_natives: NativeFunctions) -> Model:
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory: pytest.TempPathFactory, packaged: Path) -> Path:
     """A folder with ``derivatives.yaml`` and a cache."""
-    from derivlint.verify.recordings import recording_path
+    from derivlint.verify.processes.recordings import recording_path
 
     folder = tmp_path_factory.mktemp("verify")
     (folder / "derivatives.yaml").write_text(ENTRIES)

@@ -17,7 +17,7 @@ from derivlint.model import Model, build_model
 from derivlint.rules import load_rules
 from derivlint.schema import read_native_functions
 from derivlint.source import SourceFile
-from derivlint.verify.functions import collect
+from derivlint.verify.code.functions import collect
 from derivlint.verify.runner import ORDINARY, QUICK, Effort
 from tests.conftest import packaged_folder
 from tests.verify.campaign import Campaign, campaign
@@ -49,7 +49,7 @@ def by_numbers(model: Model, seed: int, count: int, effort: Effort) -> Campaign:
 
 def _reported(model: Model, mutant: Mutant, formula: str, rules: tuple[Rule, ...]) -> set[str]:
     """The rules whose errors and warnings a user sees for the entry with a formula."""
-    entry = SourceFile("derivatives.yaml", entry_text(model, mutant.original.line, formula))
+    entry = SourceFile("derivatives.yaml", entry_text(model, mutant.original.written, formula))
     found = run_rules(build_model(entry, model.natives), rules).diagnostics
     return {item.rule for item in found if item.severity is not Severity.INFO and item.confidence is Confidence.HIGH}
 

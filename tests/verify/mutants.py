@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from derivlint.formula import Binary, Call, Conditional, Expr, Index, Member, Name, Number, Unary, walk
 from derivlint.model import DerivativeFormula, Model, build_model
 from derivlint.source import SourceFile
-from derivlint.verify.functions import FormulaFunction, collect
+from derivlint.verify.code.functions import FormulaFunction, collect
 
 #: A change of a formula: the range that is replaced, and by what.
 Change = tuple[int, int, str]
@@ -41,27 +41,27 @@ _OTHER = {**dict(NEAR), **{b: a for a, b in NEAR}}
 _OPERATORS = {"+": "-", "-": "+", "*": "/", "/": "*", ">": "<", "<": ">", ">=": ">", "<=": "<", "==": "!=", "!=": "=="}
 
 
-def _sign(text: str, tree: Expr, line: DerivativeFormula) -> Iterator[Change]:
+def _sign(text: str, tree: Expr, formula: DerivativeFormula) -> Iterator[Change]:
     yield tree.start, tree.end, f"-({text[tree.start : tree.end]})"
     for node in walk(tree):
         if isinstance(node, Unary) and node.op == "-":
             yield node.start, node.end, text[node.operand.start : node.operand.end]
 
 
-def _operator(text: str, tree: Expr, line: DerivativeFormula) -> Iterator[Change]:
+def _operator(text: str, tree: Expr, formula: DerivativeFormula) -> Iterator[Change]:
     for node in walk(tree):
         if isinstance(node, Binary) and node.op in _OPERATORS:
             yield node.op_start, node.op_start + len(node.op), _OPERATORS[node.op]
 
 
-def _constant(text: str, tree: Expr, line: DerivativeFormula) -> Iterator[Change]:
+def _constant(text: str, tree: Expr, formula: DerivativeFormula) -> Iterator[Change]:
     for node in walk(tree):
         if isinstance(node, Number):
             yield node.start, node.end, f"({node.text} + 1)"
             yield node.start, node.end, f"({node.text} - 1)"
 
 
-def _factor(text: str, tree: Expr, line: DerivativeFormula) -> Iterator[Change]:
+def _factor(text: str, tree: Expr, formula: DerivativeFormula) -> Iterator[Change]:
     for node in walk(tree):
         if isinstance(node, Binary) and node.op in ("*", "/"):
             left, right = text[node.left.start : node.left.end], text[node.right.start : node.right.end]
@@ -71,7 +71,7 @@ def _factor(text: str, tree: Expr, line: DerivativeFormula) -> Iterator[Change]:
                 yield node.start, node.end, right
 
 
-def _arguments(text: str, tree: Expr, line: DerivativeFormula) -> Iterator[Change]:
+def _arguments(text: str, tree: Expr, formula: DerivativeFormula) -> Iterator[Change]:
     for node in walk(tree):
         if isinstance(node, Call):
             for one, other in zip(node.args, node.args[1:], strict=False):
@@ -80,7 +80,7 @@ def _arguments(text: str, tree: Expr, line: DerivativeFormula) -> Iterator[Chang
                     yield one.start, other.end, f"{second}{text[one.end : other.start]}{first}"
 
 
-def _conjugation(text: str, tree: Expr, line: DerivativeFormula) -> Iterator[Change]:
+def _conjugation(text: str, tree: Expr, formula: DerivativeFormula) -> Iterator[Change]:
     for node in walk(tree):
         if isinstance(node, Call) and isinstance(node.callee, Member) and not node.args:
             target = text[node.callee.object.start : node.callee.object.end]
@@ -90,7 +90,7 @@ def _conjugation(text: str, tree: Expr, line: DerivativeFormula) -> Iterator[Cha
                 yield node.start, node.end, f"{target}.mT()"
 
 
-def _function(text: str, tree: Expr, line: DerivativeFormula) -> Iterator[Change]:
+def _function(text: str, tree: Expr, formula: DerivativeFormula) -> Iterator[Change]:
     for node in walk(tree):
         if isinstance(node, Member) and node.name in _OTHER:
             yield node.name_start, node.name_end, _OTHER[node.name]
@@ -98,9 +98,9 @@ def _function(text: str, tree: Expr, line: DerivativeFormula) -> Iterator[Change
             yield node.callee.start, node.callee.end, _OTHER[node.callee.simple]
 
 
-def _variable(text: str, tree: Expr, line: DerivativeFormula) -> Iterator[Change]:
+def _variable(text: str, tree: Expr, formula: DerivativeFormula) -> Iterator[Change]:
     """Another tensor than the one that is meant."""
-    function = line.entry.function
+    function = formula.entry.function
     assert function is not None
     tensors = [each.name for each in function.schema.arguments.flat_all if str(each.type) in ("Tensor", "Tensor(a!)")]
     others = [*tensors, "result", "grad"]
@@ -109,21 +109,21 @@ def _variable(text: str, tree: Expr, line: DerivativeFormula) -> Iterator[Change
             yield from ((node.start, node.end, other) for other in others if other != node.simple)
 
 
-def _tangent(text: str, tree: Expr, line: DerivativeFormula) -> Iterator[Change]:
+def _tangent(text: str, tree: Expr, formula: DerivativeFormula) -> Iterator[Change]:
     for node in walk(tree):
         if isinstance(node, Name) and node.simple is not None and node.simple.endswith(("_p", "_t")):
             yield node.start, node.end, node.simple[:-1] + ("t" if node.simple.endswith("_p") else "p")
 
 
-def _dimension(text: str, tree: Expr, line: DerivativeFormula) -> Iterator[Change]:
+def _dimension(text: str, tree: Expr, formula: DerivativeFormula) -> Iterator[Change]:
     for node in walk(tree):
         if isinstance(node, Name) and node.simple in ("dim", "dim0", "dim1", "diagonal", "offset", "k", "n", "p"):
             yield node.start, node.end, f"{node.simple} - 1"
             yield node.start, node.end, f"{node.simple} + 1"
 
 
-def _flag(text: str, tree: Expr, line: DerivativeFormula) -> Iterator[Change]:
-    function = line.entry.function
+def _flag(text: str, tree: Expr, formula: DerivativeFormula) -> Iterator[Change]:
+    function = formula.entry.function
     assert function is not None
     flags = {each.name for each in function.schema.arguments.flat_all if str(each.type) == "bool"}
     for node in walk(tree):
@@ -133,7 +133,7 @@ def _flag(text: str, tree: Expr, line: DerivativeFormula) -> Iterator[Change]:
             yield node.start, node.end, f"!{node.simple}"
 
 
-def _mask(text: str, tree: Expr, line: DerivativeFormula) -> Iterator[Change]:
+def _mask(text: str, tree: Expr, formula: DerivativeFormula) -> Iterator[Change]:
     for node in walk(tree):
         if isinstance(node, Index) and text[node.object.start : node.object.end] == "grad_input_mask":
             (argument,) = node.args
@@ -143,7 +143,7 @@ def _mask(text: str, tree: Expr, line: DerivativeFormula) -> Iterator[Change]:
             yield node.start, node.end, "std::array<bool, 2>{grad_input_mask[1], grad_input_mask[0]}"
 
 
-def _branch(text: str, tree: Expr, line: DerivativeFormula) -> Iterator[Change]:
+def _branch(text: str, tree: Expr, formula: DerivativeFormula) -> Iterator[Change]:
     for node in walk(tree):
         if isinstance(node, Conditional):
             yield node.start, node.end, text[node.then.start : node.then.end]
@@ -193,11 +193,11 @@ def mutants(model: Model, functions: list[FormulaFunction], seed: int, count: in
     seen = set()
     while len(found) < count:
         original = drawn.choice(functions)
-        formula = original.line.formula
+        formula = original.written.parsed
         if formula.tree is None or formula.text.startswith("auto_"):
             continue
         kind = drawn.choice(sorted(MUTATORS))
-        changes = list(MUTATORS[kind](formula.text, formula.tree, original.line))
+        changes = list(MUTATORS[kind](formula.text, formula.tree, original.written))
         if not changes:
             continue
         start, end, text = drawn.choice(changes)
@@ -214,15 +214,15 @@ def mutants(model: Model, functions: list[FormulaFunction], seed: int, count: in
 
 def _changed(model: Model, original: FormulaFunction, formula: str) -> FormulaFunction | None:
     """The function of another formula in place of one; None where there is none."""
-    source = SourceFile("derivatives.yaml", entry_text(model, original.line, formula))
+    source = SourceFile("derivatives.yaml", entry_text(model, original.written, formula))
     for each in collect(build_model(source, model.natives)).functions:
         if each.described.key == original.described.key and each.described.kind == original.described.kind:
             return each
     return None
 
 
-def entry_text(model: Model, line: DerivativeFormula, formula: str) -> str:
+def entry_text(model: Model, written: DerivativeFormula, formula: str) -> str:
     """The text of an entry with one formula changed."""
-    text, whole, value = model.source.text, line.entry.span, line.value.span
+    text, whole, value = model.source.text, written.entry.span, written.value.span
     end = "\n" if text[value.start : value.end].endswith("\n") else ""
     return f"- {text[whole.start : value.start]}{json.dumps(formula)}{end}{text[value.end : whole.end]}\n"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from derivlint.verify.differences import DOUBLE, SINGLE, UnjudgedError
+from derivlint.verify.comparison.differences import DOUBLE, SINGLE, UnjudgedError
 
 
 def test_what_is_the_derivative_is_right_and_what_is_near_is_not() -> None:
-    """Differences of a smooth function tell five digits."""
+    """Differences of a smooth function give five digits."""
     for found, is_right in ((3.0, True), (3.00001, True), (3.001, False), (-3.0, False)):
         expected, judged = DOUBLE.compared(lambda step: 2 + 3 * step + step**2, found, 2.0)
         assert (round(expected, 6), judged) == (3.0, is_right)
@@ -33,7 +33,7 @@ def test_a_kink_is_no_place_to_judge() -> None:
 
 
 def test_what_shorter_steps_cannot_tell_is_judged_by_longer_ones() -> None:
-    """Rounding of a large number leaves nothing of a short step; the wrong number is wrong all the same."""
+    """Rounding of a large number leaves nothing of a short step; the wrong number is wrong nevertheless."""
 
     def function(step: float) -> float:
         return 1e6 * (1 + 3e-6 * step)

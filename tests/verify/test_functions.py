@@ -8,10 +8,10 @@ import re
 import pytest
 
 from derivlint.model import Model
-from derivlint.verify.engine import _refusals
-from derivlint.verify.functions import BACKWARD, FORWARD, Collected, Described, collect
-from derivlint.verify.holders import holder
-from derivlint.verify.unit import can_be_called, source_of
+from derivlint.verify.code.engine import _refusals
+from derivlint.verify.code.functions import BACKWARD, FORWARD, Collected, Described, collect
+from derivlint.verify.code.holders import holder
+from derivlint.verify.code.unit import can_be_called, source_of
 
 
 @pytest.fixture(scope="module")

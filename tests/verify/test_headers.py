@@ -1,4 +1,4 @@
-"""The header that stands in for all of ATen, and what becomes of formulas that need more."""
+"""The headers that formulas need, precompiled, and what becomes of formulas that need more."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ import pytest
 
 from derivlint.compiler.gxx import torch_includes
 from derivlint.model import Model, build_model
+from derivlint.runtime import Built
 from derivlint.source import SourceFile
-from derivlint.verify.engine import _forget_old, compiled
-from derivlint.verify.functions import collect
-from derivlint.verify.headers import few_headers
-from derivlint.verify.unit import source_of
+from derivlint.verify.code import engine
+from derivlint.verify.code.building import precompiled
+from derivlint.verify.code.engine import _forget_old, compiled
+from derivlint.verify.code.functions import collect
+from derivlint.verify.code.headers import COMMON, operator_headers
+from derivlint.verify.code.unit import source_of
 from tests.verify.conftest import NEEDS_COMPILER
 
 
@@ -37,22 +40,60 @@ def test_operators_are_included_by_the_names_of_their_functions(formula: str, ex
     """Functions for symbolic sizes, outputs and in place are in the header of their operator."""
     includes = torch_includes()
     assert includes is not None
-    assert operators_of(few_headers(formula, includes)) == expected
+    assert operators_of(operator_headers(formula, includes)) == expected
 
 
 def test_without_headers_of_operators_there_is_no_stand_in(tmp_path: Path) -> None:
     """Another build of PyTorch may have none."""
-    assert few_headers("grad * at::exp(self)", [tmp_path]) == ""
+    assert operator_headers("grad * at::exp(self)", [tmp_path]) == ""
 
 
 def test_operators_of_the_whole_file_are_found(model: Model) -> None:
     """Formulas call some hundred operators, and what is around them needs a few headers more."""
     includes = torch_includes()
     assert includes is not None
-    text = few_headers(source_of(model, collect(model).functions, few=True), includes)
+    text = operator_headers(source_of(model, collect(model).functions, few=True), includes)
     assert len(operators_of(text)) >= 300
     assert "#include <torch/csrc/autograd/VariableTypeUtils.h>" in text
     assert "#include <ATen/SparseCsrTensorUtils.h>" in text
+
+
+@NEEDS_COMPILER
+def test_headers_are_precompiled_once_they_are_used_again(
+    model: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not for the first formula, and not for one that is compiled already."""
+    asked: list[Path] = []
+    monkeypatch.setattr(engine, "precompiled", lambda folder, compiler, progress: asked.append(folder))
+    monkeypatch.setattr(engine, "built_library", lambda folder, *others: Built(folder / "library.so", (), 0))
+    for number in range(3):
+        text = f"- name: sinh(Tensor self) -> Tensor\n  self: grad * self.cosh() * {number}\n"
+        functions = collect(build_model(SourceFile("derivatives.yaml", text), model.natives)).functions
+        monkeypatch.setattr(engine, "is_whole", lambda folder, number=number: number == 2)
+        compiled(model, functions, tmp_path)
+        assert len(asked) == (number > 0)
+    assert (asked[0] / COMMON).is_file()
+
+
+@NEEDS_COMPILER
+def test_a_precompiled_header_that_is_damaged_is_made_again(model: Model, tmp_path: Path) -> None:
+    """One that is whole stays; one that does not compile is not tried again."""
+    said: list[str] = []
+
+    def times(folder: Path) -> int:
+        said.clear()
+        precompiled(folder, None, said.append)
+        return len(said)
+
+    header = tmp_path / f"{COMMON}.gch"
+    engine._write(tmp_path, {COMMON: "#pragma once\nint twice(int number);\n"}, model)
+    assert (times(tmp_path), times(tmp_path), header.stat().st_mode & 0o777) == (1, 0, 0o600)
+    header.write_bytes(header.read_bytes()[:100])
+    assert (times(tmp_path), times(tmp_path), header.stat().st_size > 100) == (1, 0, True)
+    broken = tmp_path / "broken"
+    broken.mkdir()
+    engine._write(broken, {COMMON: "int twice(\n"}, model)
+    assert (times(broken), times(broken), [*broken.glob("*.gch")]) == (1, 0, [])
 
 
 @NEEDS_COMPILER
@@ -72,7 +113,7 @@ def test_a_formula_that_needs_another_header_is_compiled_with_all(model: Model, 
 
 def test_libraries_that_were_not_used_for_longest_are_deleted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every edit makes a library: only the last ones are kept, and files that are none of them stay."""
-    monkeypatch.setattr("derivlint.verify.engine.KEPT", 3)
+    monkeypatch.setattr("derivlint.verify.code.engine.KEPT", 3)
     for number in range(5):
         (tmp_path / f"old{number}").mkdir()
         (tmp_path / f"old{number}" / "library.so").touch()

@@ -28,7 +28,7 @@ def test_the_shipped_file_speaks_of_formulas_that_are_there(
 ) -> None:
     """Each finding names an entry and a key of the installed file, and a rule; none is explained twice."""
     model = build_model(SourceFile.read(derivatives_path), installed_natives)
-    written = {(entry.operator, line.key_text) for entry in model.entries for line in entry.lines}
+    written = {(entry.operator, formula.key_text) for entry in model.entries for formula in entry.formulas}
     places = [place for each in known_findings() for place in each.findings]
     assert {place for place in places if place[:2] not in written} == set()
     assert {rule for _, _, rule in places} <= NUMERIC.keys()

@@ -9,17 +9,17 @@ import torch
 
 from derivlint.operators import Book
 from derivlint.operators.inputs import input_expressions, operators_with_like_inputs
-from derivlint.verify.functions import Described, Value
-from derivlint.verify.points import call, generator, is_inexact, overload_of
-from derivlint.verify.recipes import is_single, recipe_points
-from derivlint.verify.siblings import converted, recorded_points, siblings
+from derivlint.verify.code.functions import Described, Value
+from derivlint.verify.inputs.points import call, generator, is_inexact, overload_of
+from derivlint.verify.inputs.recipes import is_single, recipe_points
+from derivlint.verify.inputs.siblings import converted, recorded_points, siblings
 
 # sparse and nested tensors say that they are in beta state
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
 
 def described(operator: str) -> Described:
-    """An operator as it is told to the process that checks, by the installed schema."""
+    """An operator as it is passed to the process that checks, by the installed schema."""
     schema = overload_of(operator)._schema
     arguments = tuple(
         Value(each.name, str(each.type).replace("Optional[Tensor]", "Tensor?")) for each in schema.arguments

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from derivlint.formula import parse_formula
-from derivlint.verify.hardening import noise_of
-from derivlint.verify.points import Point, generator
-from derivlint.verify.regimes import regimes
-from derivlint.verify.sites import decisions_of, instrumented
+from derivlint.verify.inputs.hardening import noise_of
+from derivlint.verify.inputs.points import Point, generator
+from derivlint.verify.inputs.regimes import regimes
+from derivlint.verify.inputs.sites import decisions_of, instrumented
 from tests.verify.test_samples_hardening import described
 
 

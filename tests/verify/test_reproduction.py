@@ -11,8 +11,8 @@ import pytest
 import torch
 
 from derivlint.model import Model
-from derivlint.verify.functions import Described, collect
-from derivlint.verify.points import Point
+from derivlint.verify.code.functions import Described, collect
+from derivlint.verify.inputs.points import Point
 from derivlint.verify.reproduction import LARGEST, reproduction
 
 

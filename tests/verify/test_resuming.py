@@ -13,13 +13,13 @@ from derivlint.model import build_model
 from derivlint.project.cache import sealed
 from derivlint.schema import load_index
 from derivlint.source import SourceFile
-from derivlint.verify.functions import Collected
-from derivlint.verify.journal import Journal
+from derivlint.verify.code.functions import Collected
 from derivlint.verify.outcome import Outcome
-from derivlint.verify.process import Server
+from derivlint.verify.processes.journal import Journal
+from derivlint.verify.processes.process import Server
+from derivlint.verify.processes.work import not_checked
 from derivlint.verify.runner import Options, _work, verify
 from derivlint.verify.unchecked import Why
-from derivlint.verify.work import not_checked
 
 OPERATORS = ("sin", "cos", "exp")
 

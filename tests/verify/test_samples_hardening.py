@@ -10,16 +10,16 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from derivlint.verify.defined import is_defined
-from derivlint.verify.functions import Described, Value
-from derivlint.verify.hardening import broadcast_positions, is_raw, variants
-from derivlint.verify.inputs import points_for, selected
-from derivlint.verify.layouts import changed, dense, inner_product, moved, numbers
-from derivlint.verify.points import Point, generator, overload_of
+from derivlint.verify.code.functions import Described, Value
+from derivlint.verify.inputs.defined import is_defined
+from derivlint.verify.inputs.hardening import broadcast_positions, is_raw, variants
+from derivlint.verify.inputs.inputs import points_for, selected
+from derivlint.verify.inputs.layouts import changed, dense, inner_product, moved, numbers
+from derivlint.verify.inputs.points import Point, generator, overload_of
 
 
 def described(operator: str) -> Described:
-    """An operator as it is told to the process that checks."""
+    """An operator as it is passed to the process that checks."""
     kinds = {"Optional[Tensor]": "Tensor?", "Optional[number]": "Scalar?", "Optional[List[int]]": "int[]?"}
     kinds["number"] = "Scalar"
     schema = overload_of(operator)._schema
@@ -100,10 +100,13 @@ def test_indices_of_variants_occur_once() -> None:
 
 
 def test_undefined_results_are_no_points() -> None:
-    """Indices that occur twice, negative lengths and singular matrices are left out."""
+    """Indices that occur twice, classes that are not there, negative lengths and singular matrices are left out."""
     unpool = described("max_unpool2d")
     assert is_defined(unpool, [torch.rand(1, 2, 2), torch.tensor([[[0, 1], [2, 3]]]), [2, 2]])
     assert not is_defined(unpool, [torch.rand(1, 2, 2), torch.tensor([[[0, 1], [1, 3]]]), [2, 2]])
+    probabilities, lengths = torch.zeros(2, 1, 3), ([2], [1], 0, False)
+    assert is_defined(described("_ctc_loss"), [probabilities, torch.tensor([[2]]), *lengths])
+    assert not is_defined(described("_ctc_loss"), [probabilities, torch.tensor([[3]]), *lengths])
     assert not is_defined(described("polar"), [torch.tensor([-1.0]), torch.ones(1)])
     assert not is_defined(described("linalg_qr"), [torch.ones(2, 2), "reduced"])
     wide = torch.tensor([[0.0, 1.0, 2.0], [0.0, 3.0, 4.0]])

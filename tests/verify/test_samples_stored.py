@@ -9,8 +9,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from derivlint.verify.samples import bound, kept
-from derivlint.verify.stored import StoredInputs, write_inputs
+from derivlint.verify.inputs.samples import bound, kept
+from derivlint.verify.inputs.stored import StoredInputs, write_inputs
 
 SHAPES = st.lists(st.integers(0, 3), max_size=3)
 DTYPES = st.sampled_from([torch.float64, torch.complex128, torch.int64, torch.bool, torch.float32])

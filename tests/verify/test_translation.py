@@ -12,10 +12,10 @@ import pytest
 from derivlint.model import Model, build_model
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile
-from derivlint.verify.engine import compiled
-from derivlint.verify.functions import collect
-from derivlint.verify.interpreter import Interpreter
-from derivlint.verify.translation import interpreted
+from derivlint.verify.code.engine import compiled
+from derivlint.verify.code.functions import collect
+from derivlint.verify.code.interpreter import Interpreter
+from derivlint.verify.code.translation import interpreted
 from tests.verify.conftest import NEEDS_COMPILER
 from tests.verify.values import same
 
@@ -69,11 +69,11 @@ def test_translated_formulas_give_what_compiled_ones_give(model: Model, tmp_path
     """Backward and forward, of lists, in place, with saved sizes and masks, to the last digits."""
     import torch
 
-    from derivlint.verify.checked_point import CheckedPoint
-    from derivlint.verify.failures import Tally
-    from derivlint.verify.functions import BACKWARD
-    from derivlint.verify.numeric import Subject
-    from derivlint.verify.points import Point, generator
+    from derivlint.verify.code.functions import BACKWARD
+    from derivlint.verify.comparison.checked_point import CheckedPoint
+    from derivlint.verify.comparison.failures import Tally
+    from derivlint.verify.comparison.numeric import Subject
+    from derivlint.verify.inputs.points import Point, generator
 
     functions = collect(model, CHOSEN).functions
     load: Any = torch.ops.load_library

@@ -75,7 +75,7 @@ def test_findings_are_compared_by_number_and_input(verdicts: Any) -> None:
         verdict: {(name, "self") for name, each in CHANGES.items() if verdict in each[2]}
         for verdict in ("new", "as before", "gone")
     }
-    # told with what is new
+    # reported with what is new
     expected["as before"] -= expected["new"]
     expected["new"].add(("reciprocal", "self"))
     expected["as before"].add(("atan2", "self"))

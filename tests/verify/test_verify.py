@@ -113,7 +113,7 @@ def test_findings_underline_the_formula(findings: list[dict[str, Any]]) -> None:
 
 
 def test_numbers_are_those_of_the_formula_and_of_differences(findings: list[dict[str, Any]]) -> None:
-    """A wrong sign gives the opposite number; the smallest failing input is told."""
+    """A wrong sign gives the opposite number; the smallest failing input is reported."""
     (sine,) = [item for item in findings if item["entry"] == "sin"]
     found, expected = map(float, _NUMBER.findall(sine["message"]))
     assert found == pytest.approx(-expected, rel=1e-4)

@@ -9,13 +9,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from derivlint.verify.checked_point import CheckedPoint
-from derivlint.verify.failures import Tally
-from derivlint.verify.functions import BACKWARD, Described
-from derivlint.verify.numeric import Subject
-from derivlint.verify.points import generator
-from derivlint.verify.stored import StoredInputs
-from derivlint.verify.work import points_of
+from derivlint.verify.code.functions import BACKWARD, Described
+from derivlint.verify.comparison.checked_point import CheckedPoint
+from derivlint.verify.comparison.failures import Tally
+from derivlint.verify.comparison.numeric import Subject
+from derivlint.verify.inputs.points import generator
+from derivlint.verify.inputs.stored import StoredInputs
+from derivlint.verify.processes.work import points_of
 
 
 def main() -> None:
@@ -52,6 +52,9 @@ def differ(one: Described, other: Described, inputs: Any, task: dict[str, Any]) 
         points = points_of(one, recorded, dtype, task)
         for number, point in enumerate(points):
             subject = Subject(one, point, namespace)
+            if one.kind == BACKWARD and not subject.variables(one.targets):
+                # a node does not evaluate it
+                continue
             try:
                 with torch.no_grad():
                     called = subject.call(subject.point.values)

@@ -58,13 +58,14 @@ ENTRIES = """\
 SAMPLES = """
 import sys, torch
 from pathlib import Path
-from derivlint.verify.stored import write_inputs
+from derivlint.verify.inputs.stored import write_inputs
 torch.manual_seed(0)
 for dtype in ("float64", "complex128"):
     def r(*shape):
         return torch.rand(shape, dtype=getattr(torch, dtype)) + 0.5
     unary = [[r(3)], [r(2, 3)]]
     names = ("exp", "sin", "cos", "sinh", "cosh", "tanh", "asinh", "acosh", "erf", "reciprocal")
+    names += ("exp2", "expm1", "sigmoid", "silu", "mish", "rsqrt")
     found = {name: unary for name in names}
     found["mul.Tensor"] = [[r(2, 3), r(3)], [r(2), r(2)]]
     found["stack"] = [[[r(2), r(2)], 0]]

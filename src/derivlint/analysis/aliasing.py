@@ -28,7 +28,7 @@ def aliased_tangents(interpretation: Interpretation) -> list[str]:
     An in-place operation on the output would change the input's tangent, too.
     """
     formula = interpretation.formula
-    function = formula.line.entry.function
+    function = formula.written.entry.function
     if formula.is_backward or function is None:
         return []
     canonical = function.canonical
@@ -40,8 +40,8 @@ def aliased_tangents(interpretation: Interpretation) -> list[str]:
 def is_copied_view(interpretation: Interpretation) -> bool:
     """Whether the forward formula of a view operator returns a new tensor instead of a view of the tangent."""
     formula = interpretation.formula
-    function = formula.line.entry.function
-    if formula.is_backward or function is None or formula.line.auto is not None:
+    function = formula.written.entry.function
+    if formula.is_backward or function is None or formula.written.auto is not None:
         return False
     root = interpretation.root
     is_known = root.degree is Degree.LINEAR and not root.aliases and not _is_opaque(interpretation)
@@ -52,7 +52,7 @@ def _is_opaque(interpretation: Interpretation) -> bool:
     """Whether the formula as a whole is a call for which it is not known whether it returns a view."""
     tree = interpretation.formula.tree
     call = next((call for call in interpretation.calls if call.node is tree), None)
-    function = interpretation.formula.line.entry.function
+    function = interpretation.formula.written.entry.function
     return call is not None and function is not None and call.name == function.canonical.name.base
 
 

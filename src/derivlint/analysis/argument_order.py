@@ -15,15 +15,16 @@ from msgspec import Struct
 from derivlint.analysis.callee import Argument, CallFacts, callee_name, only_operand
 from derivlint.analysis.degree import Degree
 from derivlint.analysis.interpret import Interpretation
-from derivlint.analysis.roles import ParameterRole, role_of
+from derivlint.analysis.roles import role_of
 from derivlint.analysis.seeds import seed_names, seed_of
 from derivlint.analysis.typed import TypedFormula
-from derivlint.cpp.declaration import Parameter
-from derivlint.cpp.value import TENSOR
+from derivlint.cpp.declarations.declaration import Parameter
+from derivlint.cpp.expressions.value import TENSOR
 from derivlint.formula import Call, Expr, Member, Name, unparenthesized
-from derivlint.model.forward import PRIMAL, TANGENT
-from derivlint.model.gradients import GRADS
+from derivlint.model.generated.forward import PRIMAL, TANGENT
+from derivlint.model.generated.gradients import GRADS
 from derivlint.operators import Book
+from derivlint.operators.roles import ParameterRole
 from derivlint.schema import SchemaKind
 
 #: Methods that return the same value in another form.
@@ -41,7 +42,7 @@ class Passed(Enum):
     GRADIENT_ELSEWHERE = "gradient elsewhere"
     #: one gradient or tangent for two parameters
     REPEATED_SEED = "repeated seed"
-    #: one argument or output of the operator for two parameters, of which one has its name
+    #: one argument or output of the operator for two parameters; one of them has its name
     REPEATED_VALUE = "repeated value"
     #: ``grads[1]`` before ``grads[0]``
     DISORDER = "disorder"
@@ -149,7 +150,7 @@ def _gradients(
     known = known and interpretation.facts[call.node].degree is not Degree.LINEAR
     seen: dict[str, Argument] = {}
     for argument, seed in directed:
-        # what another parameter gets beside the one that takes it is a product, of which another rule speaks
+        # what another parameter gets beside the one that takes it is a product, which another rule reports
         if seed in seen and (not known or roles.get(argument, _OTHER).is_seed):
             arguments = (argument, seen[seed])
             return PassedWrongly(Passed.REPEATED_SEED, formula, call, arguments, (seed,))
@@ -175,7 +176,7 @@ def _is_no_gradient(node: Expr) -> bool:
 
 def _repeated(formula: TypedFormula, call: CallFacts) -> PassedWrongly | None:
     """A tensor that a backward or forward helper gets for the parameter of its name, and for another one."""
-    function = formula.line.entry.function
+    function = formula.written.entry.function
     if function is None or not any(part in call.name for part in (BACKWARD, JVP)):
         return None
     known = {binding.name for binding in function.arguments if binding.is_tensor_like}
@@ -207,7 +208,7 @@ def _is_plain_tensor(argument: Argument, roles: dict[Argument, ParameterRole]) -
 
 def _arguments(formula: TypedFormula, call: CallFacts) -> PassedWrongly | None:
     """A value for a parameter with the name of another argument of the operator."""
-    function = formula.line.entry.function
+    function = formula.written.entry.function
     if function is None or not call.name.endswith((BACKWARD, JVP)):
         return None
     tensors = [binding.name for binding in function.arguments if binding.is_tensor_like]
@@ -242,7 +243,7 @@ def _arguments(formula: TypedFormula, call: CallFacts) -> PassedWrongly | None:
 
 def _plain_values(formula: TypedFormula, call: CallFacts) -> PassedWrongly | None:
     """A number, list or flag for a parameter with the name of another one: swapped, or the other one is forgotten."""
-    function = formula.line.entry.function
+    function = formula.written.entry.function
     if function is None:
         return None
     known = {binding.name for binding in function.arguments if not binding.is_tensor_like}

@@ -16,11 +16,11 @@ from msgspec import Struct
 from derivlint.analysis.formula_analyses import FormulaAnalyses
 from derivlint.analysis.typed import TypedFormula
 from derivlint.cpp.cpp_type import CppType, template_type
-from derivlint.cpp.value import BOOL, TENSOR
+from derivlint.cpp.expressions.value import BOOL, TENSOR
 from derivlint.formula import Call, Conditional, Expr, Name, Node, Parenthesized, TypeName, walk
 from derivlint.formula.vocabulary import words
 from derivlint.model import DerivativeFormula, DispatchBody, Entry, Model, Role
-from derivlint.model.forward import PRIMAL, TANGENT
+from derivlint.model.generated.forward import PRIMAL, TANGENT
 from derivlint.model.index import EntryIndex
 from derivlint.operators import Book
 from derivlint.operators.special import NOT_IMPLEMENTED
@@ -58,7 +58,7 @@ class MissingDerivative(Struct, frozen=True):
     Attributes:
         body: the formulas that lack it.
         argument: the argument's name.
-        line: the line that declares it ``non_differentiable``, None where nothing speaks of it.
+        written: the formula that declares it ``non_differentiable``, None where nothing speaks of it.
         reader: the formula that reads the argument's value, None where that is not the evidence.
         passer: the formula that passes the argument on to a helper, None where that is not the evidence.
         given: how many other entries give an argument of that name a formula.
@@ -68,7 +68,7 @@ class MissingDerivative(Struct, frozen=True):
 
     body: DispatchBody
     argument: str
-    line: DerivativeFormula | None
+    written: DerivativeFormula | None
     reader: TypedFormula | None
     passer: TypedFormula | None
     given: int
@@ -121,16 +121,16 @@ def missing_derivatives(analyses: FormulaAnalyses, entry: Entry) -> Iterator[Mis
             given, others = _others(analyses.model, name)
             if given < (ENOUGH_FOR_STUBS if _is_stub(body) else ENOUGH) or given < MANY * others:
                 others = 0
-            line = _declaration(body, name)
+            formula = _declaration(body, name)
             is_optional = binding.argument is not None and binding.argument.type.is_nullable
-            if line is not None or is_optional:
+            if formula is not None or is_optional:
                 # that a helper takes it does not say that it reads its value
                 passer = None
             if reader is None and passer is None and not others:
                 continue
-            if line is None and _has_too_few_names(analyses, body):
+            if formula is None and _has_too_few_names(analyses, body):
                 continue
-            yield MissingDerivative(body, name, line, reader, passer, given, others, is_optional)
+            yield MissingDerivative(body, name, formula, reader, passer, given, others, is_optional)
 
 
 def is_discrete(argument: str) -> bool:
@@ -144,7 +144,7 @@ def _readers(
     """The backward formula that reads an argument's value, and the one that passes it on to a helper."""
     if argument in FORWARD_OUTPUTS:
         return None, None
-    formulas = sorted(analyses.formulas_of(body), key=lambda formula: formula.line.index)
+    formulas = sorted(analyses.formulas_of(body), key=lambda formula: formula.written.index)
     roots = [(formula, analyses.interpretation(formula).root) for formula in formulas if formula.is_backward]
     reader = next((formula for formula, root in roots if root.reads(argument)), None)
     return reader, next((formula for formula, root in roots if root.may_read(argument)), None)
@@ -155,28 +155,28 @@ def _is_in_forward_formula(body: DispatchBody, argument: str) -> bool:
     wanted = (argument + TANGENT, argument + PRIMAL)
     return any(
         isinstance(node, Name) and node.simple in wanted
-        for line in body.with_role(Role.FORWARD)
-        if line.formula.tree is not None
-        for node in walk(line.formula.tree)
+        for formula in body.with_role(Role.FORWARD)
+        if formula.parsed.tree is not None
+        for node in walk(formula.parsed.tree)
     )
 
 
 def _is_stub(body: DispatchBody) -> bool:
-    return all(NOT_IMPLEMENTED in (line.text or "") for line in body.with_role(Role.BACKWARD))
+    return all(NOT_IMPLEMENTED in (formula.text or "") for formula in body.with_role(Role.BACKWARD))
 
 
 def _declaration(body: DispatchBody, argument: str) -> DerivativeFormula | None:
-    """The line that declares an argument ``non_differentiable``."""
-    lines = body.with_role(Role.NON_DIFFERENTIABLE)
-    return next((line for line in lines if any(name.text == argument for name in line.names)), None)
+    """The formula that declares an argument ``non_differentiable``."""
+    formulas = body.with_role(Role.NON_DIFFERENTIABLE)
+    return next((formula for formula in formulas if any(name.text == argument for name in formula.names)), None)
 
 
 def _has_too_few_names(analyses: FormulaAnalyses, body: DispatchBody) -> bool:
     """Whether a key misses a name, by the type of its formula or of its mask: other rules say so."""
-    lines = [line for line in body.with_role(Role.BACKWARD) if len(line.names) > 1]
-    if any(problem.line in lines for problem in analyses.model.type_problems(body.entry)):
+    written = [written for written in body.with_role(Role.BACKWARD) if len(written.names) > 1]
+    if any(problem.written in written for problem in analyses.model.type_problems(body.entry)):
         return True
-    formulas = [formula for formula in analyses.formulas_of(body) if formula.line in lines]
+    formulas = [formula for formula in analyses.formulas_of(body) if formula.written in written]
     return any(dropped_values(analyses.model, formula) is not None for formula in formulas)
 
 
@@ -184,10 +184,10 @@ def dropped_values(model: Model, formula: TypedFormula) -> int | None:
     """How many values a formula returns, where they are more than its key has names; None elsewhere."""
     type = formula.type_of(formula.tree)
     values = type.arguments if type.head == "tuple" else ()
-    if len(formula.line.names) < 2 or len(values) <= len(formula.line.names) or not TENSORS.issuperset(values):
+    if len(formula.written.names) < 2 or len(values) <= len(formula.written.names) or not TENSORS.issuperset(values):
         return None
     # a mask of another length is the same slip
-    if any(problem.line is formula.line for problem in model.type_problems(formula.line.entry)):
+    if any(problem.written is formula.written for problem in model.type_problems(formula.written.entry)):
         return None
     return len(values)
 
@@ -214,7 +214,7 @@ class ConstantMask(Struct, frozen=True):
 
 def constant_masks(formula: TypedFormula) -> Iterator[ConstantMask]:
     """The calls whose value a formula for several arguments returns, and whose mask is not a variable."""
-    if not formula.is_backward or len(formula.line.names) < 2:
+    if not formula.is_backward or len(formula.written.names) < 2:
         return
     for call in _results(formula.tree):
         facts = formula.call(call)

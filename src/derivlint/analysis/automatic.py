@@ -16,7 +16,7 @@ from derivlint.analysis.interpret import Interpretation
 from derivlint.formula import Expr
 from derivlint.formula.vocabulary import words
 from derivlint.model import AUTO_LINEAR, DerivativeFormula, DispatchBody, Role
-from derivlint.model.forward import PRIMAL
+from derivlint.model.generated.forward import PRIMAL
 from derivlint.operators import Book
 from derivlint.operators.special import RAISING
 
@@ -43,14 +43,14 @@ class WrongAutomatic(Struct, frozen=True):
     """An automatic forward formula that cannot be right.
 
     Attributes:
-        line: the forward formula.
+        written: the forward formula.
         reason: why it cannot.
         interpretation: the backward formula that tells.
         name: the variable or function that shows it.
         node: the place in the backward formula; None for the whole.
     """
 
-    line: DerivativeFormula
+    written: DerivativeFormula
     reason: Reason
     interpretation: Interpretation
     name: str
@@ -59,24 +59,28 @@ class WrongAutomatic(Struct, frozen=True):
 
 def wrong_automatic(analyses: FormulaAnalyses, body: DispatchBody) -> Iterator[WrongAutomatic]:
     """The automatic formulas of one dispatch key that its backward formulas contradict; at most one."""
-    line = next((line for line in body.with_role(Role.FORWARD) if line.auto is not None), None)
-    if line is None or body.info is None:
+    written = next((written for written in body.with_role(Role.FORWARD) if written.auto is not None), None)
+    if written is None or body.info is None:
         return
     backward = [analyses.interpretation(formula) for formula in analyses.formulas_of(body) if formula.is_backward]
-    if any(analyses.interpretation(formula).culprits for formula in analyses.formulas_of(body) if formula.line is line):
+    if any(
+        analyses.interpretation(formula).culprits
+        for formula in analyses.formulas_of(body)
+        if formula.written is written
+    ):
         # what it stands for is not linear, which is reported
         return
-    find = _not_linear if line.auto == AUTO_LINEAR else _not_element_wise
-    found = next(iter(find(analyses, line, backward)), None)
+    find = _not_linear if written.auto == AUTO_LINEAR else _not_element_wise
+    found = next(iter(find(analyses, written, backward)), None)
     if found is not None:
         yield found
 
 
 def _not_linear(
-    analyses: FormulaAnalyses, line: DerivativeFormula, backward: list[Interpretation]
+    analyses: FormulaAnalyses, formula: DerivativeFormula, backward: list[Interpretation]
 ) -> Iterator[WrongAutomatic]:
     """The Jacobian of a linear function is constant: it depends on no input and no output."""
-    body = line.body
+    body = formula.body
     function = body.entry.function
     if function is None or body.info is None:
         return
@@ -90,27 +94,27 @@ def _not_linear(
         explained = not any(analyses.operators.is_unexplained(call.name) for call in item.calls)
         for name, dependence in item.root.dependence.items():
             if name in outputs and dependence > Dependence.METADATA:
-                yield WrongAutomatic(line, Reason.READS_RESULT, item, name)
+                yield WrongAutomatic(formula, Reason.READS_RESULT, item, name)
             elif name in inputs and (
                 dependence is Dependence.VALUE or (dependence > Dependence.METADATA and explained)
             ):
-                yield WrongAutomatic(line, Reason.READS_VALUE, item, name)
+                yield WrongAutomatic(formula, Reason.READS_VALUE, item, name)
 
 
 def _not_element_wise(
-    analyses: FormulaAnalyses, line: DerivativeFormula, backward: list[Interpretation]
+    analyses: FormulaAnalyses, formula: DerivativeFormula, backward: list[Interpretation]
 ) -> Iterator[WrongAutomatic]:
-    function = line.entry.function
+    function = formula.entry.function
     for item in backward:
         for call in item.calls:
             if call.name in RAISING:
-                yield WrongAutomatic(line, Reason.NOT_IMPLEMENTED, item, call.name, call.node)
+                yield WrongAutomatic(formula, Reason.NOT_IMPLEMENTED, item, call.name, call.node)
             elif _mixes(item, call):
-                yield WrongAutomatic(line, Reason.NOT_ELEMENT_WISE, item, call.spelling, call.node)
+                yield WrongAutomatic(formula, Reason.NOT_ELEMENT_WISE, item, call.spelling, call.node)
         if function is not None and analyses.model.book.takes_complex(function.canonical):
             for call in item.calls:
                 if call.name in NON_HOLOMORPHIC and _reads_complex(item, call):
-                    yield WrongAutomatic(line, Reason.NOT_HOLOMORPHIC, item, call.spelling, call.node)
+                    yield WrongAutomatic(formula, Reason.NOT_HOLOMORPHIC, item, call.spelling, call.node)
 
 
 def _mixes(item: Interpretation, call: CallFacts) -> bool:
@@ -125,8 +129,8 @@ def _mixes(item: Interpretation, call: CallFacts) -> bool:
 
 def _reads_complex(item: Interpretation, call: CallFacts) -> bool:
     """Whether a call is given the value of the gradient, of an input or of the output."""
-    info = item.formula.line.body.info
-    function = item.formula.line.entry.function
+    info = item.formula.written.body.info
+    function = item.formula.written.entry.function
     names = {binding.name for binding in info.args_with_derivatives} if info is not None else set()
     names |= {output.name for output in function.outputs} if function is not None else set()
     names |= {name + PRIMAL for name in names}

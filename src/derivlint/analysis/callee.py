@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from derivlint.cpp.declaration import Function, Parameter
+from derivlint.cpp.declarations.declaration import Function, Parameter
+from derivlint.cpp.expressions.value import TENSOR
 from derivlint.cpp.operator_names import base_name, without_symint
-from derivlint.cpp.value import TENSOR
 from derivlint.formula import Call, Expr, Member, Name
 
 SELF = Parameter(TENSOR, "self")
@@ -59,7 +59,7 @@ class CallFacts(Struct, frozen=True):
         return next((item for item in self.arguments if item.parameter and item.parameter.name == parameter), None)
 
     def is_of(self, parameters: Sequence[str], required: int) -> bool:
-        """Whether a helper is called that is defined with these parameters, so many of which have no default.
+        """Whether a helper is called that is defined with these parameters, this many without a default.
 
         Other releases have helpers of the same name with more or fewer parameters, or with the same in another order.
         """

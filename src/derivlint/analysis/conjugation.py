@@ -21,8 +21,8 @@ from derivlint.analysis.derived_calls import bound, has_parameters
 from derivlint.analysis.facts import Fact
 from derivlint.analysis.interpret import METADATA_TYPES, TRANSPARENT, Interpretation, asks_metadata
 from derivlint.analysis.operators import SHAPE_HELPERS
-from derivlint.analysis.roles import ParameterRole, role_of
-from derivlint.cpp.conversion import FLOATS
+from derivlint.analysis.roles import role_of
+from derivlint.cpp.expressions.conversion import FLOATS
 from derivlint.formula import (
     Binary,
     BraceList,
@@ -37,11 +37,12 @@ from derivlint.formula import (
     walk,
 )
 from derivlint.formula.analysis import Analysis
-from derivlint.model.forward import PRIMAL
+from derivlint.model.generated.forward import PRIMAL
 from derivlint.operators import Book
-from derivlint.operators.derived import derived
-from derivlint.operators.parity import Parity, joint
-from derivlint.operators.terms import Polynomial, not_holomorphic, polynomials
+from derivlint.operators.reference.derived import Derived, derived
+from derivlint.operators.reference.parity import Parity, joint
+from derivlint.operators.reference.terms import Polynomial, not_holomorphic, polynomials
+from derivlint.operators.roles import ParameterRole
 
 #: Holomorphic functions beside the polynomials of the table.
 HOLOMORPHIC = Book.by_hand("holomorphic")
@@ -91,7 +92,7 @@ CONJUGATING_FLAGS = frozenset({"adjoint", "hermitian"})
 
 def is_judged(interpretation: Interpretation) -> bool:
     """Whether the formula's operator is on PyTorch's complex list and not known as one that is not holomorphic."""
-    function = interpretation.formula.line.entry.function
+    function = interpretation.formula.written.entry.function
     if function is None or function.canonical.name.base in NON_HOLOMORPHIC:
         return False
     return function.book.is_complex_differentiable(function.canonical)
@@ -114,7 +115,7 @@ def unknown_callee(interpretation: Interpretation) -> str | None:
 def mistakes(interpretation: Interpretation) -> Iterator[ConjugationMistake]:
     """The parts of a formula that are conjugated wrongly; none of an operator that is not on the complex list."""
     formula = interpretation.formula
-    if not is_judged(interpretation) or formula.line.auto is not None:
+    if not is_judged(interpretation) or formula.written.auto is not None:
         return
     run = _Run(interpretation)
     if formula.is_backward:
@@ -147,8 +148,8 @@ def _products(run: _Run, kind: Mistake) -> Iterator[ConjugationMistake]:
 
 def _own_operator(interpretation: Interpretation) -> Iterator[ConjugationMistake]:
     formula = interpretation.formula
-    info = formula.line.body.info
-    function = formula.line.entry.function
+    info = formula.written.body.info
+    function = formula.written.entry.function
     if info is None or function is None:
         return
     differentiable = {binding.name for binding in info.args_with_derivatives}
@@ -169,7 +170,7 @@ def _own_operator(interpretation: Interpretation) -> Iterator[ConjugationMistake
 
 def _reused(interpretation: Interpretation, run: _Run) -> Iterator[ConjugationMistake]:
     formula = interpretation.formula
-    function = formula.line.entry.function
+    function = formula.written.entry.function
     own = function.canonical.name.base if function is not None else ""
     for call in interpretation.calls:
         if not call.name.endswith("_backward") or call.name == own or call.function is None:
@@ -201,6 +202,11 @@ def _real_branches(nodes: tuple[Node, ...]) -> Iterator[Expr]:
                 yield node.then if is_negated else node.otherwise
 
 
+def _is_followed(derived: Derived) -> bool:
+    """Whether it is known of all parameters how the value depends on them."""
+    return not any(parity is Parity.UNKNOWN for output in derived.outputs for parity in output.parities.values())
+
+
 class _Calls(Analysis[Parity]):
     """Parities of the parts of one formula, with what is known of calls."""
 
@@ -208,6 +214,7 @@ class _Calls(Analysis[Parity]):
         super().__init__()
         self._facts = interpretation.facts
         self._formula = interpretation.formula
+        self._bodies = interpretation.bodies
 
     def otherwise(self, node: Expr) -> Parity:
         return Parity.UNKNOWN
@@ -233,6 +240,10 @@ class _Calls(Analysis[Parity]):
                 by_name.setdefault(name, argument.node)
             return by_name, (polynomial,)
         found = derived(call.name)
+        body = self._bodies.get(call.node)
+        if body is not None and (found is None or not _is_followed(found)) and _is_followed(body):
+            # where both are known and differ, the body is a way of computing that is not holomorphic in its parts
+            found = body
         positions = bound(call, found) if found is not None else None
         if found is None or positions is None:
             return None
@@ -290,8 +301,8 @@ class _Values(_Calls):
 
     def __init__(self, interpretation: Interpretation) -> None:
         super().__init__(interpretation)
-        info = self._formula.line.body.info
-        function = self._formula.line.entry.function
+        info = self._formula.written.body.info
+        function = self._formula.written.entry.function
         names = {binding.name for binding in info.args_with_derivatives} if info is not None else set()
         outputs = {output.name for output in function.outputs} if function is not None else set()
         scalars = {

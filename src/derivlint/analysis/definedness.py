@@ -13,15 +13,16 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from derivlint.analysis.formula_analyses import analyses_of
 from derivlint.analysis.interpret import Interpretation, asks_metadata
 from derivlint.analysis.seeds import seed_names, seed_of
 from derivlint.analysis.typed import TypedFormula
-from derivlint.cpp.consumer import Use
-from derivlint.cpp.value import TENSOR
+from derivlint.cpp.expressions.consumer import Use
+from derivlint.cpp.expressions.value import TENSOR
 from derivlint.formula import Binary, Call, Conditional, Expr, Index, Member, Name, Node, Unary, walk
 from derivlint.model import Entry, Model, Role
-from derivlint.model.forward import PRIMAL, TANGENT
-from derivlint.model.gradients import GRAD, gradients_of
+from derivlint.model.generated.forward import PRIMAL, TANGENT
+from derivlint.model.generated.gradients import GRAD, gradients_of
 from derivlint.model.index import EntryIndex
 from derivlint.model.model import file_fact
 from derivlint.operators import Book
@@ -57,12 +58,12 @@ class UnguardedRead(Struct, frozen=True):
 def unguarded_reads(model: Model, interpretation: Interpretation) -> Iterator[UnguardedRead]:
     """The gradients that a backward formula reads without a guard although they may be undefined; one for each."""
     formula = interpretation.formula
-    if not formula.is_backward or formula.line.names == ():
+    if not formula.is_backward or formula.written.names == ():
         return
     if not keeps_contract(model):
         return
     use = formula.evaluation.consumer.use
-    gradients = gradients_of(formula.line.body)
+    gradients = gradients_of(formula.written.body)
     used = {item.index for _, item in gradients.indexed} | {word.text for _, word in gradients.named}
     several = len(used) > 1
     protected = use in (Use.GRADIENT, Use.ELEMENT_GRADIENT)
@@ -74,11 +75,11 @@ def unguarded_reads(model: Model, interpretation: Interpretation) -> Iterator[Un
 def unguarded_optionals(model: Model, interpretation: Interpretation) -> Iterator[UnguardedRead]:
     """The optional tensors that a formula reads without a guard although they may be omitted; one for each."""
     formula = interpretation.formula
-    function = formula.line.entry.function
-    if function is None or not formula.line.names:
+    function = formula.written.entry.function
+    if function is None or not formula.written.names:
         return
     optional = {each.name for each in function.schema.arguments.flat_non_out if _is_optional(each)}
-    names = [name.text for name in formula.line.names]
+    names = [name.text for name in formula.written.names]
     if formula.is_backward and len(names) == 1:
         # it is evaluated where this one needs a gradient, and then it is there
         optional.discard(names[0])
@@ -102,7 +103,11 @@ def keeps_contract(model: Model) -> bool:
 
 def _asking(entry: Entry) -> Iterator[tuple[str, int]]:
     """How many formulas of an entry ask whether a gradient is defined."""
-    trees = (line.formula.tree for line in entry.lines if line.role is Role.BACKWARD and DEFINED in (line.text or ""))
+    trees = (
+        formula.parsed.tree
+        for formula in entry.formulas
+        if formula.role is Role.BACKWARD and DEFINED in (formula.text or "")
+    )
     yield "", sum(tree is not None and _asks(tree) for tree in trees)
 
 
@@ -161,7 +166,9 @@ class _Reader:
         if call is None or asks_metadata(call):
             return
         if not call.is_method and (call.function is None or not self.model.natives.with_base(call.name)):
-            # a helper copes with undefined gradients itself
+            # a helper copes with undefined gradients itself, unless its body is known not to
+            for position in analyses_of(self.model).operators.unguarded(call):
+                yield from self._read(call.arguments[position].node, node, call.spelling, guarded)
             return
         if call.name in HANDLE_UNDEFINED:
             return
@@ -177,7 +184,7 @@ class _Reader:
 
 
 def _asked(condition: Expr, names: frozenset[str]) -> frozenset[str]:
-    """The variables of which a condition asks whether they are defined."""
+    """The variables that a condition tests with ``.defined()``."""
     found = set()
     for node in walk(condition):
         if isinstance(node, Call) and isinstance(node.callee, Member) and node.callee.name == DEFINED:

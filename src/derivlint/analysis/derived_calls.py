@@ -1,4 +1,4 @@
-"""Calls of what is defined: which argument is for which parameter of the definition, and of which degree they are."""
+"""Calls of what is defined: which argument is for which parameter of the definition, and their degrees."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from derivlint.analysis.callee import CallFacts, is_conventional
 from derivlint.analysis.degree import Degree, product_of, sum_of
-from derivlint.operators.derived import Derived
-from derivlint.operators.terms import Polynomial, Term
+from derivlint.operators.reference.derived import Derived
+from derivlint.operators.reference.terms import Polynomial, Term
 
 #: Degrees that a value keeps where it is zero for some flags.
 _KEPT = (Degree.LINEAR, Degree.CONSTANT)

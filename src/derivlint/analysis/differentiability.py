@@ -242,7 +242,7 @@ def _with_formulas(found: Differentiability) -> OperatorDerivatives:
                 ignored.add(argument)
             else:
                 missing[argument] = Reason(f'"{name}" has no formula for "{argument}"', name)
-        elif derivative.line is not None and is_refusal(derivative.line.formula.tree):
+        elif derivative.written is not None and is_refusal(derivative.written.parsed.tree):
             missing[argument] = Reason(f'the derivative of "{name}" for "{argument}" is not implemented', name)
     with_formula = [argument for argument in inputs if argument in written]
     refused = sum(argument in missing for argument in with_formula)
@@ -264,7 +264,7 @@ def _forward(found: Differentiability) -> Verdict:
         forward = written.get(output)
         if forward is None and not (found.is_inplace and written):
             reasons.append(Reason(f'"{name}" has no forward formula for "{output}"', name))
-        elif forward is not None and forward.line is not None and is_refusal(forward.line.formula.tree):
+        elif forward is not None and forward.written is not None and is_refusal(forward.written.parsed.tree):
             reasons.append(Reason(f'the forward formula of "{name}" is not implemented', name))
     return _share(len(reasons), len(outputs), tuple(reasons))
 

@@ -185,7 +185,7 @@ def _essence(name: str) -> frozenset[str]:
 
 
 def _together(answers: list[Answer]) -> Answer:
-    """The answer for several formulas, of which each is for other arguments."""
+    """The answer for several formulas, each for other arguments."""
     kinds = set(answers)
     if kinds <= {Answer.YES}:
         return Answer.YES

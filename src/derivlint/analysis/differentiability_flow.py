@@ -47,7 +47,7 @@ from derivlint.formula import (
     Unary,
 )
 from derivlint.model import Model
-from derivlint.model.forward import PRIMAL
+from derivlint.model.generated.forward import PRIMAL
 from derivlint.operators import Book
 from derivlint.operators.special import RAISING
 from derivlint.schema import NativeFunction
@@ -285,7 +285,7 @@ def _partial(reason: Reason) -> Reason:
 def active_names(formula: TypedFormula, model: Model) -> frozenset[str]:
     """The variables of a formula that can be differentiated: gradients or tangents, arguments, outputs."""
     names = set(seed_names(formula))
-    found = model.canonical_differentiability(formula.line.body)
+    found = model.canonical_differentiability(formula.written.body)
     if found is not None:
         # an argument without a formula raises when it requires a gradient, so that none flows from it
         known = derivatives_of(model).of(found.function, found.key)

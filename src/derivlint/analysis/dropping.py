@@ -39,7 +39,7 @@ class DroppedArgument(Struct, frozen=True):
 def dropped_arguments(interpretation: Interpretation) -> Iterator[DroppedArgument]:
     """The non-tensor arguments of the operator that a call in its backward formula leaves out."""
     formula = interpretation.formula
-    function = formula.line.entry.function
+    function = formula.written.entry.function
     if function is None or not formula.is_backward:
         return
     arguments = {binding.name for binding in function.arguments if not binding.is_tensor_like}

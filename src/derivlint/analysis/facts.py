@@ -32,7 +32,7 @@ class Fact(Struct, frozen=True):
         degree: how it depends on the seeds, jointly.
         seeds: the gradients or tangents that have a part in its value.
         dependence: how it depends on every variable in it, directions included.
-        aliases: the variables whose very tensor, or a view of which, it may be.
+        aliases: the variables that it may be, or may be a view of.
     """
 
     degree: Degree = Degree.UNKNOWN

@@ -51,7 +51,7 @@ def _formulas(model: Model, entry: Entry) -> tuple[TypedFormula, ...]:
 def _by_body(analyses: FormulaAnalyses, entry: Entry) -> dict[DispatchBody, tuple[TypedFormula, ...]]:
     found: dict[DispatchBody, list[TypedFormula]] = {}
     for formula in analyses.formulas(entry):
-        found.setdefault(formula.line.body, []).append(formula)
+        found.setdefault(formula.written.body, []).append(formula)
     return {body: tuple(formulas) for body, formulas in found.items()}
 
 

@@ -9,9 +9,9 @@ from typing import Any
 
 from derivlint.analysis.callee import NAMESPACES, CallFacts
 from derivlint.analysis.typed import TypedFormula
-from derivlint.cpp.inference import number_value
+from derivlint.cpp.expressions.inference import number_value
 from derivlint.formula import Call, Expr, Name, Number
-from derivlint.operators.evaluators import Evaluator, ExpressionCompiler
+from derivlint.operators.reference.evaluators import Evaluator, ExpressionCompiler
 
 
 @lru_cache(64)

@@ -6,7 +6,7 @@ of non-linearity is noted once, where it arises.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
@@ -15,7 +15,7 @@ from derivlint.analysis.degree import Degree, function_of, product_of, sum_of
 from derivlint.analysis.derived_calls import bound, degree_of, has_parameters
 from derivlint.analysis.facts import Cause, Culprit, Dependence, Fact, merged, weakened
 from derivlint.analysis.operators import LIKE_FIRST, LIKE_SECOND, MAY_RETURN_ARGUMENT, VIEWS, Operators
-from derivlint.analysis.roles import ParameterRole, role_of
+from derivlint.analysis.roles import role_of
 from derivlint.analysis.seeds import dual_lists, seed_names, seed_of
 from derivlint.analysis.typed import TypedFormula
 from derivlint.cpp.cpp_type import types
@@ -36,9 +36,10 @@ from derivlint.formula import (
 )
 from derivlint.formula.analysis import Analysis
 from derivlint.formula.vocabulary import words
-from derivlint.operators.derived import Derived
-from derivlint.operators.special import RAISING, REAL_FROM_COMPLEX
-from derivlint.operators.terms import Polynomial
+from derivlint.operators.reference.derived import Derived
+from derivlint.operators.reference.terms import Polynomial
+from derivlint.operators.roles import ParameterRole
+from derivlint.operators.special import METADATA_MEMBERS, RAISING, REAL_FROM_COMPLEX
 
 #: Types that hold no value of a tensor, only facts about it.
 METADATA_TYPES = types("""
@@ -46,14 +47,6 @@ METADATA_TYPES = types("""
     TensorGeometry QScheme DispatchKeySet vector<int64_t> vector<SymInt> ArrayRef<int64_t> ArrayRef<SymInt>
     OptionalArrayRef<int64_t> OptionalArrayRef<SymInt> vector<ScalarType> vector<vector<SymInt>> optional<int64_t>
     optional<SymInt> optional<bool> optional<ScalarType> array<bool,1> array<bool,2> array<bool,3> array<bool,4>
-""")
-
-#: Methods that tell something about a tensor and nothing of its value, wherever types are not known.
-METADATA_MEMBERS = words("""
-    sizes sym_sizes size sym_size strides sym_strides stride sym_stride dim ndimension numel sym_numel options
-    scalar_type dtype device layout is_complex is_floating_point is_contiguous suggest_memory_format defined has_value
-    requires_grad is_cuda is_sparse is_mkldnn is_quantized is_nested get_device is_conj is_neg sparse_dim dense_dim
-    _nested_tensor_size _nested_tensor_strides is_same_size storage_offset sym_storage_offset names key_set
 """)
 
 #: Methods that return one of several tensors or a part of what they are called on.
@@ -96,6 +89,7 @@ class Interpretation(Struct, eq=False):
         culprits: where it stops being linear in the seeds.
         writes: the calls that change a tensor in place.
         calls: every call of a named function or method.
+        bodies: what the bodies of called functions say, by the call.
     """
 
     formula: TypedFormula
@@ -104,6 +98,7 @@ class Interpretation(Struct, eq=False):
     culprits: tuple[Culprit, ...]
     writes: tuple[Write, ...]
     calls: tuple[CallFacts, ...]
+    bodies: Mapping[Call, Derived]
 
 
 class Interpreter:
@@ -119,8 +114,10 @@ class Interpreter:
             root = run.of(formula.tree)
         except RecursionError:
             # hundreds of levels of brackets: no one wrote that, and nothing is known about it
-            return Interpretation(formula, {}, Fact(), (), (), ())
-        return Interpretation(formula, run.found, root, tuple(run.culprits), tuple(run.writes), tuple(run.calls))
+            return Interpretation(formula, {}, Fact(), (), (), (), {})
+        return Interpretation(
+            formula, run.found, root, tuple(run.culprits), tuple(run.writes), tuple(run.calls), run.bodies
+        )
 
 
 class _Run(Analysis[Fact]):
@@ -131,10 +128,11 @@ class _Run(Analysis[Fact]):
         self.culprits: list[Culprit] = []
         self.writes: list[Write] = []
         self.calls: list[CallFacts] = []
+        self.bodies: dict[Call, Derived] = {}
         self._seeds = seed_names(formula)
         self._duals = dual_lists(formula)
         self._owners = _owners(formula)
-        self._positions: dict[Expr, dict[str, int] | None] = {}
+        self._positions: dict[tuple[Expr, tuple[str, ...]], dict[str, int] | None] = {}
 
     def of(self, node: Expr) -> Fact:
         fact = super().of(node)
@@ -193,7 +191,7 @@ class _Run(Analysis[Fact]):
             return self._product(node, ((node.left, left),), ((node.right, right),))
         both = _joined((left, right))
         if node.op in ASSIGNMENTS or node.op == ",":
-            # slips of which other rules speak
+            # slips that other rules report
             return Fact(Degree.UNKNOWN, both.seeds, both.dependence)
         degree = function_of((left.degree, right.degree))
         if degree is Degree.NONLINEAR and Degree.NONLINEAR not in (left.degree, right.degree):
@@ -280,10 +278,10 @@ class _Run(Analysis[Fact]):
         if call.is_inplace:
             self.writes.append(Write(call, call.arguments[0].node, facts[0]))
         fact = self._called(call, facts)
-        return Fact(fact.degree, fact.seeds, self._dependence(call, facts), _aliases(call, facts))
+        return Fact(fact.degree, fact.seeds, self._dependence(call, facts), self._aliases(call, facts))
 
     def _tangents(self, node: Expr, fact: Fact) -> Fact:
-        """A list of primals with their tangents, of which a forward helper takes both: linear in the tangents."""
+        """A list of primals with their tangents, as a forward helper takes both: linear in the tangents."""
         if not isinstance(node, Name) or node.simple not in self._duals:
             return fact
         return Fact(Degree.LINEAR, fact.aliases, fact.dependence)
@@ -298,6 +296,9 @@ class _Run(Analysis[Fact]):
             return Fact(Degree.UNKNOWN)
         if name in LIKE_SECOND and len(facts) > 1:
             facts = [facts[0], CONSTANT, *facts[2:]]
+        by_body = self._by_body(call, facts)
+        if by_body is not None:
+            return by_body
         polynomial = self.operators.polynomial(name)
         if polynomial is not None and has_parameters(call, polynomial):
             return self._polynomial(call, facts, polynomial)
@@ -307,19 +308,31 @@ class _Run(Analysis[Fact]):
         found = self._derived(call, facts, derived) if derived is not None else None
         return self._helper(call, facts) if found is None else found
 
-    def _derived(self, call: CallFacts, facts: list[Fact], derived: Derived) -> Fact | None:
-        """What the definition of a function says of a call; None where it does not decide."""
+    def _by_body(self, call: CallFacts, facts: list[Fact]) -> Fact | None:
+        """What the body of a helper says of a call; None where it is not known, or does not decide."""
+        body = self.operators.by_body(call)
+        if body is None:
+            return None
+        self.bodies[call.node] = body
+        return self._derived(call, facts, body, is_body=True)
+
+    def _derived(self, call: CallFacts, facts: list[Fact], derived: Derived, *, is_body: bool = False) -> Fact | None:
+        """What the definition or the body of a function says of a call; None where it does not decide."""
         if all(fact.degree is Degree.CONSTANT for fact in facts):
             return Fact(Degree.CONSTANT)
         positions = self._bound(call, derived)
         if positions is None:
             return None
-        degree = degree_of(derived, {name: facts[position].degree for name, position in positions.items()})
+        name = call.name
+        degree = degree_of(derived, {each: facts[position].degree for each, position in positions.items()})
         if degree is Degree.UNKNOWN:
+            return None
+        if is_body and degree is not Degree.LINEAR and (self.operators.is_known(name) or is_conventional(name)):
+            # what is not linear in parts may cancel, as the book or the name says; else it is reported in the body
             return None
         if degree not in (Degree.NONLINEAR, Degree.AFFINE):
             return Fact(degree, _joined(facts).seeds)
-        if derived.is_by_position or is_conventional(call.name):
+        if (derived.is_by_position and not is_body) or is_conventional(call.name):
             conventional = self._helper(call, facts)
             if conventional.degree is not Degree.LINEAR or self._is_passed_elsewhere(call, facts):
                 return conventional
@@ -328,7 +341,7 @@ class _Run(Analysis[Fact]):
         return Fact(degree, _joined(facts).seeds)
 
     def _is_passed_elsewhere(self, call: CallFacts, facts: list[Fact]) -> bool:
-        """Whether gradients or tangents are passed for something else, of which other rules speak."""
+        """Whether gradients or tangents are passed for something else, which other rules report."""
         return any(
             argument.parameter is not None and role_of(argument.parameter).is_seed and not fact.seeds
             for argument, fact in zip(call.arguments, facts, strict=True)
@@ -352,9 +365,10 @@ class _Run(Analysis[Fact]):
         self._sum(call.node, terms)
 
     def _bound(self, call: CallFacts, derived: Derived) -> dict[str, int] | None:
-        if call.node not in self._positions:
-            self._positions[call.node] = bound(call, derived)
-        return self._positions[call.node]
+        key = (call.node, derived.parameters)
+        if key not in self._positions:
+            self._positions[key] = bound(call, derived)
+        return self._positions[key]
 
     def _holds_tensors(self, call: CallFacts) -> bool:
         """Whether a list or tuple is made of values: ``std::vector<Tensor>(n)`` holds undefined tensors."""
@@ -408,7 +422,7 @@ class _Run(Analysis[Fact]):
         return Fact(degree, _joined(facts).seeds)
 
     def _helper(self, call: CallFacts, facts: list[Fact]) -> Fact:
-        """A function of which only the convention is known: it is linear in its gradients or tangents."""
+        """A function known by convention only: it is linear in its gradients or tangents."""
         joined = _joined(facts)
         degrees = {fact.degree for fact in facts}
         if degrees <= {Degree.CONSTANT, Degree.ZERO}:
@@ -421,7 +435,7 @@ class _Run(Analysis[Fact]):
             return Fact(Degree.LINEAR if is_conventional(call.name) else Degree.UNKNOWN, joined.seeds)
         for role, fact in zip(roles, facts, strict=True):
             if role is ParameterRole.PRIMAL and fact.degree.has_seed:
-                # a tangent in the place of a primal: arguments are swapped, of which another rule speaks
+                # a tangent in the place of a primal: arguments are swapped, which another rule reports
                 return Fact(Degree.UNKNOWN, joined.seeds)
         directed = []
         others = []
@@ -470,6 +484,16 @@ class _Run(Analysis[Fact]):
             parts.append(weakened(fact.dependence, most))
         return dict(merged(parts))
 
+    def _aliases(self, call: CallFacts, facts: list[Fact]) -> frozenset[str]:
+        """The variables whose memory the value of a call may share."""
+        found = _aliases(call, facts)
+        for body in self.operators.bodies(call):
+            names = self.operators.derived_of(body).parameters
+            for name, fact in zip(names, facts, strict=False):
+                if name in body.returns:
+                    found |= fact.aliases
+        return found
+
     def _only_metadata(self, call: CallFacts) -> frozenset[int]:
         """The positions of arguments whose values do not count, by the definition of what is called."""
         derived = self.operators.derived(call.name)
@@ -482,7 +506,7 @@ class _Run(Analysis[Fact]):
 
 def _owners(formula: TypedFormula) -> dict[str, str]:
     """The argument or output that each saved property is of: ``self`` of ``self_sym_sizes``."""
-    derivative, function = formula.line.derivative, formula.line.entry.function
+    derivative, function = formula.written.derivative, formula.written.entry.function
     if derivative is None or function is None or not formula.is_backward:
         return {}
     names = [binding.name for binding in function.arguments] + [output.name for output in function.outputs]

@@ -28,7 +28,7 @@ from derivlint.analysis.typed import TypedFormula
 from derivlint.cpp.operator_names import without_symint
 from derivlint.formula import Call
 from derivlint.model import DerivativeFormula, DispatchBody, Entry, Model
-from derivlint.operators.definitions import reasons
+from derivlint.operators.reference.definitions import reasons
 from derivlint.operators.special import RAISING
 
 
@@ -45,12 +45,12 @@ class JudgedFormula(Struct, frozen=True):
     """What is judged of a formula.
 
     Attributes:
-        line: the formula.
+        written: the formula.
         missing: why something is not judged, for each question that has no answer.
         not_asked: the questions that make no sense for it.
     """
 
-    line: DerivativeFormula
+    written: DerivativeFormula
     missing: dict[Question, str]
     not_asked: frozenset[Question] = frozenset()
 
@@ -101,9 +101,9 @@ def _of_body(analyses: FormulaAnalyses, body: DispatchBody) -> Iterator[JudgedFo
     on_small_tensors = _compared_on_small_tensors(analyses, body)
     for formula in analyses.formulas_of(body):
         missing = {}
-        if formula.line.auto is not None or _is_refused(formula):
+        if formula.written.auto is not None or _is_refused(formula):
             # it is made of the backward formulas, or there is none
-            yield JudgedFormula(formula.line, {}, frozenset(Question))
+            yield JudgedFormula(formula.written, {}, frozenset(Question))
             continue
         kinds = compared_at.get(formula, set())
         if not kinds and formula not in on_small_tensors:
@@ -120,7 +120,7 @@ def _of_body(analyses: FormulaAnalyses, body: DispatchBody) -> Iterator[JudgedFo
             not_asked = frozenset({Question.COMPLEX})
         elif Kind.COMPLEX not in kinds and (name := conjugation.unknown_callee(interpretation)) is not None:
             missing[Question.COMPLEX] = f'nothing is known about "{name}"' if name else "it is not understood"
-        yield JudgedFormula(formula.line, missing, not_asked)
+        yield JudgedFormula(formula.written, missing, not_asked)
 
 
 def _is_refused(formula: TypedFormula) -> bool:

@@ -50,9 +50,9 @@ def passed_variable(node: Expr) -> str | None:
             return None
 
 
-def call_orders(line: DerivativeFormula) -> Iterator[CallOrder]:
+def call_orders(formula: DerivativeFormula) -> Iterator[CallOrder]:
     """The calls of functions in a formula, with the variables that they take."""
-    tree = line.formula.tree
+    tree = formula.parsed.tree
     for node in walk(tree) if tree is not None else ():
         if not isinstance(node, Call) or not isinstance(node.callee, Name):
             continue
@@ -72,7 +72,7 @@ class Reordered(Struct, frozen=True):
     """A key whose order contradicts everything that speaks of it.
 
     Attributes:
-        line: the key and its formula.
+        written: the key and its formula.
         first: the earlier of two names that stand the wrong way round.
         second: the later of them.
         call: the call that takes them the other way round, None where only the schema speaks of them.
@@ -81,7 +81,7 @@ class Reordered(Struct, frozen=True):
         right: the names in the right order, None where it is not certain.
     """
 
-    line: DerivativeFormula
+    written: DerivativeFormula
     first: str
     second: str
     call: CallOrder | None
@@ -127,40 +127,40 @@ class _Evidence(Struct, frozen=True):
         return tuple(name if name in self.lists else next(following) for name in names)
 
 
-def reordered_key(line: DerivativeFormula) -> Reordered | None:
+def reordered_key(formula: DerivativeFormula) -> Reordered | None:
     """The names of a key that are in the wrong order; None where something agrees with the order as it is."""
-    names = tuple(name.text for name in line.names)
-    if len(set(names)) < 2 or line.role not in (Role.BACKWARD, Role.FORWARD) or not line.is_expression:
+    names = tuple(name.text for name in formula.names)
+    if len(set(names)) < 2 or formula.role not in (Role.BACKWARD, Role.FORWARD) or not formula.is_expression:
         return None
-    evidence = _evidence(line)
+    evidence = _evidence(formula)
     wrong = evidence.wrong_pairs(names) if evidence is not None else []
     if evidence is None or not wrong:
         return None
     first, second = next((pair for pair in wrong if not evidence.wrong_pairs(_exchanged(names, pair))), wrong[0])
     is_exchange = not evidence.wrong_pairs(_exchanged(names, (first, second)))
     call = next(iter(evidence.speaking(first, second)), None)
-    return Reordered(line, first, second, call, is_exchange, evidence.right_order(names))
+    return Reordered(formula, first, second, call, is_exchange, evidence.right_order(names))
 
 
-def _evidence(line: DerivativeFormula) -> _Evidence | None:
+def _evidence(formula: DerivativeFormula) -> _Evidence | None:
     """What speaks of the names of a key; None where one of them is not of the key's kind."""
-    function = line.entry.function
+    function = formula.entry.function
     if function is None:
         return None
     positions: dict[str, int] = {}
     lists = set()
     places = {binding.name: index for index, binding in enumerate(function.arguments)}
-    for name, resolved in line.resolved_names:
+    for name, resolved in formula.resolved_names:
         kind: Type
-        if line.role is Role.BACKWARD and resolved.argument is not None and resolved.argument.argument is not None:
+        if formula.role is Role.BACKWARD and resolved.argument is not None and resolved.argument.argument is not None:
             positions[name.text], kind = places[name.text], resolved.argument.argument.type
-        elif line.role is Role.FORWARD and resolved.kind is NameKind.OUTPUT and resolved.output is not None:
+        elif formula.role is Role.FORWARD and resolved.kind is NameKind.OUTPUT and resolved.output is not None:
             positions[name.text], kind = resolved.output.index, resolved.output.type
         else:
             return None
         if isinstance(kind, ListType):
             lists.add(name.text)
-    return _Evidence(positions, frozenset(lists), tuple(call_orders(line)))
+    return _Evidence(positions, frozenset(lists), tuple(call_orders(formula)))
 
 
 def _exchanged(names: Sequence[str], pair: tuple[str, str]) -> list[str]:

@@ -11,13 +11,14 @@ from derivlint.analysis.callee import CallFacts
 from derivlint.analysis.degree import Degree
 from derivlint.analysis.formula_analyses import FormulaAnalyses
 from derivlint.analysis.interpret import Interpretation
-from derivlint.analysis.roles import ParameterRole, role_of
-from derivlint.cpp.declaration import Parameter
-from derivlint.cpp.value import TENSOR
+from derivlint.analysis.roles import role_of
+from derivlint.cpp.declarations.declaration import Parameter
+from derivlint.cpp.expressions.value import TENSOR
 from derivlint.model import DerivativeFormula, DispatchBody
-from derivlint.model.forward import TANGENT
-from derivlint.model.gradients import NAMED_PREFIX, gradients_of
+from derivlint.model.generated.forward import TANGENT
+from derivlint.model.generated.gradients import NAMED_PREFIX, gradients_of
 from derivlint.model.scope import ORIGINAL_SELF
+from derivlint.operators.roles import ParameterRole
 from derivlint.operators.special import REAL_FROM_COMPLEX
 
 
@@ -65,7 +66,7 @@ def unused_output_gradients(analyses: FormulaAnalyses, body: DispatchBody) -> It
 
 
 def missing_tangents(analyses: FormulaAnalyses, body: DispatchBody) -> Iterator[tuple[DerivativeFormula, str]]:
-    """The differentiable inputs of which no forward formula has the tangent, with the first forward formula.
+    """The differentiable inputs whose tangent no forward formula uses, with the first forward formula.
 
     Nothing is said where an output has no forward formula, or where an input's gradient is zero or not implemented.
     """
@@ -75,7 +76,7 @@ def missing_tangents(analyses: FormulaAnalyses, body: DispatchBody) -> Iterator[
         return
     interpretations = [analyses.interpretation(formula) for formula in analyses.formulas_of(body)]
     forward = [item for item in interpretations if not item.formula.is_backward]
-    if not forward or any(item.formula.line.auto is not None for item in forward):
+    if not forward or any(item.formula.written.auto is not None for item in forward):
         return
     if len({name for item in forward for name in item.formula.names}) < len(differentiability.outputs):
         return
@@ -94,7 +95,7 @@ def missing_tangents(analyses: FormulaAnalyses, body: DispatchBody) -> Iterator[
         if binding.name == "self":
             tangents.update(ORIGINAL_SELF)
         if binding.name not in without and mentioned.isdisjoint(tangents):
-            yield forward[0].formula.line, binding.name
+            yield forward[0].formula.written, binding.name
 
 
 class MissingFactor(Struct, frozen=True):
@@ -112,7 +113,7 @@ class MissingFactor(Struct, frozen=True):
 def missing_factors(interpretation: Interpretation) -> Iterator[MissingFactor]:
     """The formula of a double backward that lacks the gradient argument: the operator is linear in that argument."""
     formula = interpretation.formula
-    function = formula.line.entry.function
+    function = formula.written.entry.function
     if function is None or not formula.is_backward or not function.canonical.name.base.endswith(BACKWARD):
         return
     if interpretation.root.degree not in (Degree.LINEAR, Degree.AFFINE, Degree.CONSTANT):
@@ -134,7 +135,7 @@ def casts(interpretation: Interpretation) -> Iterator[CallFacts]:
 def miscasts(interpretation: Interpretation) -> Iterator[tuple[CallFacts, str]]:
     """The casts in a formula for one argument that ask for the type of another one, with that one's name."""
     formula = interpretation.formula
-    info = formula.line.body.info
+    info = formula.written.body.info
     if info is None or not formula.is_backward or len(formula.names) != 1:
         return
     others = {binding.name for binding in info.args_with_derivatives} - formula.names

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from derivlint.analysis.callee import callee_name, is_conventional
-from derivlint.formula import Call
+from derivlint.analysis.callee import NAMESPACES, CallFacts, callee_name, is_conventional
+from derivlint.analysis.degree import Degree
+from derivlint.analysis.derived_calls import bound, degree_of
+from derivlint.formula import Call, Name
 from derivlint.model import Derivative, Model
 from derivlint.model.index import BY_BASE
 from derivlint.operators import Book
-from derivlint.operators.derived import Derived, derived
-from derivlint.operators.terms import Polynomial, polynomials
+from derivlint.operators.reference.derived import Derived, derived, read_derived
+from derivlint.operators.reference.terms import Polynomial, polynomials
+from derivlint.schema.natives import HelperBody
 
 #: Methods and functions that return a view of their first argument, or that very tensor.
 VIEWS = Book.by_hand("returns-view")
@@ -50,6 +53,40 @@ class Operators:
         self._declared_linear = declared_linear
         self._known: dict[str, Polynomial | None] = {}
         self._derived: dict[str, Derived | None] = {}
+        self._of_body: dict[HelperBody, Derived] = {}
+
+    def bodies(self, call: CallFacts) -> tuple[HelperBody, ...]:
+        """The bodies of the functions that a call may be of: those of its name with so many parameters."""
+        known = self._model.natives.bodies
+        callee = call.node.callee
+        if known is None or not isinstance(callee, Name) or callee.parts[0].identifier in NAMESPACES:
+            return ()
+        return tuple(
+            body
+            for body in known.functions.get(call.spelling, ())
+            if body.derived and bound(call, self.derived_of(body), is_same=True) is not None
+        )
+
+    def unguarded(self, call: CallFacts) -> frozenset[int]:
+        """The positions of arguments that the body of a called helper reads although they may be undefined."""
+        found = [
+            {at for at, name in enumerate(self.derived_of(body).parameters) if name in body.unguarded}
+            for body in self.bodies(call)
+        ]
+        return frozenset(set.intersection(*found)) if found else frozenset()
+
+    def derived_of(self, body: HelperBody) -> Derived:
+        """What a body that is followed says."""
+        found = self._of_body.get(body)
+        if found is None:
+            ((_, found),) = read_derived(body.derived)
+            self._of_body[body] = found
+        return found
+
+    def by_body(self, call: CallFacts) -> Derived | None:
+        """What the body of a called function says of it; None where it is not known, or depends on the overload."""
+        found = [self.derived_of(body) for body in self.bodies(call)]
+        return found[0] if found and all(each.outputs == found[0].outputs for each in found) else None
 
     def polynomial(self, name: str) -> Polynomial | None:
         """An operator as a polynomial, by its base name; None where nothing is known about it."""
@@ -92,7 +129,18 @@ class Operators:
         return bool(self._model.natives.with_base(name))
 
 
+def linear_parameters(body: HelperBody) -> tuple[str, ...]:
+    """The parameters that a helper is linear in by its body, each while the others are constant."""
+    if not body.derived:
+        return ()
+    ((_, derived),) = read_derived(body.derived)
+    constant = dict.fromkeys(derived.parameters, Degree.CONSTANT)
+    return tuple(
+        name for name in derived.parameters if degree_of(derived, {**constant, name: Degree.LINEAR}) is Degree.LINEAR
+    )
+
+
 def is_zero(derivative: Derivative) -> bool:
     """Whether a backward formula says that the operator does not depend on an argument's value."""
-    tree = derivative.line.formula.tree if derivative.line is not None else None
+    tree = derivative.written.parsed.tree if derivative.written is not None else None
     return isinstance(tree, Call) and callee_name(tree) in Book.by_hand("zero")

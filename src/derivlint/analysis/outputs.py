@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from derivlint.formula.vocabulary import words
 from derivlint.model import DispatchBody, Model, Output
-from derivlint.model.gradients import body_gradients
+from derivlint.model.generated.gradients import body_gradients
 from derivlint.operators import Book
 from derivlint.schema import NativeFunction, SchemaKind
 

@@ -23,7 +23,7 @@ INDICES = frozenset({"index", "indices", "mask"})
 def outputs_passed_wrongly(interpretation: Interpretation) -> Iterator[PassedWrongly]:
     """The outputs that seem to be meant for another parameter; at most one of each call."""
     formula = interpretation.formula
-    function = formula.line.entry.function
+    function = formula.written.entry.function
     if function is None or len(function.outputs) < 2:
         return
     positions = {output.name: index for index, output in enumerate(function.outputs)}
@@ -47,7 +47,7 @@ Found = tuple[Passed, tuple[Argument, ...], tuple[str, ...]]
 
 
 def _output(node: Expr, positions: dict[str, int]) -> str | None:
-    """The output that an expression is, or a view of which: ``result1`` of ``result1.flatten(-2)``."""
+    """The output that an expression is, or is a view of: ``result1`` of ``result1.flatten(-2)``."""
     while True:
         node = unparenthesized(node)
         if isinstance(node, Call) and isinstance(node.callee, Member) and node.callee.name in VIEWS:

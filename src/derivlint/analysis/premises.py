@@ -12,7 +12,7 @@ from derivlint.analysis.operators import Operators, is_zero
 from derivlint.analysis.typed import typed_formulas
 from derivlint.model import AUTO_LINEAR, DispatchBody, Model
 from derivlint.model.index import BY_BASE
-from derivlint.operators.terms import Polynomial, Term
+from derivlint.operators.reference.terms import Polynomial, Term
 
 
 class Premises:
@@ -29,7 +29,7 @@ class Premises:
             if entry.function is None:
                 continue
             for body in entry.bodies:
-                if body.info is not None and any(line.auto == AUTO_LINEAR for line in body.lines):
+                if body.info is not None and any(formula.auto == AUTO_LINEAR for formula in body.formulas):
                     zero = {name for each in body.info.derivatives if is_zero(each) for name in each.var_names}
                     names = [binding.name for binding in body.info.args_with_derivatives if binding.name not in zero]
                     # what an operator is linear in comes first
@@ -45,7 +45,7 @@ class Premises:
         formulas = [
             formula
             for formula in typed_formulas(self._model, body.entry)
-            if formula.is_backward and formula.line.body is body and name in formula.names
+            if formula.is_backward and formula.written.body is body and name in formula.names
         ]
         read = {name, *(output.name for output in function.outputs)}
         roots = [self._interpreter.interpret(formula).root for formula in formulas]

@@ -1,43 +1,11 @@
-"""What a parameter of a helper is for, from its name: FunctionsManual.h and native_functions.yaml keep to a few.
-
-A backward helper takes output gradients as ``grad``, ``grad_output``, ``gU``, ``ggI``; a forward helper takes primals
-as ``self_p`` and tangents as ``self_t`` or ``dA``.
-"""
+"""What a parameter of a called function is for, by its type and its name."""
 
 from __future__ import annotations
 
-from enum import Enum
-
-from derivlint.cpp.declaration import Parameter
-from derivlint.model.forward import PRIMAL, TANGENT
-
-
-class ParameterRole(Enum):
-    """What a parameter is for."""
-
-    GRADIENT = "gradient"
-    TANGENT = "tangent"
-    PRIMAL = "primal"
-    OTHER = "other"
-
-    @property
-    def is_seed(self) -> bool:
-        """Whether it takes what the function is linear in."""
-        return self in (ParameterRole.GRADIENT, ParameterRole.TANGENT)
-
-
-_FLAGS = ("grad_input_mask", "grad_mode", "grad_scale")
+from derivlint.cpp.declarations.declaration import Parameter
+from derivlint.operators.roles import ParameterRole, role_of_name
 
 
 def role_of(parameter: Parameter) -> ParameterRole:
     """What a parameter is for, by its name; a parameter that takes no tensor is for something else."""
-    name = parameter.name
-    if not parameter.type.has_tensors or not name or name in _FLAGS:
-        return ParameterRole.OTHER
-    if name.endswith(TANGENT) or name == "fw_grad" or (name[0] == "d" and name[1:2].isupper()):
-        return ParameterRole.TANGENT
-    if name.endswith(PRIMAL):
-        return ParameterRole.PRIMAL
-    if name.startswith(("grad", "gg")) or (name[0] == "g" and (name[1:2].isupper() or name in ("gy", "gx", "gw"))):
-        return ParameterRole.GRADIENT
-    return ParameterRole.OTHER
+    return role_of_name(parameter.name) if parameter.type.has_tensors else ParameterRole.OTHER

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from derivlint.analysis.typed import TypedFormula
 from derivlint.formula import Expr, Index, Name, Number, unparenthesized
-from derivlint.model.evaluation import TENSOR
-from derivlint.model.forward import TANGENT, packed_lists
-from derivlint.model.gradients import GRAD, GRADS
+from derivlint.model.generated.evaluation import TENSOR
+from derivlint.model.generated.forward import TANGENT, packed_lists
+from derivlint.model.generated.gradients import GRAD, GRADS
 
 #: What the kernel keeps of a tangent beside the tangent itself.
 RAW = "_raw"
@@ -16,7 +16,7 @@ def seed_names(formula: TypedFormula) -> frozenset[str]:
     """The names of all gradients, or of all tangents, that are declared where a formula is evaluated."""
     variables = formula.evaluation.variables
     if formula.is_backward:
-        info = formula.line.body.info
+        info = formula.written.body.info
         named = info.available_named_gradients if info is not None else ()
         return frozenset({GRAD, GRADS, *named}) & (variables.keys() | {GRAD, GRADS})
     return frozenset(
@@ -28,15 +28,15 @@ def seed_names(formula: TypedFormula) -> frozenset[str]:
 
 def _is_unpacked(name: str, formula: TypedFormula) -> bool:
     """Whether a name ending like a tangent is one: no argument and no output of that name."""
-    function = formula.line.entry.function
+    function = formula.written.entry.function
     if function is None:
         return False
     return name not in {binding.name for binding in function.arguments} | {output.name for output in function.outputs}
 
 
 def dual_lists(formula: TypedFormula) -> frozenset[str]:
-    """The lists of tensors in a forward formula of which functions unpack the tangents themselves."""
-    info = formula.line.body.info
+    """The lists of tensors in a forward formula whose tangents the called functions unpack themselves."""
+    info = formula.written.body.info
     return frozenset() if formula.is_backward or info is None else frozenset(packed_lists(info))
 
 

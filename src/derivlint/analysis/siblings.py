@@ -10,7 +10,7 @@ from msgspec import Struct
 from derivlint.formula import Name, Token, tokens, walk
 from derivlint.formula.vocabulary import TRIVIA, words
 from derivlint.model import AUTO_ELEMENT_WISE, DerivativeFormula, Entry, Model, Role
-from derivlint.model.forward import PRIMAL
+from derivlint.model.generated.forward import PRIMAL
 from derivlint.model.index import BY_BASE, EntryIndex, Nothing
 from derivlint.schema import NativeFunction, SchemaKind
 from derivlint.source.lazy import cached_property
@@ -68,11 +68,11 @@ def _needs_old_self(entry: Entry) -> bool:
     """Whether a forward formula needs the value that an in-place operator overwrites: other rules say so."""
     if entry.function is None or not entry.function.is_inplace:
         return False
-    for line in entry.lines:
-        if line.role is not Role.FORWARD:
+    for formula in entry.formulas:
+        if formula.role is not Role.FORWARD:
             continue
-        tree = line.formula.tree
-        if line.auto == AUTO_ELEMENT_WISE:
+        tree = formula.parsed.tree
+        if formula.auto == AUTO_ELEMENT_WISE:
             return True
         if tree is not None and any(isinstance(node, Name) and node.simple == SELF_PRIMAL for node in walk(tree)):
             return True
@@ -103,13 +103,13 @@ class OddToken(Struct, frozen=True):
     """A token in which the formulas of two siblings differ, and nothing else does.
 
     Attributes:
-        line: the later formula.
+        written: the later formula.
         token: its token.
         sibling: the earlier formula.
         other: the token there.
     """
 
-    line: DerivativeFormula
+    written: DerivativeFormula
     token: Token
     sibling: DerivativeFormula
     other: Token
@@ -144,17 +144,17 @@ def odd_tokens(model: Model, entry: Entry) -> Iterator[OddToken]:
         return
     groups = model.ask(_formulas_of_family, model, family)
     found = []
-    for line in entry.lines:
-        group = groups.get(line.key_text, {})
+    for formula in entry.formulas:
+        group = groups.get(formula.key_text, {})
         own = group.get(_name(entry))
-        if own is None or own.line is not line:
+        if own is None or own.written is not formula:
             continue
         earlier = list(islice(group.values(), own.position))
         for first in earlier[-MAX_SIBLINGS:]:
             pair = _single_difference(first, own)
             if pair is not None:
-                found.append(OddToken(line, pair[1], first.line, pair[0]))
-    yield from sorted(found, key=lambda each: (each.line.value.start, each.token.start))
+                found.append(OddToken(formula, pair[1], first.written, pair[0]))
+    yield from sorted(found, key=lambda each: (each.written.value.start, each.token.start))
 
 
 def _formulas_of_family(model: Model, family: str) -> dict[str, dict[str, _Sibling]]:
@@ -164,11 +164,11 @@ def _formulas_of_family(model: Model, family: str) -> dict[str, dict[str, _Sibli
         assert entry.function is not None
         dimensions = common_name(entry.function.canonical.name.name_without_overload)[1]
         name = _name(entry)
-        for line in entry.lines:
-            if line.is_expression and line.text is not None:
-                group = found.setdefault(line.key_text, {})
+        for formula in entry.formulas:
+            if formula.is_expression and formula.text is not None:
+                group = found.setdefault(formula.key_text, {})
                 if name not in group:
-                    group[name] = _Sibling(line, dimensions, len(group))
+                    group[name] = _Sibling(formula, dimensions, len(group))
     return found
 
 
@@ -188,15 +188,15 @@ def common_name(name: str) -> tuple[str, str]:
 class _Sibling:
     """A formula of one of several operators that are called alike, and how many come earlier in the file."""
 
-    def __init__(self, line: DerivativeFormula, dimensions: str, position: int) -> None:
-        self.line = line
+    def __init__(self, formula: DerivativeFormula, dimensions: str, position: int) -> None:
+        self.written = formula
         self.dimensions = dimensions
         self.position = position
 
     @cached_property
     def tokens(self) -> list[Token]:
         """The tokens that mean something; texts of messages do not."""
-        return [token for token in tokens(self.line.text or "") if token.type not in TRIVIA and token.type != STRING]
+        return [token for token in tokens(self.written.text or "") if token.type not in TRIVIA and token.type != STRING]
 
 
 def _single_difference(first: _Sibling, second: _Sibling) -> tuple[Token, Token] | None:

@@ -19,8 +19,8 @@ from derivlint.analysis.outputs import discrete_kind, is_piecewise_constant
 from derivlint.formula import Conditional, Expr, Name, Unary, unparenthesized
 from derivlint.formula.nodes import Node
 from derivlint.model import DispatchBody
-from derivlint.operators.definitions import Definition, definitions
-from derivlint.operators.terms import Polynomial
+from derivlint.operators.reference.definitions import Definition, definitions
+from derivlint.operators.reference.terms import Polynomial
 
 _FLAGS = {"true": True, "false": False}
 

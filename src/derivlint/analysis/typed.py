@@ -12,13 +12,13 @@ from msgspec import Struct
 
 from derivlint.analysis.callee import CallFacts, call_facts
 from derivlint.cpp.cpp_type import CppType
-from derivlint.cpp.declaration import Function
-from derivlint.cpp.value import UNKNOWN_VALUE, Value
+from derivlint.cpp.declarations.declaration import Function
+from derivlint.cpp.expressions.value import UNKNOWN_VALUE, Value
 from derivlint.formula import Call, Expr, Name, Node, parse_formula
 from derivlint.model import DerivativeFormula, Entry, Model
-from derivlint.model.consequences import is_checkable
 from derivlint.model.entry import InFormula
-from derivlint.model.evaluation import Evaluation, Mode, Origin
+from derivlint.model.generated.consequences import is_checkable
+from derivlint.model.generated.evaluation import Evaluation, Mode, Origin
 from derivlint.source import Span
 from derivlint.source.lazy import cached_property
 
@@ -39,9 +39,9 @@ class TypedFormula(Struct, eq=False, dict=True):
     callees: dict[Expr, Function]
 
     @property
-    def line(self) -> DerivativeFormula:
+    def written(self) -> DerivativeFormula:
         """The key and the formula as written."""
-        return self.evaluation.line
+        return self.evaluation.written
 
     @cached_property
     def is_backward(self) -> bool:
@@ -56,7 +56,7 @@ class TypedFormula(Struct, eq=False, dict=True):
     @cached_property
     def names(self) -> frozenset[str]:
         """The arguments or outputs that the key names."""
-        return frozenset(name.text for name in self.line.names)
+        return frozenset(name.text for name in self.written.names)
 
     @cached_property
     def variables(self) -> frozenset[str]:
@@ -87,12 +87,12 @@ class TypedFormula(Struct, eq=False, dict=True):
         written = self.evaluation.written_range(node.start, node.end)
         if written is None:
             return self.text[node.start : node.end]
-        return self.line.formula.text[written[0] : written[1]]
+        return self.written.parsed.text[written[0] : written[1]]
 
     def span_of(self, node: InFormula) -> Span:
         """The place in the file of a part of the expression; the whole value where it is generated."""
         written = self.evaluation.written_range(node.start, node.end)
-        return self.line.value.span if written is None else self.line.range(*written)
+        return self.written.value.span if written is None else self.written.range(*written)
 
 
 def typed_formulas(model: Model, entry: Entry) -> Iterator[TypedFormula]:
@@ -101,7 +101,7 @@ def typed_formulas(model: Model, entry: Entry) -> Iterator[TypedFormula]:
     A formula under a key that makes no sense, or that is meant as another word, has no meaning.
     """
     for evaluation in model.evaluations(entry):
-        if evaluation.origin is not Origin.YAML or evaluation.mode is Mode.SAVE or not is_checkable(evaluation.line):
+        if evaluation.origin is not Origin.YAML or evaluation.mode is Mode.SAVE or not is_checkable(evaluation.written):
             continue
         typed = model.typing.typed(evaluation, evaluation.text)
         if typed is not None:

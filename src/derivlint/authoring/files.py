@@ -10,7 +10,7 @@ from derivlint.authoring.derivation import Derived, Deriver
 from derivlint.authoring.opinfo import opinfo_test
 from derivlint.authoring.signature import Signature, parameter, signature_of
 from derivlint.authoring.skeleton import Helper, skeleton
-from derivlint.cpp.header import read_declarations
+from derivlint.cpp.declarations.header import read_declarations
 from derivlint.formula import parse_formula
 from derivlint.graph.checking import compare
 from derivlint.graph.entries import Entries

@@ -1,4 +1,4 @@
-"""The entry of an operator of which only the schema is known, with skeletons of the functions that it calls."""
+"""The entry of an operator, from its schema alone, with skeletons of the functions that it calls."""
 
 from __future__ import annotations
 

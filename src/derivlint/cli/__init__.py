@@ -1,6 +1,11 @@
 """The commands.
 
-Begin with :mod:`derivlint.cli.main`, which imports each command on demand, and :mod:`derivlint.cli.check`. Options that
-commands share are in ``options``, ``output``, ``fix_options`` and ``suppression_options``; :mod:`derivlint.cli.run`
-does the work of ``check``. ``terminal`` is the only module that prints.
+Begin with :mod:`derivlint.cli.main`, which imports each command on demand, and :mod:`derivlint.cli.checking.check`.
+Options that several commands share are in ``options`` and ``output``. ``terminal`` is the only module that prints.
+
+    checking       ``check``, with its fixes, suppressions and watching; ``run`` does the work
+    verification   ``verify``
+    emission       ``emit`` and ``show``
+    documentation  ``dev docs``
+    maintenance    ``dev``: new rules, indexes, releases of PyTorch
 """

@@ -55,45 +55,45 @@ def messages_of(model: Model, outputs: Iterable[str]) -> Messages:
             if PurePath(match["file"]).name != name or not 0 < row <= len(model.source.text.split("\n")):
                 others.append(text)
                 continue
-            line = next((line for first, last, line in lines if first <= row <= last), None)
-            diagnostic = _diagnostic(model, line, row, match["text"])
-            found.setdefault((diagnostic.span.start, diagnostic.message), (diagnostic, line))
-    refused = [line for _, line in found.values() if line is not None]
-    kept = (item for item, line in found.values() if line is None or not is_made_of(line, refused))
+            formula = next((formula for first, last, formula in lines if first <= row <= last), None)
+            diagnostic = _diagnostic(model, formula, row, match["text"])
+            found.setdefault((diagnostic.span.start, diagnostic.message), (diagnostic, formula))
+    refused = [formula for _, formula in found.values() if formula is not None]
+    kept = (item for item, formula in found.values() if formula is None or not is_made_of(formula, refused))
     return Messages(sorted(kept), others)
 
 
 def _lines(model: Model) -> Iterator[tuple[int, int, DerivativeFormula]]:
     """Every formula with its first and last line."""
     for body in model.bodies():
-        for line in body.lines:
-            first = model.source.position(line.value.span.start)[0]
-            yield first, model.source.position(max(line.value.span.start, line.value.span.end - 1))[0], line
+        for formula in body.formulas:
+            first = model.source.position(formula.value.span.start)[0]
+            yield first, model.source.position(max(formula.value.span.start, formula.value.span.end - 1))[0], formula
 
 
-def _diagnostic(model: Model, line: DerivativeFormula | None, row: int, message: str) -> Diagnostic:
+def _diagnostic(model: Model, formula: DerivativeFormula | None, row: int, message: str) -> Diagnostic:
     return Diagnostic(
         path=model.source.path,
-        span=_place(line, message) if line is not None else _row(model, row),
+        span=_place(formula, message) if formula is not None else _row(model, row),
         rule=COMPILER_ERROR,
         message=f"the compiler refuses the code that is made of this: {message}",
         severity=Severity.ERROR,
         confidence=Confidence.HIGH,
         help=None,
-        entry=line.entry.operator if line is not None else None,
-        dispatch=line.body.key if line is not None else None,
-        key=line.key_text if line is not None else None,
+        entry=formula.entry.operator if formula is not None else None,
+        dispatch=formula.body.key if formula is not None else None,
+        key=formula.key_text if formula is not None else None,
     )
 
 
-def _place(line: DerivativeFormula, message: str) -> Span:
+def _place(formula: DerivativeFormula, message: str) -> Span:
     """The word that the compiler quotes, where the formula has it once; else the whole formula."""
-    if line.is_expression:
+    if formula.is_expression:
         for quoted in _QUOTED.findall(message):
-            words = [word for word in line.formula.words if word.text == quoted]
+            words = [word for word in formula.parsed.words if word.text == quoted]
             if len(words) == 1:
-                return line.span_of(words[0])
-    return line.value.span
+                return formula.span_of(words[0])
+    return formula.value.span
 
 
 def _row(model: Model, row: int) -> Span:

@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 
 def rules(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Names of rules, of which options take several with commas between them."""
+    """Names of rules; options take several, separated by commas."""
     from derivlint.rules import NAMES
 
     return _listed(incomplete, NAMES)
 
 
 def operators(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Names of operators, of which options take several with commas between them."""
+    """Names of operators; options take several, separated by commas."""
     from derivlint.schema import load_index
 
     return _listed(incomplete, load_index().operator_names())

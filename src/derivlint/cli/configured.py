@@ -142,6 +142,7 @@ def settings_lines(configured: Configured, rules: dict[str, list[str]]) -> Itera
         yield f"  tags: {operators.tags or ('of the index' if operators.bundled else 'none')}"
         yield f"  C++ functions: {operators.functions_manual or ('of the index' if operators.bundled else 'unknown')}"
         yield f"  headers: {', '.join(map(str, operators.headers)) or 'none'}"
+        yield f"  bodies of C++ functions: {operators.bodies or 'unknown'}"
         yield f"  facts by release: {operators.describe_facts()}"
         yield "  settings:"
         yield from (f"    {key} = {value}  # {origin}" for key, value, origin in described(of_file))

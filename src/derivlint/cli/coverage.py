@@ -17,8 +17,8 @@ from derivlint.project.errors import InputError
 
 if TYPE_CHECKING:
     from derivlint.analysis.differentiability_coverage import Coverage, CoverageOfModel
-    from derivlint.formats.coverage_json import CoverageReport
     from derivlint.formats.judged import JudgedReport
+    from derivlint.formats.machine.coverage_json import CoverageReport
     from derivlint.formats.text import Line
     from derivlint.model import Model
     from derivlint.schema import NativeFunction
@@ -78,8 +78,8 @@ def coverage(
         loaded = load_models(paths, stdin_filename, no_config, **given)
         _show_judged([(each.source, each.model) for each in loaded], ops, output_format, color)
         return
-    from derivlint.formats.coverage_json import CoverageReport, render_coverage_json
     from derivlint.formats.coverage_text import coverage_lines, coverage_markdown
+    from derivlint.formats.machine.coverage_json import CoverageReport, render_coverage_json
 
     reports = [
         CoverageReport(loaded.source, tuple(_rows(loaded.model, ops, missing)))

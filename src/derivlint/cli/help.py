@@ -9,11 +9,21 @@ import click
 #: The options of each group, by the names of their parameters; others stand under ``Options``.
 OPTION_GROUPS: Mapping[str, tuple[str, ...]] = {
     "Input": (
-        *("compiler", "config", "exclude", "force_exclude", "forward", "headers", "helpers", "native_functions"),
-        *("no_config", "pytorch_operators", "schema", "stdin_filename", "tags", "torch", "untrusted"),
+        *("compiler", "config", "exclude", "force_exclude", "forward", "headers", "helper_bodies", "helpers"),
+        *(
+            "native_functions",
+            "no_config",
+            "pytorch_operators",
+            "schema",
+            "sources",
+            "stdin_filename",
+            "tags",
+            "torch",
+            "untrusted",
+        ),
     ),
     "Selection": (
-        *("against", "changed", "diff_base", "dtype", "everything", "extend_select", "ignore", "min_confidence"),
+        *("against", "changed", "diff_base", "dtype", "everything", "extend_select", "ignore", "key", "min_confidence"),
         *("min_severity", "missing", "no_base", "ops", "preview", "select", "wrt"),
     ),
     "Output": (

@@ -177,7 +177,10 @@ def print_findings(model: Model, found: list[Diagnostic], color: str) -> None:
     from derivlint.formats import Report
     from derivlint.formats.text import render_text
 
-    headers = {problem.source.path: problem.source for problem in model.natives.header_problems}
+    natives = model.natives
+    headers = {problem.source.path: problem.source for problem in natives.header_problems}
+    if natives.bodies is not None:
+        headers[natives.bodies.source.path] = natives.bodies.source
     sources = {model.source.path: model.source}
     report = Report(tuple(sorted(found)), sources, model.n_entries, model.n_formulas, others=headers)
     write_lines(render_text(report, terminal_width(), False), wants_color(color))

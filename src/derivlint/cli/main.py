@@ -16,23 +16,23 @@ from derivlint.project.untrusted import VARIABLE, asked_for
 
 #: Each command and the module that holds it.
 COMMANDS = {
-    "check": "derivlint.cli.check",
+    "check": "derivlint.cli.checking.check",
     "clean": "derivlint.cli.clean",
     "completion": "derivlint.cli.completion",
     "coverage": "derivlint.cli.coverage",
     "derive": "derivlint.cli.derive",
-    "dev": "derivlint.cli.dev",
-    "docs": "derivlint.cli.docs",
-    "emit": "derivlint.cli.emit",
-    "index": "derivlint.cli.index",
+    "dev": "derivlint.cli.maintenance.dev",
+    "docs": "derivlint.cli.documentation.docs",
+    "emit": "derivlint.cli.emission.emit",
+    "index": "derivlint.cli.maintenance.index",
     "lsp": "derivlint.cli.lsp",
     "model": "derivlint.cli.model",
     "new": "derivlint.cli.new",
     "review": "derivlint.cli.review",
     "rule": "derivlint.cli.rules",
     "rules": "derivlint.cli.rules",
-    "show": "derivlint.cli.show",
-    "verify": "derivlint.cli.verify",
+    "show": "derivlint.cli.emission.show",
+    "verify": "derivlint.cli.verification.verify",
 }
 
 #: Those that are under ``dev`` now; their earlier names are not listed.

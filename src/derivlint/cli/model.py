@@ -29,7 +29,7 @@ def model(
 
     The model is torchgen's own: every DifferentiabilityInfo with its derivatives and forward derivatives.
     """
-    from derivlint.formats.model_json import model_document
+    from derivlint.formats.machine.model_json import model_document
 
     for loaded in load_models(paths, stdin_filename, no_config, **given):
         document = model_document(loaded.model, matched)

@@ -78,6 +78,12 @@ def operator_options(function: Command) -> Command:
             "beside native_functions.yaml, or is part of the bundled index.",
         ),
         click.option(
+            "--helper-bodies",
+            type=EXISTING,
+            help="The C++ source with the bodies of the functions that formulas call. Default: the FunctionsManual.cpp "
+            "beside FunctionsManual.h, where there is one.",
+        ),
+        click.option(
             "--config",
             multiple=True,
             metavar="PATH|KEY=VALUE",

@@ -145,8 +145,8 @@ class CheckCommand(GroupedCommand):
         try:
             return super().invoke(ctx)
         except InputError as error:
-            from derivlint.formats.json_text import json_line
-            from derivlint.formats.lintrunner import problem_message
+            from derivlint.formats.machine.json_text import json_line
+            from derivlint.formats.machine.lintrunner import problem_message
 
             text = f"{json_line(problem_message(str(error)))}\n"
             file = ctx.params.get("output_file")

@@ -15,6 +15,7 @@ from contextlib import redirect_stdout, suppress
 from typing import BinaryIO, TextIO, cast
 
 import click
+from click.exceptions import NoArgsIsHelpError
 
 from derivlint.formats.styles import Line, harmless, plain
 from derivlint.project.errors import InputError
@@ -35,8 +36,8 @@ def tell_usage(error: click.ClickException) -> None:
     """Say what is wrong with a command line as click does, whose own text may have several lines."""
     target = io.StringIO()
     message = error.format_message()
-    if not isinstance(error, click.MissingParameter):
-        # in that one nothing is the user's, and it lists choices, one a line; click would drop some control codes
+    if not isinstance(error, (click.MissingParameter, NoArgsIsHelpError)):
+        # in those nothing is the user's, and they have several lines; click would drop some control codes
         error.format_message = lambda: visible(message)  # type: ignore[method-assign]
     error.show(target)
     text = target.getvalue()

@@ -9,8 +9,8 @@ from derivlint.compiler.gxx import Toolchain
 from derivlint.compiler.judge import Refusal, refusals
 from derivlint.lint import Confidence, Diagnostic, Severity
 from derivlint.model import DerivativeFormula, Model
-from derivlint.model.consequences import is_checkable
-from derivlint.model.evaluation import Origin
+from derivlint.model.generated.consequences import is_checkable
+from derivlint.model.generated.evaluation import Origin
 from derivlint.source import Span
 
 #: The name under which findings of the compiler are reported.
@@ -41,26 +41,26 @@ def compiler_diagnostics(
         evaluation
         for entry in model.entries
         for evaluation in model.evaluations(entry)
-        if is_checkable(evaluation.line)
+        if is_checkable(evaluation.written)
     ]
     first: dict[DerivativeFormula, Refusal] = {}
     for refusal in refusals(toolchain, found, includes=includes, progress=progress):
-        line = refusal.evaluation.line
-        known = first.get(line)
+        formula = refusal.evaluation.written
+        known = first.get(formula)
         if known is None or (known.evaluation.origin is not Origin.YAML and refusal.evaluation.origin is Origin.YAML):
-            first[line] = refusal
-    diagnostics = [_diagnostic(model, refusal) for line, refusal in first.items() if not is_made_of(line, first)]
+            first[formula] = refusal
+    diagnostics = [_diagnostic(model, refusal) for formula, refusal in first.items() if not is_made_of(formula, first)]
     return sorted(item for item in diagnostics if (item.entry, item.dispatch, item.key) not in reported)
 
 
-def is_made_of(line: DerivativeFormula, refused: Collection[DerivativeFormula]) -> bool:
+def is_made_of(formula: DerivativeFormula, refused: Collection[DerivativeFormula]) -> bool:
     """Whether a formula is an automatic one, made of a formula that is refused itself."""
-    return line.auto is not None and any(other in refused for other in line.body.lines if other.auto is None)
+    return formula.auto is not None and any(other in refused for other in formula.body.formulas if other.auto is None)
 
 
 def _diagnostic(model: Model, refusal: Refusal) -> Diagnostic:
     evaluation = refusal.evaluation
-    line = evaluation.line
+    formula = evaluation.written
     message = f"the compiler refuses this formula: {refusal.message}"
     if evaluation.origin is not Origin.YAML:
         message = f'the compiler refuses what "{evaluation.function.name}" makes of this formula: {refusal.message}'
@@ -72,20 +72,20 @@ def _diagnostic(model: Model, refusal: Refusal) -> Diagnostic:
         severity=Severity.ERROR,
         confidence=Confidence.HIGH,
         help=None,
-        entry=line.entry.operator,
-        dispatch=line.body.key,
-        key=line.key_text,
+        entry=formula.entry.operator,
+        dispatch=formula.body.key,
+        key=formula.key_text,
     )
 
 
 def _place(refusal: Refusal) -> Span:
     """The word that the compiler names, or the whole formula."""
-    line, offset = refusal.evaluation.line, refusal.offset
+    formula, offset = refusal.evaluation.written, refusal.offset
     if offset is None:
-        return line.value.span
+        return formula.value.span
     text = refusal.evaluation.text
     end = offset
     while end < len(text) and (text[end].isalnum() or text[end] == "_"):
         end += 1
     written = refusal.evaluation.written_range(offset, max(end, min(offset + 1, len(text))))
-    return line.range(*written) if written is not None else line.value.span
+    return formula.range(*written) if written is not None else formula.value.span

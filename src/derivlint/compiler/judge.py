@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from derivlint.compiler.gxx import Compiler, CompilerError, Toolchain, compile_command, first_error, run
 from derivlint.compiler.unit import CONSUMER, FORMULA, is_backward, source_of
-from derivlint.model.evaluation import Evaluation
+from derivlint.model.generated.evaluation import Evaluation
 
 #: A template that breaks is reported where it is used first; other uses show when that one is gone.
 ROUNDS = 4

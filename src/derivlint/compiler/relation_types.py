@@ -1,7 +1,7 @@
 """The types whose relations are tabulated: canonical names with their C++ spelling.
 
 They are the types of arguments, saved variables, helpers and results that formulas meet; conversions between templates
-over other types follow rules (:mod:`derivlint.cpp.conversion`).
+over other types follow rules (:mod:`derivlint.cpp.expressions.conversion`).
 """
 
 from __future__ import annotations

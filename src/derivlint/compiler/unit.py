@@ -16,12 +16,12 @@ from pathlib import PurePath
 
 from derivlint.compiler.gxx import CompilerError
 from derivlint.compiler.relation_types import spelling
-from derivlint.cpp.consumer import Use
 from derivlint.cpp.cpp_type import CppType
+from derivlint.cpp.expressions.consumer import Use
 from derivlint.formula import tokens
-from derivlint.formula.brackets import bracket_problem
+from derivlint.formula.parsing.brackets import bracket_problem
 from derivlint.formula.vocabulary import BAD, UNCLOSED_COMMENT, UNCLOSED_STRING
-from derivlint.model.evaluation import Evaluation, Mode
+from derivlint.model.generated.evaluation import Evaluation, Mode
 
 #: The names of files in messages, before the number of the expression: in it, and in what is around it.
 FORMULA, CONSUMER = "formula_", "consumer_"

@@ -1,14 +1,13 @@
 """C++ types, declarations, lookup and overload resolution. Knows nothing about the entries of derivatives.yaml.
 
-Begin with :mod:`derivlint.cpp.inference`, which types every node of an expression.
+Begin with :mod:`derivlint.cpp.expressions.inference`, which types every node of an expression.
 
     cpp_type      canonical types, one object per type, compared by identity
-    header        declarations in a header (``declaration_*`` parse them); ``stubs/*.h`` are written by hand
+    declarations  what a header declares; ``stubs/*.h`` are written by hand
     library       everything that can be named: operators, helpers, stubs, names known to the compiler
     lookup        unqualified and qualified names, as the using-directives of the generated files make them visible
-    overloads     arity, conversion ranks, templates, and which argument does not match
-    conversion    conversion ranks; braced lists, constants, templates
-    operators     operators between types, from the table of relations
+    expressions   types of expressions: ``overloads`` (arity, templates, which argument does not match), ``conversion``
+                  (ranks; braced lists, constants), ``operators`` (between types, from the table of relations)
     problem       the kinds of type problems
 
 What is unknown is ``UNKNOWN``, which converts to everything and is never reported.

@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 
 from derivlint.cpp.canonical import canonical_type
-from derivlint.cpp.conversion import ARITHMETIC, TEMPLATES, Conversions
 from derivlint.cpp.cpp_type import CppType, substitute
-from derivlint.cpp.declaration import AUTO, ClassDeclaration, Declarations, Function, Parameter
+from derivlint.cpp.declarations.declaration import AUTO, ClassDeclaration, Declarations, Function, Parameter
+from derivlint.cpp.expressions.conversion import ARITHMETIC, TEMPLATES, Conversions
+from derivlint.cpp.expressions.value import TENSOR
 from derivlint.cpp.known_names import KnownNames
 from derivlint.cpp.nearby import Neighbours, is_one_slip
 from derivlint.cpp.operator_signatures import OperatorSignatures
 from derivlint.cpp.relations import Relations
-from derivlint.cpp.value import TENSOR
 from derivlint.source.lazy import cached_property
 
 HELPERS = "torch::autograd::generated::details"
@@ -147,6 +147,7 @@ class Library:
         declared = self.declarations.functions.get(namespace, {}).get(name, ())
         if namespace == ATEN:
             declared = without_doubles((*self.operators.functions(name), *declared))
+        declared = self.operators.functions_in(namespace, name) or declared
         if declared:
             return found(declared)
         if name in self.declarations.opaque.get(namespace, ()):

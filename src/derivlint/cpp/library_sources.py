@@ -11,10 +11,10 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from derivlint.cpp.cpp_type import CppType
-from derivlint.cpp.declaration import ClassDeclaration, Declarations, Function
-from derivlint.cpp.header import read_declarations
+from derivlint.cpp.declarations.declaration import ClassDeclaration, Declarations, Function
+from derivlint.cpp.declarations.header import read_declarations
+from derivlint.cpp.expressions.value import TENSOR
 from derivlint.cpp.operator_signatures import OperatorSignatures
-from derivlint.cpp.value import TENSOR
 from derivlint.schema import NativeFunctions
 
 STUBS = Path(__file__).parent / "stubs"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from derivlint.cpp.declaration import declarations_from_json
+from derivlint.cpp.declarations.declaration import declarations_from_json
 from derivlint.cpp.known_names import load_names
 from derivlint.cpp.library import Library
 from derivlint.cpp.operator_signatures import OperatorSignatures

@@ -175,7 +175,7 @@ def resolve_namespace(library: Library, scope: Scope, path: str, *, leading: boo
 
 
 def _unknown_namespace(library: Library, scope: Scope, node: Name, path: str) -> Entity:
-    """A path that leads nowhere; a class may be in it, of which static members are not looked at."""
+    """A path that leads nowhere; it may contain a class, whose static members are not looked at."""
     for count in range(min(len(node.parts) - 1, MAX_NESTING), 0, -1):
         prefix = "::".join(part.identifier for part in node.parts[:count])
         if library.is_type_path(prefix):

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from derivlint.cpp.expressions.value import FUNCTION, LVALUE, UNKNOWN, UNKNOWN_VALUE, Value
 from derivlint.cpp.library import BUILT_IN
 from derivlint.cpp.lookup import Entity, EntityKind, look_up, qualified_entity, resolve_namespace
 from derivlint.cpp.problem import TypeProblemKind
-from derivlint.cpp.value import FUNCTION, LVALUE, UNKNOWN, UNKNOWN_VALUE, Value
 from derivlint.formula import Name, TypeName
 
 if TYPE_CHECKING:
-    from derivlint.cpp.typer import Typer
+    from derivlint.cpp.expressions.typer import Typer
 
 #: The words of built-in types, and what may stand beside a type.
 TYPE_WORDS = BUILT_IN | {"const", "volatile", "typename", "struct", "class", "auto", "signed"}

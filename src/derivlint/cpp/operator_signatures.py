@@ -10,11 +10,12 @@ from collections.abc import Iterator
 
 from derivlint.cpp.canonical import canonical_type
 from derivlint.cpp.cpp_type import CppType, cpp_type, reference_to, template_type
-from derivlint.cpp.declaration import Function, Parameter, unknown_function
+from derivlint.cpp.declarations.declaration import Function, Parameter, unknown_function
+from derivlint.cpp.expressions.value import TENSOR, UNKNOWN, VOID
 from derivlint.cpp.operator_names import is_symint, with_symint, without_symint
 from derivlint.cpp.types import argument_type, return_type
-from derivlint.cpp.value import TENSOR, UNKNOWN, VOID
 from derivlint.schema import Argument, NativeFunction, NativeFunctions, TensorOptionsArguments, Type
+from derivlint.schema.native_function import DEFAULT_NAMESPACE
 
 OUT = "_out"
 FAITHFUL_OUT = "_outf"
@@ -37,6 +38,12 @@ class OperatorSignatures:
         if found is None:
             found = self._functions[name] = tuple(dict.fromkeys(self._find(name, FUNCTION)))
         return found
+
+    def functions_in(self, namespace: str, name: str) -> tuple[Function, ...]:
+        """The function by which code calls the operators of another namespace than PyTorch's, ``my_ops::name``."""
+        if namespace in ("", DEFAULT_NAMESPACE) or all(f.namespace != namespace for f in self._natives.named(name)):
+            return ()
+        return (unknown_function(name),)
 
     def methods(self, name: str) -> tuple[Function, ...]:
         """The overloads of the method ``name`` of tensors; empty where no operator gives one."""

@@ -7,7 +7,7 @@ from enum import Enum
 from msgspec import Struct
 
 from derivlint.cpp.cpp_type import CppType
-from derivlint.cpp.declaration import Function
+from derivlint.cpp.declarations.declaration import Function
 
 
 class TypeProblemKind(Enum):
@@ -17,7 +17,7 @@ class TypeProblemKind(Enum):
     UNDECLARED_NAME = "undeclared-name"
     #: a function that is not declared where it is called
     UNDECLARED_FUNCTION = "undeclared-function"
-    #: a qualified name of which the namespace or class has no such member
+    #: a qualified name that is not a member of the namespace or class
     NOT_IN_NAMESPACE = "not-in-namespace"
     #: something that is used as a type and is none
     NOT_A_TYPE = "not-a-type"

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from derivlint.cpp.cpp_type import CppType, cpp_type
-from derivlint.cpp.value import UNKNOWN
+from derivlint.cpp.expressions.value import UNKNOWN
 
 FORMAT = 1
 _DATA = Path(__file__).parent / "data"

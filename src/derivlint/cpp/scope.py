@@ -9,8 +9,8 @@ from msgspec import Struct
 
 from derivlint.cpp.canonical import canonical_type, is_constant
 from derivlint.cpp.cpp_type import CppType
+from derivlint.cpp.expressions.value import CONST_LVALUE, LVALUE, UNKNOWN, UNKNOWN_VALUE, Value
 from derivlint.cpp.library import HELPERS
-from derivlint.cpp.value import CONST_LVALUE, LVALUE, UNKNOWN, UNKNOWN_VALUE, Value
 
 #: The namespaces in which a bare name is sought, innermost first; the search ends at the first level that has it.
 #: Those of a level are seen as one, by the using-directives of the file.

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from derivlint.cpp.declaration import Declarations, declarations_from_json
+from derivlint.cpp.declarations.declaration import Declarations, declarations_from_json
 
 _DATA = Path(__file__).parent / "data"
 

@@ -7,6 +7,7 @@ Begin with :mod:`derivlint.emit.emission`, which writes one of two sets of files
     nodes            a node class for each DifferentiabilityInfo: members, apply, release
     kernels          an autograd kernel for each function and dispatch key
     inplace_or_view  the kernels under ADInplaceOrView
+    own_operators    functions that call operators of other namespaces than PyTorch's
     view_funcs       objects that recreate a view of another base
     python_bindings  the Python attributes of nodes, such as grad_fn._saved_self
     python           a torch.autograd.Function for each entry

@@ -11,12 +11,15 @@ from msgspec import Struct, field
 from derivlint.emit.extension import build_files, extension_files
 from derivlint.emit.files import FilesError
 from derivlint.emit.in_tree import in_tree_files
+from derivlint.emit.inplace_or_view import InplaceOrViewKernel, inplace_or_view_kernels
 from derivlint.emit.kernels import Kernel, kernels
+from derivlint.emit.kernels.kernel import without_formulas_for
 from derivlint.emit.kernels.subject import AUTOGRAD
-from derivlint.emit.manifest import MANIFEST, manifest_text
+from derivlint.emit.manifest import AUTHORS, MANIFEST, manifest_text
 from derivlint.emit.nodes import node_classes
 from derivlint.emit.own_operators import own_operators, refusal
 from derivlint.emit.release import release_of
+from derivlint.emit.selection import ATEN
 from derivlint.emit.template import yaml_name
 from derivlint.model import Model
 
@@ -53,6 +56,18 @@ class Helpers(Struct, frozen=True):
             raise FilesError(f'cannot read the helpers "{path}": {error}') from error
 
 
+class Authors(Struct, frozen=True):
+    """C++ of the author, by paths from the folder that is emitted to, with slashes.
+
+    Attributes:
+        headers: declares what formulas call.
+        sources: what is built with an extension: helpers, kernels, the definitions of operators.
+    """
+
+    headers: tuple[str, ...]
+    sources: tuple[str, ...]
+
+
 class Emission(Struct, frozen=True):
     """The files of a model.
 
@@ -79,6 +94,9 @@ def emission(
     helpers: Helpers | None = None,
     left_out: Mapping[str, str] | None = None,
     python_bindings: bool = True,
+    dispatch_key: str | None = None,
+    shipped: Collection[str] = (),
+    authors: Authors | None = None,
 ) -> Emission:
     """The files for the chosen operators of a model.
 
@@ -91,14 +109,17 @@ def emission(
         helpers: the user's own helpers.
         left_out: operators that are not to be overridden, by full name, with the reason.
         python_bindings: whether Python is given the classes of nodes with what they save, ``grad_fn._saved_self``.
+        dispatch_key: the autograd key that all kernels are for; then there is nothing but them and their nodes.
+        shipped: node classes of PyTorch's own library, which take the place of those of the model.
+        authors: C++ of the author that goes with an extension.
 
     Raises:
         UnsupportedRelease: the operators are those of a release that code cannot be emitted for.
     """
-    without = left_out or {}
-    found = [kernel for kernel in kernels(model, operators) if _is_wanted(kernel, mode)]
+    without = dict(left_out or {})
+    found = [kernel for kernel in kernels(model, operators, dispatch_key) if _is_wanted(kernel, mode)]
     chosen = [kernel for kernel in found if str(kernel.function.name) not in without]
-    wanted = {kernel.node for kernel in chosen if kernel.node is not None}
+    wanted = {kernel.node for kernel in chosen if kernel.node is not None and kernel.node not in shipped}
     # in a build of PyTorch the header stands for the whole file, whatever kernels are chosen
     is_whole = mode is Mode.IN_TREE and operators is None
     classes = node_classes(model, None if is_whole else wanted)
@@ -106,16 +127,37 @@ def emission(
         files = in_tree_files(model, operators, classes, chosen, namespace, shards, python_bindings)
     else:
         version = model.natives.version
-        bindings_of = yaml_name(model.source.path) if python_bindings else None
-        own = [function for function in own_operators(model.natives) if refusal(function) is None]
-        files = extension_files(classes, chosen, namespace, shards, bindings_of, version, own)
+        files = extension_files(
+            classes,
+            chosen,
+            namespace,
+            shards,
+            bindings_of=yaml_name(model.source.path) if python_bindings else None,
+            version=version,
+            own=[function for function in own_operators(model.natives) if refusal(function) is None],
+            views=() if dispatch_key is not None else _own_views(model, chosen),
+            shipped=shipped,
+            headers=() if authors is None else authors.headers,
+        )
         files |= {} if helpers is None else _helper_files(helpers)
-        files |= build_files(files, namespace, release_of(version), version)
+        files |= build_files(files, namespace, release_of(version), version, () if authors is None else authors.sources)
     names = _nodes_by_operator(chosen)
     absent = {str(kernel.function.name) for kernel in found} & without.keys()
+    if dispatch_key is not None:
+        others = without_formulas_for(dispatch_key, model, operators)
+        without |= others
+        absent |= others.keys()
     emitted = Emission(files, names, len(classes), {name: without[name] for name in sorted(absent)})
-    files[MANIFEST] = _manifest(emitted, namespace, mode, model)
+    files[MANIFEST] = _manifest(emitted, namespace, mode, model, authors)
     return emitted
+
+
+def _own_views(model: Model, chosen: Iterable[Kernel]) -> tuple[InplaceOrViewKernel, ...]:
+    """What tracks views and writes of the operators that are not PyTorch's; PyTorch does so for its own."""
+    own = {str(kernel.function.name) for kernel in chosen if kernel.function.namespace != ATEN}
+    if not own:
+        return ()
+    return tuple(kernel for kernel in inplace_or_view_kernels(model, own) if kernel.function.namespace != ATEN)
 
 
 def _nodes_by_operator(chosen: Iterable[Kernel]) -> dict[str, str | None]:
@@ -140,12 +182,14 @@ def _is_wanted(kernel: Kernel, mode: Mode) -> bool:
     return mode is Mode.IN_TREE or (kernel.line is not None and not kernel.is_generic)
 
 
-def _manifest(emitted: Emission, namespace: str, mode: Mode, model: Model) -> str:
-    content = {
+def _manifest(emitted: Emission, namespace: str, mode: Mode, model: Model, authors: Authors | None) -> str:
+    content: dict[str, object] = {
         "mode": mode.value,
         "namespace": namespace,
         "torch": model.natives.version,
         "operators": dict(sorted(emitted.operators.items())),
         "left_out": dict(emitted.left_out),
     }
+    if authors is not None:
+        content[AUTHORS] = list(authors.sources)
     return manifest_text(content, emitted.files)

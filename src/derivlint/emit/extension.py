@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
 
 from derivlint.emit import python_bindings as python
+from derivlint.emit.inplace_or_view import InplaceOrViewKernel, inplace_or_view_source
 from derivlint.emit.kernels import Kernel, kernels_source
 from derivlint.emit.nodes import NodeClass, nodes_header, nodes_source
 from derivlint.emit.own_operators import HEADER as OPERATORS
 from derivlint.emit.own_operators import operators_header
 from derivlint.emit.release import Release, known_number, release_of
 from derivlint.emit.shards import parts
-from derivlint.emit.template import fill, load
+from derivlint.emit.template import fill, load, quoted
+from derivlint.emit.view_funcs import view_funcs_header, view_funcs_source
+from derivlint.emit.view_funcs.view_func import view_func
 from derivlint.schema import NativeFunction
 
 #: As many kernels and nodes are compiled as one unit by default: they take about as long as PyTorch's headers.
@@ -19,6 +23,10 @@ KERNELS_PER_SHARD = 120
 NODES_PER_SHARD = 240
 BINDINGS_PER_SHARD = 800
 HEADER = "nodes.h"
+VIEWS = "views.h"
+TRACKING = "inplace_or_view"
+#: What a path cannot hold where CMake is to take it without quotes.
+_NOT_BARE = re.compile(r"[^\w./+-]")
 
 
 def extension_files(
@@ -29,6 +37,9 @@ def extension_files(
     bindings_of: str | None = None,
     version: str | None = None,
     own: Sequence[NativeFunction] = (),
+    views: Sequence[InplaceOrViewKernel] = (),
+    shipped: Collection[str] = (),
+    headers: Sequence[str] = (),
 ) -> dict[str, str]:
     """Nodes, kernels and, where they are wanted, what Python sees of the nodes.
 
@@ -40,19 +51,26 @@ def extension_files(
         bindings_of: the name of the YAML file, for bindings of Python; None without them.
         version: the version of PyTorch that they are for; they compile with no other. None for any.
         own: operators of other namespaces than PyTorch's, which formulas may call.
+        views: kernels that track views and writes.
+        shipped: the node classes of PyTorch's own library that kernels use.
+        headers: the author's headers, by their paths from the folder of the files.
     """
     guard = _guarded("release_guard.h", version)
     files: dict[str, str] = {}
+    included = [*headers, *([OPERATORS] if own else [])]
+    guard = "\n".join(filter(None, [guard, *(f'#include "{name}"' for name in included)]))
     if own:
-        guard = "\n".join(filter(None, [guard, f'#include "{OPERATORS}"']))
         files[OPERATORS] = operators_header(own, namespace, release_of(version))
+    if views:
+        files |= _view_files(views, namespace, release_of(version))
     files[HEADER] = nodes_header(classes, namespace, guard=guard)
-    for index, part in enumerate(parts(classes, shards or -(-len(classes) // NODES_PER_SHARD))):
+    groups = parts(classes, shards or -(-len(classes) // NODES_PER_SHARD)) if classes or not shipped else []
+    for index, part in enumerate(groups):
         name = f"nodes_{index}.cpp"
         files[name] = nodes_source(part, namespace, name=name, header=HEADER)
     for index, group in enumerate(parts(kernels, shards or -(-len(kernels) // KERNELS_PER_SHARD))):
         name = f"kernels_{index}.cpp"
-        files[name] = kernels_source(group, namespace, nodes_header=HEADER, file_name=name)
+        files[name] = kernels_source(group, namespace, nodes_header=HEADER, shipped=shipped, file_name=name)
     if bindings_of is not None and classes:
         for index, part in enumerate(parts(classes, -(-len(classes) // BINDINGS_PER_SHARD))):
             name = f"{python.EXTENSION_STEM}_{index}.cpp"
@@ -61,8 +79,24 @@ def extension_files(
     return files
 
 
+def _view_files(kernels: Sequence[InplaceOrViewKernel], namespace: str, release: Release) -> dict[str, str]:
+    """What tracks views and writes, with what makes the views again."""
+    funcs = [view_func(kernel.function) for kernel in kernels if kernel.view_func is not None]
+    files = {
+        VIEWS: view_funcs_header(funcs, namespace),
+        f"{TRACKING}_0.cpp": inplace_or_view_source(kernels, namespace, view_funcs_header=VIEWS),
+    }
+    if funcs:
+        files["views.cpp"] = view_funcs_source(funcs, namespace, VIEWS)
+    return {name: release.spelled(text) for name, text in files.items()}
+
+
 def build_files(
-    files: Mapping[str, str], namespace: str, release: Release, version: str | None = None
+    files: Mapping[str, str],
+    namespace: str,
+    release: Release,
+    version: str | None = None,
+    authors: Sequence[str] = (),
 ) -> dict[str, str]:
     """What builds and loads the sources among the files.
 
@@ -71,6 +105,7 @@ def build_files(
         namespace: the namespace of the node classes.
         release: the API that the sources are written for.
         version: the version of PyTorch that they are for; they are built with no other. None for any.
+        authors: the author's sources, by their paths from the folder of the files.
     """
     project = target_name(namespace)
     sources = sorted(name for name in files if name.endswith(".cpp"))
@@ -81,10 +116,15 @@ def build_files(
         # a variable of CMake, which is written like a placeholder
         release_check=_guarded("release_check.cmake", version, found="${Torch_VERSION}"),
         standard=release.standard.removeprefix("c++"),
-        sources="\n".join(name for name in sources if not python.is_binding(name)),
+        sources="\n".join([*(name for name in sources if not python.is_binding(name)), *map(_in_cmake, authors)]),
         python_bindings=python.cmake_targets(project, bindings) if bindings else "",
     )
     return {"loader.cpp": load("loader.cpp") + "\n", "CMakeLists.txt": listing.rstrip("\n") + "\n"}
+
+
+def _in_cmake(path: str) -> str:
+    """A path as CMake takes it."""
+    return quoted(path).replace("$", "\\$") if _NOT_BARE.search(path) else path
 
 
 def _guarded(template: str, version: str | None, **more: str) -> str:

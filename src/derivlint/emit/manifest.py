@@ -17,13 +17,16 @@ from msgspec import Struct
 
 #: The file that names the others, in the folder.
 MANIFEST = "derivlint.json"
+#: Where the manifest names the author's sources, which are not in the folder.
+AUTHORS = "authors"
 #: Names the form of the manifest.
 FORMAT = 1
 #: A larger file is not a manifest: that of all operators has a hundred kilobytes.
 MAX_BYTES = 16 * 1024 * 1024
 #: The names of emitted files: nothing that is called otherwise is ever ours, whatever a manifest says.
 _EMITTED = re.compile(
-    r"nodes\.h|(?:nodes|kernels|python_nodes)_\d+\.cpp|loader\.cpp|CMakeLists\.txt"
+    r"(?:nodes|operators|views)\.h|views\.cpp|(?:nodes|kernels|python_nodes|inplace_or_view)_\d+\.cpp"
+    r"|loader\.cpp|CMakeLists\.txt"
     r"|helpers/torch/csrc/autograd/FunctionsManual\.(?:cpp|h)"
     r"|(?:Functions|ViewFuncs)\.(?:cpp|h)|(?:VariableType|ADInplaceOrViewType)_\d+\.cpp|VariableType\.h"
     r"|python_functions(?:\.h|_\d+\.cpp)",

@@ -9,7 +9,7 @@ from derivlint.cpp import return_type
 from derivlint.emit.release import Release
 from derivlint.emit.selection import ATEN
 from derivlint.emit.template import fill, load
-from derivlint.model.evaluation import formals
+from derivlint.model.generated.evaluation import formals
 from derivlint.schema import Argument, NativeFunction, NativeFunctions
 
 HEADER = "operators.h"
@@ -45,24 +45,64 @@ def redispatching(function: NativeFunction) -> str:
     """The C++ function that calls an operator below some dispatch keys."""
     if function.namespace == ATEN:
         return f"at::_ops::{function.name.unambiguous_name}::redispatch"
-    return f"::{function.namespace}::redispatch_{function.name.unambiguous_name}"
+    return f"{function.namespace}::redispatch_{function.name.unambiguous_name}"
+
+
+def calling(function: NativeFunction) -> str:
+    """The C++ function that calls an operator."""
+    if function.namespace == ATEN:
+        return f"at::_ops::{function.name.unambiguous_name}::call"
+    return f"{function.namespace}::{function.cpp_name}"
 
 
 def operators_header(functions: Iterable[NativeFunction], namespace: str, release: Release) -> str:
     """The header with functions for operators of one's own, which formulas and kernels call.
+
+    They are in a namespace inside that of the nodes, which formulas find first. So ``my_ops::f(x)`` in a formula is the
+    operator, also where the author's own headers have a function of that name, its kernel perhaps; what else is in the
+    author's namespace is found there.
 
     Args:
         functions: the operators, sorted by namespace.
         namespace: the namespace of the nodes, whose formulas see them unqualified.
         release: the API of PyTorch that it is written for.
     """
-    spaces = []
-    for name, group in groupby(functions, key=lambda function: function.namespace):
-        declarations = "\n\n".join("\n".join(_functions(function, release)) for function in group)
-        spaces.append(f"namespace {name} {{\nnamespace {{\n\n{declarations}\n\n}} // namespace\n}} // namespace {name}")
-    visible = "\n".join(f"using namespace ::{name};" for name in sorted({each.namespace for each in functions}))
-    text = fill(load("operators.h"), spaces="\n\n".join(spaces), visible=visible, namespace=namespace)
-    return text.rstrip("\n") + "\n"
+    groups = {name: list(group) for name, group in groupby(functions, key=lambda function: function.namespace)}
+    space = load("operators_namespace.h")
+    spaces = (
+        fill(space, name=name, functions="\n\n".join("\n".join(_functions(each, release)) for each in group))
+        for name, group in groups.items()
+    )
+    return fill(
+        load("operators.h") + "\n",
+        authors="\n".join(f"namespace {name} {{}}" for name in groups),
+        spaces="\n\n".join(spaces),
+        visible=_visible(groups, ""),
+        namespace=namespace,
+        kernels_namespaces="\n".join(
+            f"namespace torch::autograd::{inner} {{\n{_visible(groups, namespace)}\n}}"
+            for inner in kernel_namespaces(namespace)
+        ),
+    )
+
+
+def kernel_namespaces(namespace: str) -> tuple[str, str]:
+    """The namespaces of the autograd kernels and of those that track views, in ``torch::autograd``.
+
+    Args:
+        namespace: the namespace of the nodes.
+    """
+    stem = namespace.strip(":").replace("::", "_")
+    return f"{stem}_kernels", f"{stem}_inplace_or_view"
+
+
+def _visible(names: Iterable[str], namespace: str) -> str:
+    """What makes operators visible, qualified where that is not the namespace of the nodes, and unqualified."""
+    if not namespace:
+        return "\n".join(f"using namespace {name};" for name in names)
+    return "\n".join(
+        f"namespace {name} = ::{namespace}::{name};\nusing namespace ::{namespace}::{name};" for name in names
+    )
 
 
 def _functions(function: NativeFunction, release: Release) -> Iterator[str]:

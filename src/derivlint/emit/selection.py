@@ -65,9 +65,9 @@ def unreadable(model: Model) -> dict[str, str]:
     """
     reasons: dict[str, str] = {}
     for entry in model.entries:
-        for line in entry.lines:
-            if line.is_expression and line.formula.tree is None:
-                reason = unread(line.formula, model.source.position(line.value.start).line)
+        for formula in entry.formulas:
+            if formula.is_expression and formula.parsed.tree is None:
+                reason = unread(formula.parsed, model.source.position(formula.value.start).line)
                 for match in model.functions_of(entry):
                     reasons.setdefault(str(match.function.name), reason)
     return reasons

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from derivlint.analysis.differentiability import Answer, Way
 from derivlint.analysis.differentiability_coverage import Aspect, Coverage
-from derivlint.formats.coverage_json import CoverageReport, totals
+from derivlint.formats.machine.coverage_json import CoverageReport, totals
 from derivlint.formats.text import Line, Piece, printable
 from derivlint.lint.wording import counted
 from derivlint.model.read import DEFAULT

@@ -87,8 +87,8 @@ def _file(report: JudgedReport) -> dict[str, Any]:
 def _entry(row: JudgedEntry, source: SourceFile) -> dict[str, Any]:
     formulas = [
         {
-            "key": each.line.key_text,
-            "line": source.position(each.line.key.span.start).line,
+            "key": each.written.key_text,
+            "line": source.position(each.written.key.span.start).line,
             **{question.value: _answer(each.missing, each.not_asked, question) for question in Question},
         }
         for each in row.formulas

@@ -58,14 +58,18 @@ FORMATS: dict[str, Format] = {
     for item in (
         Format("text", "people: the source line with the place underlined", "text:render_text", styled=True),
         Format("concise", "people and editors: one line for each finding", "text:render_concise", styled=True),
-        Format("json", "scripts: one document, whose shape is stable", "json_format:render_json"),
-        Format("json-lines", "scripts: a document for each finding, one a line", "json_format:render_json_lines"),
-        Format("github", "annotations of GitHub Actions", "github:render_github"),
-        Format("sarif", "SARIF 2.1.0, for code scanning", "sarif:render_sarif"),
-        Format("gitlab", "code quality reports of GitLab", "gitlab:render_gitlab"),
-        Format("junit", "test reports: JUnit XML", "junit:render_junit"),
-        Format("rdjson", "reviewdog: one document", "rdjson:render_rdjson"),
-        Format("rdjsonl", "reviewdog: a document for each finding, one a line", "rdjson:render_rdjsonl"),
-        Format("lintrunner", "lintrunner, as PyTorch uses it; always exits with 0", "lintrunner:render_lintrunner"),
+        Format("json", "scripts: one document, whose shape is stable", "machine.json_format:render_json"),
+        Format(
+            "json-lines", "scripts: a document for each finding, one a line", "machine.json_format:render_json_lines"
+        ),
+        Format("github", "annotations of GitHub Actions", "machine.github:render_github"),
+        Format("sarif", "SARIF 2.1.0, for code scanning", "machine.sarif:render_sarif"),
+        Format("gitlab", "code quality reports of GitLab", "machine.gitlab:render_gitlab"),
+        Format("junit", "test reports: JUnit XML", "machine.junit:render_junit"),
+        Format("rdjson", "reviewdog: one document", "machine.rdjson:render_rdjson"),
+        Format("rdjsonl", "reviewdog: a document for each finding, one a line", "machine.rdjson:render_rdjsonl"),
+        Format(
+            "lintrunner", "lintrunner, as PyTorch uses it; always exits with 0", "machine.lintrunner:render_lintrunner"
+        ),
     )
 }

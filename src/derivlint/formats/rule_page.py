@@ -109,8 +109,9 @@ def rule_page(rule: Rule) -> str:
     ]
     lines = [f"# {rule.name}", "", f"{rule.summary}.", "", " | ".join(facts), *body, "", "## Messages", ""]
     for case in rule.invalid:
-        if case.header is not None:
-            lines += ["```cpp", _shown(case.header), "```", ""]
+        for text in (case.header, case.bodies):
+            if text is not None:
+                lines += ["```cpp", _shown(text), "```", ""]
         lines += ["```yaml", _shown(case.yaml), "```", "", f"    {case.at}: {case.message}"]
         if case.help is not None:
             lines.append(f"    help: {case.help}")

@@ -1,9 +1,9 @@
 """The syntax of C++ formulas. Knows nothing about YAML or PyTorch.
 
 :func:`parse_formula` turns a text into a :class:`Formula`: a syntax tree with exact offsets, or a syntax problem. The
-nodes are in ``nodes``; ``parser`` follows the table made from ``grammar/formula.lark``; ``diagnose`` explains syntax
-errors; ``words`` classifies each identifier. :class:`derivlint.formula.analysis.Analysis` is the base of all bottom-up
-walks over trees.
+nodes are in ``nodes``; ``parsing`` follows the table made from ``grammar/formula.lark`` and explains syntax errors;
+``words`` classifies each identifier. :class:`derivlint.formula.analysis.Analysis` is the base of all bottom-up walks
+over trees.
 """
 
 from derivlint.formula.edits import Edit, apply_edits, render
@@ -34,9 +34,9 @@ from derivlint.formula.nodes import (
     walk,
 )
 from derivlint.formula.numbers import whole_number
-from derivlint.formula.parser import parse_formula
+from derivlint.formula.parsing.parser import parse_formula
+from derivlint.formula.parsing.tokens import tokens
 from derivlint.formula.problem import SyntaxProblem, SyntaxProblemKind
-from derivlint.formula.tokens import tokens
 from derivlint.formula.vocabulary import Token
 from derivlint.formula.words import Word
 

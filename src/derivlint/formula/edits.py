@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from derivlint.formula.formula import Formula
 from derivlint.formula.nodes import Node
-from derivlint.formula.tokens import tokens
+from derivlint.formula.parsing.tokens import tokens
 
 
 class Edit(NamedTuple):

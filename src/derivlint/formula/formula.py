@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from derivlint.formula.lambdas import LambdaInfo
 from derivlint.formula.nodes import Expr, Lambda, Name, Node, TypeName, walk
+from derivlint.formula.parsing.lambdas import LambdaInfo
 from derivlint.formula.problem import SyntaxProblem
 from derivlint.formula.vocabulary import Token
 from derivlint.formula.words import Word, find_words

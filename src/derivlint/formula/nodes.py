@@ -285,6 +285,7 @@ class Lambda(Expr, eq=False):
         params: the parameters.
         body: the returned expression, where the body is a single ``return``; else None.
         uses: the names of variables outside that the captures and a body of several statements mention.
+        statements: a body of several statements, where statements are read: in functions, not in formulas.
     """
 
     capture_start: int
@@ -292,11 +293,149 @@ class Lambda(Expr, eq=False):
     params: tuple[LambdaParam, ...]
     body: Expr | None
     uses: tuple[Name, ...]
+    statements: Block | None = None
 
     @property
     def children(self) -> tuple[Node, ...]:
         """The outside names that are mentioned, and the body."""
         return self.uses if self.body is None else (*self.uses, self.body)
+
+
+class Statement(Node, eq=False):
+    """A statement in the body of a function or of a lambda."""
+
+
+class Empty(Statement, eq=False):
+    """A lone semicolon."""
+
+
+class Block(Statement, eq=False):
+    """Statements in braces; of a body without its braces, the statements."""
+
+    statements: tuple[Statement, ...]
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        """The statements."""
+        return self.statements
+
+
+class ExpressionStatement(Statement, eq=False):
+    """An expression for what it does: a call, an assignment; ``x = {a, b}`` has a braced list on the right."""
+
+    expression: Expr
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        """The expression."""
+        return (self.expression,)
+
+
+class Declared(Node, eq=False):
+    """A variable that is declared, with what it is made of; ``auto [a, b] = f()`` declares two at once.
+
+    Attributes:
+        names: the variables: several of a structured binding.
+        type_words: the identifiers of the type, ``const`` and the like included.
+        is_binding: whether it is a structured binding.
+        is_reference: whether it is a reference or a pointer.
+        value: what comes after ``=``, else None.
+        arguments: what is in parentheses or braces after the name, else None.
+    """
+
+    names: tuple[Name, ...]
+    type_words: tuple[str, ...]
+    is_binding: bool
+    is_reference: bool
+    value: Expr | None = None
+    arguments: tuple[Expr, ...] | None = None
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        """The names and what follows them."""
+        return (*self.names, *(() if self.value is None else (self.value,)), *(self.arguments or ()))
+
+
+class Declaration(Statement, eq=False):
+    """A statement that declares variables."""
+
+    declared: tuple[Declared, ...]
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        """The variables."""
+        return self.declared
+
+
+class Return(Statement, eq=False):
+    """``return``, with a value or without."""
+
+    value: Expr | None
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        """The value."""
+        return () if self.value is None else (self.value,)
+
+
+class Jump(Statement, eq=False):
+    """``break`` or ``continue``."""
+
+
+class If(Statement, eq=False):
+    """``if (condition) then else otherwise``."""
+
+    condition: Expr
+    then: Statement
+    otherwise: Statement | None
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        """The condition and the branches."""
+        return (self.condition, self.then, *(() if self.otherwise is None else (self.otherwise,)))
+
+
+class Loop(Statement, eq=False):
+    """A loop: ``for (variable : over) body``, ``for (begin; condition; step) body`` or ``while (condition) body``.
+
+    Attributes:
+        begin: what is done before the first round.
+        variable: the variable of a range.
+        over: the range.
+        condition: the condition.
+        step: what is done after each round.
+        body: the body.
+    """
+
+    begin: Statement | None
+    variable: Declared | None
+    over: Expr | None
+    condition: Expr | None
+    step: Expr | None
+    body: Statement
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        """Everything that there is of it, in source order."""
+        parts = (self.begin, self.variable, self.over, self.condition, self.step, self.body)
+        return tuple(part for part in parts if part is not None)
+
+
+class UnknownStatement(Statement, eq=False):
+    """A statement that is not understood.
+
+    Attributes:
+        names: the identifiers in it.
+        may_return: whether there is a ``return`` in it.
+    """
+
+    names: tuple[Name, ...]
+    may_return: bool
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        """The identifiers."""
+        return self.names
 
 
 def walk(node: Node) -> Iterator[Node]:

@@ -13,7 +13,7 @@ from itertools import islice
 from operator import attrgetter
 from typing import NamedTuple
 
-from derivlint.formula.lambdas import LambdaInfo
+from derivlint.formula.parsing.lambdas import LambdaInfo
 from derivlint.formula.vocabulary import Token
 
 _WORD = re.compile(r"\w+")

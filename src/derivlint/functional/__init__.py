@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 
+from derivlint.functional.checking import CheckError, check
 from derivlint.functional.convolutions import (
     to_sparse_backward,
 )
@@ -24,7 +25,7 @@ from derivlint.functional.householder import (
     householder_product_jvp,
     ormqr_backward,
 )
-from derivlint.functional.library import applied, define, register
+from derivlint.functional.library import Entry, applied, broadcast, define, fake, register
 from derivlint.functional.linalg import (
     linalg_det_backward,
     linalg_det_jvp,
@@ -75,7 +76,9 @@ from derivlint.functional.tensors import (
 )
 
 __all__ = [
+    "CheckError",
     "Duals",
+    "Entry",
     "TensorGeometry",
     "TensorInfo",
     "applied",
@@ -85,12 +88,15 @@ __all__ = [
     "block_diag_backward",
     "block_diag_jvp",
     "blocksize",
+    "broadcast",
     "cat_jvp",
     "cat_tensors_backward",
+    "check",
     "constant_pad_nd_backward",
     "cumprod_jvp",
     "define",
     "error_for_max_pool2d_double_backward",
+    "fake",
     "fft_c2r_backward",
     "fft_r2c_backward",
     "geometry",

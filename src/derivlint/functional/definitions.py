@@ -19,8 +19,8 @@ import derivlint.functional.linalg as linalg
 import derivlint.functional.reductions as reductions
 import derivlint.functional.shapes as shapes
 import derivlint.functional.tensors as tensors
-from derivlint.operators.definitions import Kind, definitions
-from derivlint.operators.interpretation import Domain, InterpretationError, Interpreter, Primitive
+from derivlint.operators.reference.definitions import Kind, definitions
+from derivlint.operators.reference.interpretation import Domain, InterpretationError, Interpreter, Primitive
 
 
 def _unreduced(reduced: Tensor, dims: Any, keepdim: bool = False, rank: int | None = None) -> Tensor:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
-from functools import wraps
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from functools import reduce, wraps
 from typing import Any, TypeVar, cast
 
 import torch
+from torch import Tensor
 from torch._functorch import autograd_function
+from torch._library import simple_registry
 
 #: What PyTorch's own transforms use to apply a Function at one of their levels.
 _SINGLE_LEVEL = "enable_single_level_autograd_function"
@@ -29,21 +32,64 @@ def define(name: str, schema: str) -> None:
         torch.library.define(name, schema)
 
 
-def register(name: str) -> Callable[[Function], Function]:
+def _operator(name: str) -> Any:
+    namespace, _, operator = name.partition("::")
+    base, _, overload = operator.partition(".")
+    return getattr(getattr(getattr(torch.ops, namespace), base), overload or "default")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Where the entry of an operator is written.
+
+    Attributes:
+        file: the derivatives file.
+        line: the line of the entry.
+        gradients: the lines of the backward formulas, by argument.
+        tangents: the lines of the forward formulas, by the position of the output.
+    """
+
+    file: str
+    line: int
+    gradients: Mapping[str, int]
+    tangents: Mapping[int, int]
+
+
+def entry_of(operator: Any) -> Entry:
+    """Where the entry of an operator is written.
+
+    Raises:
+        ValueError: no generated module has registered it.
+    """
+    entry = _entries.get(operator.name())
+    if entry is None:
+        raise ValueError(f"no module of derivlint has registered {operator.name()}")
+    return entry
+
+
+def register(name: str, entry: Entry) -> Callable[[Function], Function]:
     """Make a function the autograd kernel of an operator; what is called by its name then is the operator.
 
     Args:
         name: the operator's name with the namespace.
+        entry: where its formulas are written.
     """
+    _entries[name] = entry
     namespace, _, operator = name.partition("::")
-    base, _, overload = operator.partition(".")
 
     def decorate(kernel: Function) -> Function:
+        called = _operator(name)
+
+        def differentiable(*args: Any, **keywords: Any) -> Any:
+            _offer_fake(name)
+            return kernel(*args, **keywords)
+
         make: Callable[..., Any] = torch.library.Library
         library = make(namespace, "FRAGMENT")
-        library.impl(operator, kernel, "Autograd")
+        library.impl(operator, differentiable, "Autograd")
+        if called._schema.is_mutable and called._schema.returns:
+            _without_result(library, called)
         _libraries.append(library)
-        called = getattr(getattr(getattr(torch.ops, namespace), base), overload or "default")
 
         @wraps(kernel)
         def call(*args: Any, **keywords: Any) -> Any:
@@ -52,6 +98,84 @@ def register(name: str) -> Callable[[Function], Function]:
         return cast("Function", call)
 
     return decorate
+
+
+def fake(name: str, *called: str) -> Callable[[Function], Function]:
+    """Make a function say what the outputs of an operator are like, for ``torch.compile`` and tensors without data.
+
+    It counts only where nothing else says so when the operator is called for the first time: kernels, and what the
+    author gives to ``torch.library.register_fake``, may come after the definition of the operator.
+
+    Args:
+        name: the operator's name with the namespace.
+        called: the operators with such functions that this one calls, by such names.
+    """
+
+    def decorate(function: Function) -> Function:
+        _fakes[name] = function, called
+        return function
+
+    return decorate
+
+
+def _offer_fake(name: str) -> None:
+    """Register what :func:`fake` was given for an operator, and for those that it calls."""
+    if name not in _fakes:
+        return
+    function, called = _fakes.pop(name)
+    for each in called:
+        _offer_fake(each)
+    if simple_registry.singleton.find(name).fake_impl.kernel is not None:
+        return
+    if any(torch._C._dispatch_has_kernel_for_dispatch_key(name, key) for key in _WITHOUT_DATA):
+        return
+    if _operator(name)._schema.is_mutable:
+        torch.library.register_fake(name, function)
+    else:
+        torch.library.register_fake(name, lambda *args, **keywords: _new(function(*args, **keywords)))
+
+
+def _without_result(library: Any, operator: Any) -> None:
+    """Let ``torch.compile`` take an operator that returns what it writes to.
+
+    PyTorch functionalizes operators of one's own only where they return nothing (``torch/_higher_order_ops/
+    auto_functionalize.py``), so in a graph another operator stands in for this one, which calls it.
+    """
+    base, _, overload = operator.name().partition("::")[2].partition(".")
+    name = f"{base}_mutable.{overload}".rstrip(".")
+    schema = str(operator._schema)
+    library.define(f"{name}{schema[schema.index('(') : schema.rindex(' -> ')]} -> ()")
+
+    def write(*args: Any, **keywords: Any) -> None:
+        operator(*args, **keywords)
+
+    library.impl(name, write, "CompositeExplicitAutograd")
+    library.impl(name, torch.library.fallthrough_kernel, "Autograd")
+    writes = _operator(f"{operator.namespace}::{name}")
+
+    def functionalized(context: Any, *args: Any, **keywords: Any) -> Any:
+        with getattr(context, "mode", None) or nullcontext():
+            writes(*args, **keywords)
+        return args[0]
+
+    operator.py_functionalize_impl(functionalized)
+
+
+def _new(value: Any) -> Any:
+    """What is like a tensor or like several, and shares nothing with them."""
+    if isinstance(value, Tensor):
+        return torch.empty_like(value)
+    return type(value)(map(_new, value))
+
+
+def broadcast(*tensors: Tensor | None) -> Tensor:
+    """What is like the result of an element-wise operator."""
+    given = [tensor for tensor in tensors if tensor is not None]
+    common: Callable[..., torch.Size] = torch.broadcast_shapes
+    return given[0].new_empty(
+        common(*(tensor.shape for tensor in given)),
+        dtype=reduce(torch.promote_types, (tensor.dtype for tensor in given)),
+    )
 
 
 def applied(function: type[torch.autograd.Function], *args: Any) -> Any:
@@ -64,5 +188,16 @@ def applied(function: type[torch.autograd.Function], *args: Any) -> Any:
         return apply(*args)
 
 
+#: The dispatch keys of kernels that run on tensors without data.
+_WITHOUT_DATA = (
+    "Meta",
+    "CompositeExplicitAutograd",
+    "CompositeExplicitAutogradNonFunctional",
+    "CompositeImplicitAutograd",
+)
 #: Kernels are there as long as their library is.
 _libraries: list[Any] = []
+#: Where the entries of registered operators are written.
+_entries: dict[str, Entry] = {}
+#: What outputs are like, until the operator is called for the first time.
+_fakes: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {}

@@ -13,7 +13,7 @@ from derivlint.graph.ir import Node, Origin, Value
 from derivlint.graph.lowering import Lowering
 from derivlint.graph.operators import Operators
 from derivlint.model import Derivative, DifferentiabilityInfo, ForwardDerivative, Model
-from derivlint.operators.definitions import composite_named
+from derivlint.operators.reference.definitions import composite_named
 from derivlint.schema import Argument, NativeFunction
 
 DEFAULT = "Default"
@@ -90,7 +90,7 @@ class Entries:
         return self._forwards[str(function.name)]
 
     def is_decomposed(self, function: NativeFunction) -> bool:
-        """Whether an operator is made of others, and we know of which.
+        """Whether an operator is composed of others that are known.
 
         The entry that it may have nevertheless is for backends, such as that of nested tensors.
         """
@@ -138,14 +138,18 @@ class Entries:
 
     def origin(self, function: NativeFunction, derivative: Derivative | ForwardDerivative) -> Origin:
         """The place of a formula."""
-        line = derivative.line
+        formula = derivative.written
         key = ", ".join(derivative.var_names)
-        if line is None:
+        if formula is None:
             return Origin(str(function.name), key)
         source = self.model.source
-        text = line.text or ""
+        text = formula.text or ""
         return Origin(
-            line.entry.operator or "", line.key_text, source.path, source.position(line.key.span.start).line, text
+            formula.entry.operator or "",
+            formula.key_text,
+            source.path,
+            source.position(formula.key.span.start).line,
+            text,
         )
 
 

@@ -134,7 +134,7 @@ class _Evaluation:
 
 
 def _sum(left: Any, right: Any) -> Any:
-    """The sum of two gradients, each of which may be undefined; of lists item by item."""
+    """The sum of two gradients, either may be undefined; lists are added item by item."""
     if left is None or right is None:
         return right if left is None else left
     if isinstance(left, list):

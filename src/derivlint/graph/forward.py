@@ -27,7 +27,7 @@ from derivlint.graph.lowering import Lowering
 from derivlint.graph.passes import optimize
 from derivlint.graph.prepare import Prepared
 from derivlint.model import ForwardDerivative
-from derivlint.operators.terms import LINEAR_IN_LIST, polynomials
+from derivlint.operators.reference.terms import LINEAR_IN_LIST, polynomials
 
 #: Operators over lists that are linear in them; their forward formulas take primals and tangents at once.
 LINEAR_IN_LISTS = frozenset(name for name, known in polynomials().items() if known == LINEAR_IN_LIST)

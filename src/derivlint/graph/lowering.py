@@ -30,7 +30,7 @@ from derivlint.graph.errors import GraphError, UnknownOperatorError
 from derivlint.graph.ir import Value
 from derivlint.graph.types import FLOAT, INT, complex_tensor
 from derivlint.operators.constants import constant_named, scalar_type_named
-from derivlint.operators.definitions import Definition, helper_named, tree_of
+from derivlint.operators.reference.definitions import Definition, helper_named, tree_of
 from derivlint.operators.special import RAISING
 
 #: Calls that stand for their first argument.

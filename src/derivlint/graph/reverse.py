@@ -215,11 +215,11 @@ class _Reverse:
     ) -> list[tuple[Value, Value]]:
         function = arguments.function
         self._builder.origin = self._entries.origin(function, derivative)
-        line = derivative.line
-        if line is None:
+        formula = derivative.written
+        if formula is None:
             raise GraphError("its formula is not written in the file")
         mask: list[Item] = [name in wanted for name in derivative.var_names]
-        result = self._lowering.evaluate(line.formula, {**names, "grad_input_mask": mask})
+        result = self._lowering.evaluate(formula.parsed, {**names, "grad_input_mask": mask})
         is_list = len(derivative.var_names) == 1 and derivative.var_names[0] in wanted
         of_list = is_list and wanted[derivative.var_names[0]].type.is_list
         results = result if isinstance(result, list) and not of_list else [result]
@@ -248,7 +248,7 @@ class _Reverse:
 
 def _asks_whether_defined(derivative: Derivative) -> bool:
     """Whether a formula looks for gradients that are not there: ``grads[1].defined()``."""
-    nodes = derivative.line.formula.nodes if derivative.line is not None else ()
+    nodes = derivative.written.parsed.nodes if derivative.written is not None else ()
     return any(isinstance(node, Member) and node.name == "defined" for node in nodes)
 
 

@@ -1,22 +1,21 @@
 """Rules and findings, and running rules over a model. Knows nothing about output formats.
 
-Begin with :mod:`derivlint.lint.rule` (what a rule is) and :mod:`derivlint.lint.run` (how rules run).
+Begin with :mod:`derivlint.lint.rule` (what a rule is) and :mod:`derivlint.lint.engine.run` (how rules run).
 
-    kept          checking a text again after an edit, reusing earlier findings
-    precedence    dropping findings that follow from others
-    suppression   ``# derivlint: ignore[...]`` comments
+    engine        running rules; ``kept`` checks again after an edit, ``precedence`` drops what follows from others
+    suppressions  ``# derivlint: ignore[...]`` comments
+    shared        findings, wordings and fixes that several rules share
     baseline      known findings, by fingerprint
     changes       findings of changed entries only
     fixing        applying edits
-    *_wording     messages that several rules share
 """
 
 from derivlint.lint.diagnostic import Diagnostic, Finding, Fix, Related, TextEdit
+from derivlint.lint.engine.precedence import Within, Yields
+from derivlint.lint.engine.result import Result
+from derivlint.lint.engine.run import INTERNAL_ERROR, run_rules
 from derivlint.lint.option import Option, Options, OptionValue
-from derivlint.lint.precedence import Within, Yields
-from derivlint.lint.result import Result
 from derivlint.lint.rule import Invalid, Rule, RuleMeta, rule_from_module
-from derivlint.lint.run import INTERNAL_ERROR, run_rules
 from derivlint.lint.severity import Confidence, Severity
 
 __all__ = [

@@ -10,8 +10,8 @@ from collections.abc import Hashable
 from collections.abc import Sequence as Items
 from difflib import SequenceMatcher
 
-from derivlint.lint.ownership import EntryFinder
-from derivlint.lint.suppression_comments import end_of_text, read_suppressions
+from derivlint.lint.engine.ownership import EntryFinder
+from derivlint.lint.suppressions.suppression_comments import end_of_text, read_suppressions
 from derivlint.model import Entry, Model
 from derivlint.model.read import read_entries
 from derivlint.source import SourceFile

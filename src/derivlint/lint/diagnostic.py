@@ -53,7 +53,7 @@ class Finding(Struct, frozen=True):
         help: the cure.
         related: other places that belong to it.
         fix: how to fix it.
-        at: the entry, formulas or line that it is about; by default what the rule was asked about.
+        at: the entry, formulas or formula that it is about; by default what the rule was asked about.
         confidence: how sure the rule is, where that is not the rule's own confidence.
         about: the range of the formula that it follows from, where that is not its place.
         rests_on: the operators whose entries are its premise, by their names: it is dropped where those are wrong.

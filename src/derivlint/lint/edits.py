@@ -55,45 +55,45 @@ _DERIVED_NAMES = ("{}", "{}_p", "{}_t", "original_{}", "original_{}_p", "origina
 def _renamed(entry: Entry, old: str, new: str) -> Iterator[TextEdit]:
     """The edits of keys and formulas that use a name."""
     names = {form.format(old): form.format(new) for form in _DERIVED_NAMES}
-    for line in entry.lines:
-        for name in line.names:
+    for formula in entry.formulas:
+        for name in formula.names:
             if name.text == old:
                 yield TextEdit(name.span, new)
-        if line.text is None or not line.is_expression:
+        if formula.text is None or not formula.is_expression:
             continue
-        for word in line.formula.words:
+        for word in formula.parsed.words:
             if word.role == "variable" and word.text in names:
-                edit = formula_edit(line, word.start, word.end, names[word.text])
+                edit = formula_edit(formula, word.start, word.end, names[word.text])
                 if edit is not None:
                     yield edit
 
 
-def formula_edit(line: DerivativeFormula, start: int, end: int, text: str) -> TextEdit | None:
+def formula_edit(formula: DerivativeFormula, start: int, end: int, text: str) -> TextEdit | None:
     """The edit that makes ``formula[start:end]`` another text; None where YAML would read more or less than that.
 
     Args:
-        line: the line with the formula.
+        formula: the key and the formula.
         start: the first character to replace, counted in the formula's text.
         end: the one after the last.
         text: the text that is wanted there, which is escaped as the YAML scalar wants it.
     """
-    value = line.value
+    value = formula.value
     if not isinstance(value, Scalar):
         return None
-    written = rewrite(value, start, end, text, in_flow=_in_flow(line, value))
+    written = rewrite(value, start, end, text, in_flow=_in_flow(formula, value))
     return TextEdit(*written) if written is not None else None
 
 
-def formula_fix(line: DerivativeFormula, title: str, changes: Iterable[Change], *, safe: bool = False) -> Fix | None:
+def formula_fix(formula: DerivativeFormula, title: str, changes: Iterable[Change], *, safe: bool = False) -> Fix | None:
     """The fix that makes several changes in one formula; None where one of them cannot be written.
 
     Args:
-        line: the line with the formula.
+        formula: the key and the formula.
         title: what the fix does, as an imperative.
         changes: the changes, which do not overlap.
         safe: whether it keeps the meaning that the author certainly had.
     """
-    return formulas_fix(title, [(line, change) for change in changes], safe=safe)
+    return formulas_fix(title, [(formula, change) for change in changes], safe=safe)
 
 
 def formulas_fix(title: str, changes: Iterable[tuple[DerivativeFormula, Change]], *, safe: bool = False) -> Fix | None:
@@ -104,18 +104,18 @@ def formulas_fix(title: str, changes: Iterable[tuple[DerivativeFormula, Change]]
         changes: the formulas and their changes, which do not overlap.
         safe: whether it keeps the meaning that the author certainly had.
     """
-    edits = [formula_edit(line, *change) for line, change in changes]
+    edits = [formula_edit(formula, *change) for formula, change in changes]
     written = tuple(edit for edit in edits if edit is not None)
     return Fix(title, written, safe=safe) if written and len(written) == len(edits) else None
 
 
-def removal_fix(line: DerivativeFormula, title: str, *, safe: bool = False) -> Fix | None:
+def removal_fix(formula: DerivativeFormula, title: str, *, safe: bool = False) -> Fix | None:
     """The fix that removes a line with its formula; None where it shares its lines of the file with something else."""
-    mapping = line.body.mapping
-    span = removal(mapping, Pair(line.key, line.value)) if mapping is not None else None
+    mapping = formula.body.mapping
+    span = removal(mapping, Pair(formula.key, formula.value)) if mapping is not None else None
     return Fix(title, (TextEdit(span, ""),), safe=safe) if span is not None else None
 
 
-def _in_flow(line: DerivativeFormula, value: Scalar) -> bool:
-    around = (line.entry.mapping, line.entry.dispatch, line.body.mapping)
+def _in_flow(formula: DerivativeFormula, value: Scalar) -> bool:
+    around = (formula.entry.mapping, formula.entry.dispatch, formula.body.mapping)
     return any(isinstance(node, Mapping) and node.flow and node.start <= value.start < node.end for node in around)

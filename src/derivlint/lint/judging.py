@@ -13,10 +13,10 @@ from derivlint.cpp.problem import TypeProblemKind
 from derivlint.formula import Node
 from derivlint.lint.diagnostic import Finding
 from derivlint.lint.option import Options
-from derivlint.lint.rule import Check
-from derivlint.lint.suppressions_in_use import SuppressionsInUse
+from derivlint.lint.rule import Check, Target
+from derivlint.lint.suppressions.suppressions_in_use import SuppressionsInUse
 from derivlint.model import DerivativeFormula, DispatchBody, Entry, Model
-from derivlint.model.typing import FormulaProblem
+from derivlint.model.generated.typing import FormulaProblem
 
 Subject = TypeVar("Subject", Model, Entry, DispatchBody, DerivativeFormula, FormulaProblem, SuppressionsInUse)
 NodeType = TypeVar("NodeType", bound=Node)
@@ -24,11 +24,11 @@ NodeType = TypeVar("NodeType", bound=Node)
 #: What a check may look at, and how the engine calls that: the file, an entry, the formulas of a dispatch key, a key
 #: with its formula, something that C++ refuses, and the comments that silence findings, when all others have spoken;
 #: anything else is a kind of nodes.
-_TARGETS: dict[type, str] = {
+_TARGETS: dict[type, Target] = {
     Model: "model",
     Entry: "entry",
     DispatchBody: "body",
-    DerivativeFormula: "line",
+    DerivativeFormula: "formula",
     FormulaProblem: "problem",
     SuppressionsInUse: "suppressions",
 }
@@ -68,6 +68,6 @@ def judges(
         kinds: of what C++ refuses, the kinds that it is asked about, in formulas as they are written; all, in whatever
             PyTorch makes of formulas, where none is named.
     """
-    target = _TARGETS.get(subject, "node")
+    target: Target = _TARGETS.get(subject, "node")
     asked = (subject,) if target == "node" else tuple(kinds)
     return lambda find: Check(target, tuple(_NEEDS[each] for each in needs if each in _NEEDS), asked, find)

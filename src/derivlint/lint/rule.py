@@ -4,35 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from derivlint.lint.diagnostic import Finding
+from derivlint.lint.engine.precedence import Yields
+from derivlint.lint.engine.reading import Reading, reading_of
 from derivlint.lint.groups import Group
 from derivlint.lint.option import Option, Options, OptionValue
-from derivlint.lint.precedence import Yields
-from derivlint.lint.reading import Reading, reading_of
 from derivlint.lint.severity import Confidence, Severity
 
 if TYPE_CHECKING:
     # names of rules are asked for without any model
     from derivlint.cpp.problem import TypeProblemKind
 
+#: What a check is asked about: the file, an entry, the formulas of a dispatch key, a key with its formula, a node of a
+#: formula, something that C++ refuses, or the comments that silence findings.
+Target = Literal["model", "entry", "body", "formula", "node", "problem", "suppressions"]
+
 
 class Check(Struct, frozen=True):
     """What finds things, as :func:`derivlint.lint.judging.judges` registers it.
 
     Attributes:
-        target: what it is asked about: ``model``, ``entry``, ``body``, ``line``, ``node``, ``problem`` or
-            ``suppressions``.
+        target: what it is asked about.
         needs: what it takes beside: ``model``, ``options``.
         kinds: the kinds of nodes or of problems that it is asked about.
         find: the function.
     """
 
-    target: str
+    target: Target
     needs: tuple[str, ...]
     kinds: tuple[TypeProblemKind | type, ...]
     find: Callable[..., Iterable[Finding]]
@@ -50,7 +53,7 @@ class RuleMeta(Struct, frozen=True):
         status: ``stable``, or ``preview`` for a rule that is off unless asked for.
         options: what a configuration may say to it; its ``check`` takes their values as its last argument.
         compares: whether what it finds in an entry may depend on what other entries say.
-        yields_to: the rules whose findings explain its own, see :mod:`derivlint.lint.precedence`.
+        yields_to: the rules whose findings explain its own, see :mod:`derivlint.lint.engine.precedence`.
     """
 
     severity: Severity
@@ -75,6 +78,7 @@ class Invalid(Struct, frozen=True):
         fixed: the whole text after the fix; None where there is no fix.
         natives: native functions beside those of the bundled index.
         header: a C++ header beside those of PyTorch, in which the place is then.
+        bodies: a C++ source with the bodies of functions, in which the place is then.
         also: other rules that report errors of the same text.
     """
 
@@ -85,6 +89,7 @@ class Invalid(Struct, frozen=True):
     fixed: str | None = None
     natives: str | None = None
     header: str | None = None
+    bodies: str | None = None
     also: tuple[str, ...] = ()
 
 
@@ -96,7 +101,7 @@ class Rule(Struct, frozen=True):
         summary: the first line of its docstring.
         doc: the whole docstring.
         meta: its facts.
-        target: what its check looks at, see :class:`Check`.
+        target: what its check looks at, see :data:`Target`.
         check: the function that finds things.
         valid: texts in which it finds nothing.
         invalid: texts in which it finds one thing each.
@@ -109,7 +114,7 @@ class Rule(Struct, frozen=True):
     summary: str
     doc: str
     meta: RuleMeta
-    target: str
+    target: Target
     check: Callable[..., Iterable[Finding]]
     valid: tuple[str, ...]
     invalid: tuple[Invalid, ...]

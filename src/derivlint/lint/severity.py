@@ -6,7 +6,7 @@ from enum import Enum
 
 
 class _Ranked(Enum):
-    """Words in ascending order, of which many are compared."""
+    """Words in ascending order; they are compared often."""
 
     def __init__(self, _: str) -> None:
         self.rank = len(type(self).__members__)

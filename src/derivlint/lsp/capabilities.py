@@ -23,7 +23,7 @@ class Client:
         encoding: the unit of characters in positions.
         pulls: it asks for diagnostics, so they are not sent unasked.
         refreshes: it is known to ask again.
-        versions: it wants to know of which version diagnostics are.
+        versions: it wants diagnostics to carry the version of the document.
         watches: it can be asked to watch files.
         resolves_edits: the edits of code actions may be worked out when one is chosen.
         versioned_edits: edits may name the version that they are for.

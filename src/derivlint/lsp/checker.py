@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from derivlint.lint import Diagnostic
-from derivlint.lint.kept import Kept
+from derivlint.lint.engine.kept import Kept
 from derivlint.lsp.analysis import Analysis
 from derivlint.lsp.workspace import Project, result_id
 from derivlint.model import Model

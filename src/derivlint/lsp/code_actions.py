@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from derivlint.lint import Diagnostic, TextEdit
-from derivlint.lint.kept import Kept
-from derivlint.lint.suppression import NEVER_SILENCED
-from derivlint.lint.suppression_edits import ignore_edits
+from derivlint.lint.engine.kept import Kept
+from derivlint.lint.suppressions.suppression import NEVER_SILENCED
+from derivlint.lint.suppressions.suppression_edits import ignore_edits
 from derivlint.lsp.checker import Checked, check
 from derivlint.lsp.entry_actions import EntryAction, entry_actions
 from derivlint.project.check import CheckedFile

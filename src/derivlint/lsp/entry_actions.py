@@ -42,18 +42,18 @@ def entry_actions(model: Model, offset: int) -> Iterator[EntryAction]:
     if len(entry.bodies) == 1 and entry.dispatch is None:
         yield from _missing_keys(model.source, entry, entry.bodies[0])
         yield from _automatic(model, entry, entry.bodies[0])
-    for line in entry.lines:
-        if line.auto is not None and line.key.start <= offset <= max(line.key.end, line.value.end):
-            yield from _expanded(line)
+    for formula in entry.formulas:
+        if formula.auto is not None and formula.key.start <= offset <= max(formula.key.end, formula.value.end):
+            yield from _expanded(formula)
 
 
 def _missing_keys(source: SourceFile, entry: Entry, body: DispatchBody) -> Iterator[EntryAction]:
     """Formulas for the arguments that have none: ones that say so on demand for the gradient."""
     function = entry.function
     assert function is not None
-    if not body.is_resolved or any(line.value.end < line.key.end for line in body.lines):
+    if not body.is_resolved or any(formula.value.end < formula.key.end for formula in body.formulas):
         return
-    written = {name.text for line in body.lines if line.role is not Role.FORWARD for name in line.names}
+    written = {name.text for formula in body.formulas if formula.role is not Role.FORWARD for name in formula.names}
     missing = [name for name in function.tensor_arguments if name not in written]
     if missing:
         base = (entry.operator or "").partition(".")[0]
@@ -91,12 +91,12 @@ def _automatic(model: Model, entry: Entry, body: DispatchBody) -> Iterator[Entry
         yield EntryAction(f'Add "{output.key_name}: {kind}"', edits, needs_check=True)
 
 
-def _expanded(line: DerivativeFormula) -> Iterator[EntryAction]:
-    if line.forward is None or line.auto is None:
+def _expanded(formula: DerivativeFormula) -> Iterator[EntryAction]:
+    if formula.forward is None or formula.auto is None:
         return
-    text = yaml_value(line.forward.formula)
+    text = yaml_value(formula.forward.formula)
     if text is not None:
-        yield EntryAction(f'Replace "{line.auto}" by its formula', (TextEdit(line.value.span, text),))
+        yield EntryAction(f'Replace "{formula.auto}" by its formula', (TextEdit(formula.value.span, text),))
 
 
 def _added(source: SourceFile, entry: Entry, lines: Iterable[str]) -> tuple[TextEdit, ...]:

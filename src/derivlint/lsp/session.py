@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Event
 from typing import TypeVar
 
-from derivlint.lint.kept import Kept, Stopped
+from derivlint.lint.engine.kept import Kept, Stopped
 from derivlint.lsp.checker import Checked, check
 from derivlint.lsp.documents import OpenDocument
 from derivlint.lsp.memory import Memory

@@ -44,9 +44,9 @@ class Project(Struct, frozen=True):
 
     @property
     def headers(self) -> tuple[Path, ...]:
-        """The C++ headers that are files."""
-        manual = self.operators.functions_manual
-        return (*([manual] if manual is not None else []), *self.operators.headers)
+        """The C++ headers that are files, and the source with the bodies of their functions."""
+        found = (self.operators.functions_manual, *self.operators.headers, self.operators.bodies)
+        return tuple(path for path in found if path is not None)
 
     @property
     def files(self) -> tuple[Path, ...]:

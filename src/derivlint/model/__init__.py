@@ -3,9 +3,9 @@
 Begin with :mod:`derivlint.model.read` (``build_model``) and :mod:`derivlint.model.entry` (entries and formulas).
 
     entry, resolve       entries, and the function that each is about
-    info, saved, match   torchgen's DifferentiabilityInfo, saved variables, and which functions share an entry
+    info, match          torchgen's DifferentiabilityInfo, and which functions share an entry
     scope, words         which names a formula can see; torchgen's textual reading of names
-    evaluation, typing   where generated code evaluates a formula, with variables and types; type problems
+    generated            what generated code makes of formulas: where it evaluates them, types there, what is saved
     query, index         facts computed on demand, recording what they read, for incremental checks
     layout               files of back ends that serve several versions
 """

@@ -178,7 +178,7 @@ class DerivativeFormula:
         return not (self.role is Role.FORWARD and self.auto is not None)
 
     @cached_property
-    def formula(self) -> Formula:
+    def parsed(self) -> Formula:
         """The syntax tree of the formula; of the empty text where the value is not a string."""
         return parse_formula(self.text or "")
 
@@ -205,17 +205,17 @@ class DispatchBody:
         key: the dispatch key; ``Default`` for an entry without ``dispatch``.
         key_node: where the key is written, None for an entry without ``dispatch``.
         mapping: the mapping that holds the formulas; None where there is something else.
-        lines: the pairs of key and formula, in file order.
+        formulas: the pairs of key and formula, in file order.
     """
 
-    __slots__ = ("__dict__", "entry", "key", "key_node", "lines", "mapping")
+    __slots__ = ("__dict__", "entry", "formulas", "key", "key_node", "mapping")
 
     def __init__(self, entry: Entry, syntax: BodySyntax) -> None:
         self.entry = entry
         self.key = syntax.key
         self.key_node = syntax.key_node
         self.mapping = syntax.mapping
-        self.lines = tuple(
+        self.formulas = tuple(
             DerivativeFormula(self, index, key, value) for index, (key, value) in enumerate(syntax.pairs)
         )
 
@@ -229,27 +229,27 @@ class DispatchBody:
     def derivatives(self) -> dict[DerivativeFormula, Derivative]:
         """The backward formulas with their derivatives."""
         found = self.info.derivatives if self.info is not None else ()
-        return {each.line: each for each in found if each.line is not None}
+        return {each.written: each for each in found if each.written is not None}
 
     @cached_property
     def forwards(self) -> dict[DerivativeFormula, ForwardDerivative]:
         """The forward formulas with their derivatives."""
         found = self.info.forward_derivatives if self.info is not None else ()
-        return {each.line: each for each in found if each.line is not None}
+        return {each.written: each for each in found if each.written is not None}
 
     @cached_property
     def keys_with(self) -> Counter[str]:
         """How many keys have each name."""
-        return Counter(name for line in self.lines for name in {name.text for name in line.names})
+        return Counter(name for formula in self.formulas for name in {name.text for name in formula.names})
 
     @property
-    def sorted_lines(self) -> list[DerivativeFormula]:
-        """The lines in the order in which torchgen reads them: keys sorted as text."""
-        return sorted(self.lines, key=lambda line: line.key_text)
+    def sorted_formulas(self) -> list[DerivativeFormula]:
+        """The formulas in the order in which torchgen reads them: keys sorted as text."""
+        return sorted(self.formulas, key=lambda formula: formula.key_text)
 
     def with_role(self, role: Role) -> list[DerivativeFormula]:
-        """The lines of one role, in file order."""
-        return [line for line in self.lines if line.role is role]
+        """The formulas of one role, in file order."""
+        return [formula for formula in self.formulas if formula.role is role]
 
     @property
     def is_resolved(self) -> bool:
@@ -257,7 +257,7 @@ class DispatchBody:
         declared = self.entry.output_differentiability
         if (declared is not None and declared.values is None) or self.entry.beside_dispatch:
             return False
-        return all(line.role is not Role.UNRESOLVED and line.text is not None for line in self.lines)
+        return all(formula.role is not Role.UNRESOLVED and formula.text is not None for formula in self.formulas)
 
 
 class Expression(Struct, frozen=True):
@@ -265,14 +265,14 @@ class Expression(Struct, frozen=True):
 
     Attributes:
         scalar: its YAML scalar.
-        line: the pair of key and formula, None for the condition.
+        written: the pair of key and formula, None for the condition.
     """
 
     scalar: Scalar
-    line: DerivativeFormula | None
+    written: DerivativeFormula | None
 
     @property
-    def formula(self) -> Formula:
+    def parsed(self) -> Formula:
         """Its syntax tree."""
         return parse_formula(self.scalar.value)
 
@@ -331,7 +331,9 @@ class Entry:
     def _resolved(self) -> EntryFunction | SchemaProblem | None:
         if self.name is None or self.operators is None:
             return None
-        return resolve_function(self.name.value, self.operators.natives, declares=self.operators.layout.declares)
+        text = self.name.value
+        declares = self.operators.layout.declares_operator(text.partition("(")[0].strip())
+        return resolve_function(text, self.operators.natives, declares=declares)
 
     @cached_property
     def function(self) -> EntryFunction | None:
@@ -376,15 +378,17 @@ class Entry:
         return self.name.span_of(start, start + len(operator))
 
     @property
-    def lines(self) -> list[DerivativeFormula]:
+    def formulas(self) -> list[DerivativeFormula]:
         """The pairs of key and formula of all dispatch keys, in file order."""
-        return [line for body in self.bodies for line in body.lines]
+        return [formula for body in self.bodies for formula in body.formulas]
 
     @property
     def expressions(self) -> list[Expression]:
         """The C++ expressions of the entry: its formulas in file order, and the condition at the end."""
         found = [
-            Expression(line.value, line) for line in self.lines if line.is_expression and isinstance(line.value, Scalar)
+            Expression(formula.value, formula)
+            for formula in self.formulas
+            if formula.is_expression and isinstance(formula.value, Scalar)
         ]
         declared = self.output_differentiability
         condition = declared.condition if declared is not None else None
@@ -406,7 +410,7 @@ class Derivative(Compared, Struct, frozen=True):
         strides_of: arguments or outputs whose ``sym_strides()`` it asks for, with the place.
         edits: the changes that make ``formula`` of ``original_formula``; none of a formula that is derived otherwise.
         uses_grad: whether torchgen finds ``grad`` in the formula.
-        line: the pair of key and formula that it comes from.
+        written: the pair of key and formula that it comes from.
     """
 
     formula: str
@@ -418,7 +422,7 @@ class Derivative(Compared, Struct, frozen=True):
     strides_of: tuple[tuple[str, Word], ...] = ()
     edits: tuple[Edit, ...] = ()
     uses_grad: bool = False
-    line: DerivativeFormula | None = None
+    written: DerivativeFormula | None = None
 
     def identity(self) -> tuple[Any, ...]:
         """The fields that are compared."""
@@ -451,7 +455,7 @@ class ForwardDerivative(Compared, Struct, frozen=True):
         required_inputs_primal: arguments whose primal value it needs; None where torchgen leaves it unset.
         required_original_self_value: whether an in-place kernel must keep a copy of ``self``.
         is_reusing_outplace_formula: whether an in-place kernel reuses the out-of-place formula.
-        line: the pair of key and formula that it comes from.
+        written: the pair of key and formula that it comes from.
     """
 
     formula: str
@@ -461,7 +465,7 @@ class ForwardDerivative(Compared, Struct, frozen=True):
     required_inputs_primal: tuple[str, ...] | None
     required_original_self_value: bool = False
     is_reusing_outplace_formula: bool = False
-    line: DerivativeFormula | None = None
+    written: DerivativeFormula | None = None
 
     def identity(self) -> tuple[Any, ...]:
         """The fields that are compared."""

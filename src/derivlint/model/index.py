@@ -79,7 +79,7 @@ def _by_node(entry: Entry) -> Iterator[tuple[str, Nothing]]:
 
 
 def _formulas(entry: Entry) -> Iterator[tuple[str, int]]:
-    yield "", sum(len(body.lines) for body in entry.bodies)
+    yield "", sum(len(body.formulas) for body in entry.bodies)
 
 
 #: All entries, with the number of their formulas, under one key.

@@ -16,10 +16,10 @@ from derivlint.model.entry import (
     InfoSource,
     Role,
 )
-from derivlint.model.forward import build_forward
+from derivlint.model.generated.forward import build_forward
+from derivlint.model.generated.saved import SavedVariables
 from derivlint.model.read import DEFAULT
 from derivlint.model.resolve import EntryFunction
-from derivlint.model.saved import SavedVariables
 from derivlint.model.saved_attribute import without_repetition
 
 
@@ -34,22 +34,22 @@ def named_gradients(function: EntryFunction, differentiability: tuple[bool, ...]
     )
 
 
-def build_derivative(line: DerivativeFormula, function: EntryFunction, gradients: tuple[str, ...]) -> Derivative:
+def build_derivative(formula: DerivativeFormula, function: EntryFunction, gradients: tuple[str, ...]) -> Derivative:
     """The derivative of one backward key."""
-    saved = SavedVariables(line.formula)
+    saved = SavedVariables(formula.parsed)
     inputs = saved.save([(binding.name, binding.cpp_type) for binding in function.arguments])
     outputs = saved.save([(output.name, return_type(output.type)) for output in function.outputs])
     return Derivative(
         formula=saved.text,
-        original_formula=line.formula.text,
-        var_names=tuple(name.text for name in line.names),
+        original_formula=formula.parsed.text,
+        var_names=tuple(name.text for name in formula.names),
         saved_inputs=inputs,
         saved_outputs=outputs,
         named_gradients=frozenset(name for name in gradients if saved.mentions(name)),
         strides_of=tuple(saved.strides_of),
         edits=saved.edits,
         uses_grad=saved.mentions("grad"),
-        line=line,
+        written=formula,
     )
 
 
@@ -64,23 +64,23 @@ def build_info(body: DispatchBody, function: EntryFunction) -> Differentiability
     declared = entry.output_differentiability
     values = declared.values if declared is not None else None
     gradients = named_gradients(function, values)
-    lines = body.sorted_lines
+    formulas = body.sorted_formulas
     non_differentiable: list[str] = []
     derivatives: list[Derivative] = []
     with_derivatives: set[str] = set()
-    for line in lines:
-        if line.role is Role.NON_DIFFERENTIABLE:
-            non_differentiable.extend(name.text for name in line.names)
-        elif line.role is Role.BACKWARD and line.text is not None:
-            derivative = build_derivative(line, function, gradients)
+    for formula in formulas:
+        if formula.role is Role.NON_DIFFERENTIABLE:
+            non_differentiable.extend(name.text for name in formula.names)
+        elif formula.role is Role.BACKWARD and formula.text is not None:
+            derivative = build_derivative(formula, function, gradients)
             derivatives.append(derivative)
             with_derivatives.update(derivative.var_names)
     args = tuple(binding for binding in function.arguments if binding.name in with_derivatives)
     name = entry_name(entry)
     forwards = []
-    for line in lines:
-        if line.role is Role.FORWARD:
-            forward = build_forward(line, function, name, derivatives, args)
+    for formula in formulas:
+        if formula.role is Role.FORWARD:
+            forward = build_forward(formula, function, name, derivatives, args)
             if forward is not None:
                 forwards.append(forward)
     prefix = node_prefix(name) + (body.key if body.key != DEFAULT else "") if args else None

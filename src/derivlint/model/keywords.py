@@ -10,7 +10,7 @@ from derivlint.model.entry import (
     DispatchBody,
     Role,
 )
-from derivlint.model.gradients import out_of_range_masks
+from derivlint.model.generated.gradients import out_of_range_masks
 from derivlint.model.resolve import NameKind
 from derivlint.model.scope import NotDeclared, undeclared_names, visible_names
 
@@ -32,17 +32,17 @@ _LONGEST = 30
 _ALIKE = 0.8
 
 
-def near_keyword(line: DerivativeFormula) -> str | None:
+def near_keyword(formula: DerivativeFormula) -> str | None:
     """The word that the whole formula is meant to be, where torchgen takes it for C++.
 
     ``Auto_linear``, ``auto linear`` and ``elementwise`` are near, and so is ``auto_linear`` itself in a backward
     formula; a name that the formula can use is not.
     """
-    text = line.text
-    if text is None or len(text) > _LONGEST or not line.is_expression or line.says_non_differentiable:
+    text = formula.text
+    if text is None or len(text) > _LONGEST or not formula.is_expression or formula.says_non_differentiable:
         return None
     letters = text.lower().translate(_BETWEEN)
-    if not letters.isalpha() or text.strip() in visible_names(line):
+    if not letters.isalpha() or text.strip() in visible_names(formula):
         return None
     found = _BY_LETTERS.get(letters)
     if found is None and len(letters) > 6:
@@ -61,15 +61,15 @@ def is_clear(body: DispatchBody) -> bool:
     """
     if not body.is_resolved:
         return False
-    if any(near_keyword(line) is not None or _lacks_name(line) for line in body.lines):
+    if any(near_keyword(formula) is not None or _lacks_name(formula) for formula in body.formulas):
         return False
     seen: set[str] = set()
-    for line in body.lines:
-        for name, resolved in line.resolved_names:
+    for formula in body.formulas:
+        for name, resolved in formula.resolved_names:
             if name.text in seen:
                 return False
             seen.add(name.text)
-            if line.role is Role.FORWARD:
+            if formula.role is Role.FORWARD:
                 if resolved.kind not in (NameKind.OUTPUT, NameKind.GENERIC_OUTPUT) or resolved.output is None:
                     return False
             elif resolved.argument is None or not resolved.argument.is_tensor_like:
@@ -77,10 +77,10 @@ def is_clear(body: DispatchBody) -> bool:
     return True
 
 
-def _lacks_name(line: DerivativeFormula) -> bool:
+def _lacks_name(formula: DerivativeFormula) -> bool:
     """Whether a backward formula asks for gradients of more arguments than its key names."""
-    if line.role is not Role.BACKWARD or not line.is_expression:
+    if formula.role is not Role.BACKWARD or not formula.is_expression:
         return False
-    if len(line.names) == 1:
-        return any(name.reason is NotDeclared.MASK_IN_SINGLE for name in undeclared_names(line))
-    return bool(out_of_range_masks(line))
+    if len(formula.names) == 1:
+        return any(name.reason is NotDeclared.MASK_IN_SINGLE for name in undeclared_names(formula))
+    return bool(out_of_range_masks(formula))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
+
 from msgspec import Struct
 from msgspec.structs import replace
 
 from derivlint.schema.versions import ALL_VERSIONS
-from derivlint.yaml_reader import Mapping, Node, Sequence
+from derivlint.yaml_reader import Mapping, Node, Scalar, Sequence
 
 
 class Layout(Struct, frozen=True):
@@ -21,6 +23,10 @@ class Layout(Struct, frozen=True):
         overrides: whether the entries take the place of PyTorch's own ones for the same operators.
         declares: whether an entry declares its operator where nothing else does.
         composites: whether entries of composite operators count, as they do where kernels are not PyTorch's.
+        elsewhere: patterns of operators that another repository declares; an entry stands for the declaration.
+        foreach: whether foreach operators share the formulas of the operators that they apply to each tensor.
+        semicolons: whether a formula may end with a semicolon.
+        cpp: whether formulas are C++ that is compiled with PyTorch's headers.
     """
 
     entries: str | None = None
@@ -30,6 +36,10 @@ class Layout(Struct, frozen=True):
     overrides: bool = False
     declares: bool = False
     composites: bool = False
+    elsewhere: tuple[str, ...] = ()
+    foreach: bool = True
+    semicolons: bool = False
+    cpp: bool = True
 
     def fitting(self, root: Node | None) -> Layout:
         """The layout of one file among those with this one.
@@ -41,9 +51,10 @@ class Layout(Struct, frozen=True):
             return replace(self, entries=None, versions=None)
         if self.entries is None and isinstance(root, Mapping):
             for layout in LAYOUTS.values():
-                if isinstance(layout.list_in(root), Sequence):
-                    known = {"ignored": self.ignored, "declares": self.declares, "composites": self.composites}
-                    return replace(layout, **known)
+                if isinstance(layout.list_in(root), Sequence) or layout.is_empty(root):
+                    entries = {"entries": layout.entries, "versions": layout.versions, "version": layout.version}
+                    elsewhere = (*layout.elsewhere, *self.elsewhere)
+                    return replace(self, **entries, overrides=layout.overrides, elsewhere=elsewhere)
         return self
 
     def list_in(self, root: Node | None) -> Node | None:
@@ -52,6 +63,16 @@ class Layout(Struct, frozen=True):
             return root
         return root.get(self.entries) if isinstance(root, Mapping) else None
 
+    def is_empty(self, root: Node | None) -> bool:
+        """Whether a file names its versions, and has nothing below the key for entries."""
+        node = self.list_in(root)
+        has_versions = self.versions is not None and isinstance(root, Mapping) and root.get(self.versions) is not None
+        return has_versions and isinstance(node, Scalar) and node.kind == "null"
+
+    def declares_operator(self, name: str) -> bool:
+        """Whether an entry declares the operator with this name where nothing else does."""
+        return self.declares or any(fnmatchcase(name, pattern) for pattern in self.elsewhere)
+
     def ignores(self, key: str) -> bool:
         """Whether a key of an entry says nothing of derivatives."""
         return key == self.version or key in self.ignored
@@ -59,6 +80,9 @@ class Layout(Struct, frozen=True):
 
 PLAIN = Layout()
 #: torch_npu's op_plugin/config/derivatives.yaml: one file for every PyTorch that the back end supports.
-TORCH_NPU = Layout(entries="backward", versions=ALL_VERSIONS, version="version", overrides=True)
+#: torch_npu itself declares the casts of formats, in npu_native_functions.yaml.
+TORCH_NPU = Layout(
+    entries="backward", versions=ALL_VERSIONS, version="version", overrides=True, elsewhere=("_npu_format_cast*",)
+)
 #: The layouts that have a name.
 LAYOUTS = {"torch_npu": TORCH_NPU}

@@ -15,8 +15,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from derivlint.model.entry import DifferentiabilityInfo, ForwardDerivative, InfoSource
-from derivlint.model.foreach import WITH_INPLACE_REFERENCE, ForeachProblem, foreach_info, is_reference
-from derivlint.model.inplace import InplaceProblem, inplace_forwards
+from derivlint.model.generated.foreach import WITH_INPLACE_REFERENCE, ForeachProblem, foreach_info, is_reference
+from derivlint.model.generated.inplace import InplaceProblem, inplace_forwards
+from derivlint.model.layout import Layout
 from derivlint.model.match_problem import MatchProblemKind
 from derivlint.model.read import DEFAULT
 from derivlint.operators import Book
@@ -101,6 +102,11 @@ def view_copy_infos(infos: Mapping[str, InfoByKey], natives: NativeFunctions) ->
 
 class Infos(Protocol):
     """Where infos are looked up."""
+
+    @property
+    def layout(self) -> Layout:
+        """How the file holds its entries, and what its generator does."""
+        ...
 
     @property
     def book(self) -> Book:
@@ -192,7 +198,7 @@ class Matcher:
                     problems.append(self._problem(MatchProblemKind.FUNCTIONAL_NEEDS_SELF, function, info))
                     return {}, None
             return other[1], How.GENERATED_FUNCTIONAL
-        if foreach:
+        if foreach and self._infos.layout.foreach:
             return self._find_foreach(function, problems)
         return {}, None
 

@@ -13,15 +13,15 @@ from msgspec import Struct
 from derivlint.cpp.load import library_of
 from derivlint.model.differentiable import Differentiability, has_generated_kernel
 from derivlint.model.entry import DifferentiabilityInfo, DispatchBody, Entry
-from derivlint.model.evaluation import Evaluation, evaluations
-from derivlint.model.foreach import is_reference
+from derivlint.model.generated.evaluation import Evaluation, evaluations
+from derivlint.model.generated.foreach import is_reference
+from derivlint.model.generated.typing import FormulaProblem, TypeChecker
 from derivlint.model.index import BY_BASE, BY_NODE, FORMULAS, UNRESOLVED, EntryIndex
 from derivlint.model.info import build_info
 from derivlint.model.layout import PLAIN, Layout
 from derivlint.model.match import FunctionMatch, InfoByKey, Matcher, MatchProblem, view_copy_infos
 from derivlint.model.query import Answers, Read
 from derivlint.model.read import DEFAULT, document_of, read_syntax
-from derivlint.model.typing import FormulaProblem, TypeChecker
 from derivlint.operators import book_of
 from derivlint.schema import NativeFunction, NativeFunctions
 from derivlint.schema.versions import FileVersions, file_versions
@@ -238,7 +238,7 @@ class Model(Answers):
     def n_formulas(self) -> int:
         """The number of pairs of key and formula."""
         if self.entries is not self.all_entries:
-            return sum(len(body.lines) for entry in self.all_entries for body in entry.bodies)
+            return sum(len(body.formulas) for entry in self.all_entries for body in entry.bodies)
         return sum(self.values_in(FORMULAS, ""))
 
     @property
@@ -379,7 +379,7 @@ class Model(Answers):
         found = [
             function
             for function in self.natives.foreach_of(entry.function.canonical.name.base)
-            if not self.match(function).infos and is_reference(function, signature)
+            if self.layout.foreach and not self.match(function).infos and is_reference(function, signature)
         ]
         found.extend(
             match.function
@@ -390,6 +390,8 @@ class Model(Answers):
 
     def foreach_without_reference(self) -> list[NativeFunction]:
         """In-place foreach functions to which no entry applies, and none would."""
+        if not self.layout.foreach:
+            return []
         return [
             function for function in self.natives.inplace_foreach if not self.fact(_has_reference, str(function.name))
         ]
@@ -465,13 +467,13 @@ def _type_checker(model: Model) -> TypeChecker:
 
 
 def _type_problems(model: Model, entry: Entry) -> tuple[FormulaProblem, ...]:
-    if not model.natives.has_symbolic_sizes:
+    if not model.layout.cpp or not model.natives.has_symbolic_sizes:
         # the tables of C++ are those of a much later PyTorch
         return ()
     found = model.typing.problems(entry, model.evaluations(entry))
-    if model.layout.declares and entry.name is not None and model.natives.by_schema(entry.name.value) is None:
+    if found and entry.name is not None and model.natives.by_schema(entry.name.value) is None:
         # what a generator of its own makes of "auto_linear" for an operator of its own is not known
-        found = tuple(problem for problem in found if problem.line.auto is None)
+        found = tuple(problem for problem in found if problem.written.auto is None)
     return found
 
 
@@ -515,7 +517,7 @@ def build_models(
 ) -> tuple[Model, ...]:
     """The models of a file for every version that it serves, one for all versions with the same entries.
 
-    The newest comes first; a file without versions has one model, and so has one of which a version is wanted.
+    The newest comes first; a file without versions has one model, as has any file when one version is requested.
     """
     document = document_of(source)
     first = Model(document, natives, layout, version)

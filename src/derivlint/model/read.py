@@ -32,7 +32,7 @@ def read_file(source: SourceFile) -> tuple[Entry, ...]:
 
 @lru_cache(maxsize=1)
 def document_of(source: SourceFile) -> Document:
-    """The YAML of a file; that of the last one is kept, of which several things are asked in turn."""
+    """The YAML of a file; that of the last file is kept, since several callers read it in turn."""
     return read_yaml(source)
 
 
@@ -47,8 +47,8 @@ def entry_names(source: SourceFile) -> list[str]:
 
 def called_functions(source: SourceFile) -> Iterator[tuple[str, int]]:
     """The functions that a file's formulas call, by their last names, with the number of arguments."""
-    for line in (line for entry in read_file(source) for body in entry.bodies for line in body.lines):
-        tree = line.formula.tree if line.text is not None else None
+    for formula in (formula for entry in read_file(source) for body in entry.bodies for formula in body.formulas):
+        tree = formula.parsed.tree if formula.text is not None else None
         for node in walk(tree) if tree is not None else ():
             if isinstance(node, Call) and isinstance(node.callee, Name):
                 yield node.callee.parts[-1].identifier, len(node.args)

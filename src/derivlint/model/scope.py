@@ -14,8 +14,8 @@ from msgspec import Struct
 
 from derivlint.formula import Formula, Word, parse_formula
 from derivlint.model.entry import DerivativeFormula, Role
-from derivlint.model.forward import PRIMAL, TANGENT
-from derivlint.model.gradients import GRAD, GRAD_INPUT_MASK, GRADS, NAMED_PREFIX
+from derivlint.model.generated.forward import PRIMAL, TANGENT
+from derivlint.model.generated.gradients import GRAD, GRAD_INPUT_MASK, GRADS, NAMED_PREFIX
 from derivlint.model.resolve import EntryFunction, generic_output_index
 from derivlint.source.lazy import asked_once
 
@@ -53,13 +53,13 @@ class UndeclaredName(Struct, frozen=True):
     """A use of a name that is not declared.
 
     Attributes:
-        line: the formula.
+        written: the formula.
         word: the use.
         reason: why it is not declared.
         subject: the argument, output or return that the name speaks of, if any.
     """
 
-    line: DerivativeFormula
+    written: DerivativeFormula
     word: Word
     reason: NotDeclared
     subject: str | None = None
@@ -78,12 +78,12 @@ def is_internal(name: str) -> bool:
     return name.endswith(("_t_raw", "_tensor")) or name == RETAIN_VARIABLES
 
 
-def backward_names(function: EntryFunction, info: DifferentiabilityInfo, line: DerivativeFormula) -> list[str]:
+def backward_names(function: EntryFunction, info: DifferentiabilityInfo, formula: DerivativeFormula) -> list[str]:
     """The variables a backward formula can use."""
     names = [binding.name for binding in function.arguments]
     names += [output.name for output in function.outputs]
     names += [GRAD, GRADS, *info.available_named_gradients, RETAIN_VARIABLES]
-    if len(line.names) > 1:
+    if len(formula.names) > 1:
         names.append(GRAD_INPUT_MASK)
     if function.canonical.name.is_foreach:
         names.append("i")
@@ -105,14 +105,14 @@ def forward_names(function: EntryFunction, info: DifferentiabilityInfo) -> list[
     return names
 
 
-def visible_names(line: DerivativeFormula) -> list[str]:
+def visible_names(formula: DerivativeFormula) -> list[str]:
     """The variables that the formula can use; empty where its entry is not resolved."""
-    function, info = line.entry.function, line.body.info
+    function, info = formula.entry.function, formula.body.info
     if function is None or info is None:
         return []
-    if line.role is Role.BACKWARD:
-        return backward_names(function, info, line)
-    return forward_names(function, info) if line.role is Role.FORWARD else []
+    if formula.role is Role.BACKWARD:
+        return backward_names(function, info, formula)
+    return forward_names(function, info) if formula.role is Role.FORWARD else []
 
 
 def variables(formula: Formula) -> list[Word]:
@@ -125,43 +125,43 @@ def variables(formula: Formula) -> list[Word]:
 
 
 @asked_once
-def undeclared_names(line: DerivativeFormula) -> tuple[UndeclaredName, ...]:
+def undeclared_names(formula: DerivativeFormula) -> tuple[UndeclaredName, ...]:
     """The variables of a formula that nothing declares, each use once; none where the key is not understood.
 
     Names that are called are not judged here: functions are declared in headers.
     """
-    function, info = line.entry.function, line.body.info
-    if function is None or info is None or line.role is Role.UNRESOLVED:
+    function, info = formula.entry.function, formula.body.info
+    if function is None or info is None or formula.role is Role.UNRESOLVED:
         return ()
-    if not line.is_expression or line.formula.tree is None:
+    if not formula.is_expression or formula.parsed.tree is None:
         return ()
-    visible = set(visible_names(line))
+    visible = set(visible_names(formula))
     declared = info.output_differentiability
     if declared is not None and len(declared) != len(function.outputs):
         # which of them are switched off is not known
         visible.update(f"{NAMED_PREFIX}{output.declared_name}" for output in function.outputs)
     found = []
-    for word in variables(line.formula):
+    for word in variables(formula.parsed):
         if word.text not in visible:
-            reason, subject = _reason(line, word.text, function, info)
-            found.append(UndeclaredName(line, word, reason, subject))
+            reason, subject = _reason(formula, word.text, function, info)
+            found.append(UndeclaredName(formula, word, reason, subject))
     return tuple(found)
 
 
-def first_undeclared(line: DerivativeFormula, reason: NotDeclared) -> list[UndeclaredName]:
+def first_undeclared(formula: DerivativeFormula, reason: NotDeclared) -> list[UndeclaredName]:
     """The first use of every name of a formula that is not declared for one reason."""
     first: dict[str, UndeclaredName] = {}
-    for name in undeclared_names(line):
+    for name in undeclared_names(formula):
         if name.reason is reason:
             first.setdefault(name.word.text, name)
     return list(first.values())
 
 
-def visible_tangents(line: DerivativeFormula) -> list[str]:
+def visible_tangents(formula: DerivativeFormula) -> list[str]:
     """The tangents that a forward formula can use."""
-    info = line.body.info
+    info = formula.body.info
     names = {binding.name + TANGENT for binding in info.args_with_derivatives} if info is not None else set()
-    return [name for name in visible_names(line) if name in names]
+    return [name for name in visible_names(formula) if name in names]
 
 
 def undeclared_in_condition(text: str, function: EntryFunction) -> list[Word]:
@@ -174,9 +174,9 @@ def undeclared_in_condition(text: str, function: EntryFunction) -> list[Word]:
 
 
 def _reason(
-    line: DerivativeFormula, name: str, function: EntryFunction, info: DifferentiabilityInfo
+    formula: DerivativeFormula, name: str, function: EntryFunction, info: DifferentiabilityInfo
 ) -> tuple[NotDeclared, str | None]:
-    backward = line.role is Role.BACKWARD
+    backward = formula.role is Role.BACKWARD
     options = function.schema.arguments.tensor_options
     if options is not None and name in {argument.name for argument in options.all}:
         return NotDeclared.TENSOR_OPTION, name

@@ -1,6 +1,6 @@
 """The operator book: facts and reference definitions of operators and helpers, by name and release.
 
-Begin with :mod:`derivlint.operators.book` and :mod:`derivlint.operators.definitions`.
+Begin with :mod:`derivlint.operators.book` and :mod:`derivlint.operators.reference.definitions`.
 
     topics        what the generators' lists say
     literals      collections that Python modules define, from their text
@@ -11,13 +11,9 @@ Begin with :mod:`derivlint.operators.book` and :mod:`derivlint.operators.definit
     bundling      what is shipped, made of the indexes of releases
     sources       an installed PyTorch, a wheel or a checkout, as the files that facts come from
     detection     which release a file of derivatives belongs to
-    definitions   reference definitions: what operators and helpers compute, in the language of formulas
-    primitives    what definitions are built from, apart from operators
-    interpretation  definitions as functions of numbers or tensors
-    parity        how values depend on complex variables
-    terms         operators as sums of products of their arguments
-    derivation    the same for what has a definition
-    derived       what was derived, as it is shipped
+    reference     what operators and helpers compute, in the language of formulas: ``definitions``, the ``primitives``
+                  that they are built from, their ``interpretation`` over numbers or tensors, and what is derived
+    shapes        sizes of outputs as functions of sizes of inputs
 
 ``data/generators.txt`` and ``data/entries.txt`` are extracted from the releases 2.1 to 2.15 by ``derivlint dev
 release``; ``data/derived.txt`` is made by ``derivlint dev docs build``; ``data/by_hand.txt``, ``data/terms.txt``,

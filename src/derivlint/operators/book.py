@@ -15,6 +15,7 @@ from weakref import WeakKeyDictionary
 
 from derivlint.operators.records import Release, read_records, releases_in
 from derivlint.operators.topics import DECOMPOSED, ENTRY
+from derivlint.schema.native_function import DEFAULT_NAMESPACE
 from derivlint.source.lazy import cached_property
 
 if TYPE_CHECKING:
@@ -126,7 +127,12 @@ class Book:
         return self.names("view") | self.names("may-return-view")
 
     def is_called_like_view(self, function: NativeFunction) -> bool:
-        """Whether a function has the base name of a view; in-place functions have it, too."""
+        """Whether a function has the base name of a view; in-place functions have it, too.
+
+        PyTorch's lists name its own operators; others are views where their schemas say so.
+        """
+        if function.namespace != DEFAULT_NAMESPACE:
+            return function.is_view_op
         return function.name.base in self._views
 
     def is_view(self, function: NativeFunction) -> bool:

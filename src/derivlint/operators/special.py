@@ -1,6 +1,8 @@
-"""Helpers that formulas use like keywords: PyTorch's generators, or rules, look for them by their names."""
+"""Helpers that formulas use like keywords, and methods that have the same meaning wherever they are called."""
 
 from __future__ import annotations
+
+from derivlint.formula.vocabulary import words
 
 #: Raises where a derivative is asked for that no one has written.
 NOT_IMPLEMENTED = "not_implemented"
@@ -12,3 +14,10 @@ WRAP_OPT_IF = "wrap_opt_if"
 REAL_FROM_COMPLEX = "handle_r_to_c"
 #: An optional tensor as one that may be undefined.
 TO_TENSOR = "toNonOptTensor"
+#: Methods that tell something about a tensor and nothing of its value, wherever types are not known.
+METADATA_MEMBERS = words("""
+    sizes sym_sizes size sym_size strides sym_strides stride sym_stride dim ndimension numel sym_numel options
+    scalar_type dtype device layout is_complex is_floating_point is_contiguous suggest_memory_format defined has_value
+    requires_grad is_cuda is_sparse is_mkldnn is_quantized is_nested get_device is_conj is_neg sparse_dim dense_dim
+    _nested_tensor_size _nested_tensor_strides is_same_size storage_offset sym_storage_offset names key_set
+""")

@@ -16,8 +16,8 @@ from derivlint.lint.baseline import (
     read_baseline,
     render_baseline,
 )
+from derivlint.lint.engine.result import Unjudged
 from derivlint.lint.fingerprint import Identity
-from derivlint.lint.result import Unjudged
 from derivlint.lint.wording import counted, quoted
 from derivlint.project.errors import InputError
 from derivlint.source import SourceError, SourceFile, read_bytes, write_file

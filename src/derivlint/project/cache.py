@@ -126,7 +126,7 @@ def fits(value: object, shape: Shape) -> bool:
     Args:
         value: the value.
         shape: a type, ``object`` for anything; a list with the form of its items; a mapping with the forms of the keys
-            that may be there, ``"*"`` for all others; a tuple of forms, of which one is enough; or a :class:`Row`.
+            that may be there, ``"*"`` for all others; a tuple of alternative forms; or a :class:`Row`.
     """
     if shape is None:
         return value is None

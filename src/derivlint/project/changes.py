@@ -11,7 +11,7 @@ from pathlib import Path
 
 from derivlint.lint import Diagnostic
 from derivlint.lint.changes import changed_entries, changed_functions, changed_lines
-from derivlint.lint.ownership import EntryFinder
+from derivlint.lint.engine.ownership import EntryFinder
 from derivlint.model import Entry, Model
 from derivlint.project.errors import InputError
 from derivlint.project.git import Revision

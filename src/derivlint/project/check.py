@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable
 from msgspec import Struct
 
 from derivlint.lint import Diagnostic, Rule
-from derivlint.lint.crash import Crashed
-from derivlint.lint.kept import Kept, check_text, models_of
-from derivlint.lint.run import SUPPRESSIONS, judge_suppressions
-from derivlint.lint.suppression import suppressions_of
+from derivlint.lint.engine.crash import Crashed
+from derivlint.lint.engine.kept import Kept, check_text, models_of
+from derivlint.lint.engine.run import SUPPRESSIONS, judge_suppressions
+from derivlint.lint.suppressions.suppression import suppressions_of
 from derivlint.lint.wording import did_you_mean, quoted_list
 from derivlint.model import Model, build_model
 from derivlint.project.errors import InputError

@@ -14,7 +14,7 @@ from derivlint.rules import EXTRA_FINDINGS, NAMES, RENAMED
 from derivlint.source import SourceFile
 
 if TYPE_CHECKING:
-    from derivlint.lint.suppression import RuleNames
+    from derivlint.lint.suppressions.suppression import RuleNames
     from derivlint.model import Model
 
     # few runs have a baseline or ask git
@@ -98,6 +98,6 @@ class FindingFilter(Struct, frozen=True):
 
 def rule_names(ran: Collection[str] = ()) -> RuleNames:
     """The names that suppressions may use: those of all rules, and of those that ran."""
-    from derivlint.lint.suppression import RuleNames
+    from derivlint.lint.suppressions.suppression import RuleNames
 
     return RuleNames(frozenset((*NAMES, *EXTRA_FINDINGS, *ran)), RENAMED)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from derivlint.lint import Diagnostic
-from derivlint.lint.result import Unjudged
+from derivlint.lint.engine.result import Unjudged
 
 
 class Findings(Struct, frozen=True):

@@ -10,9 +10,9 @@ from itertools import accumulate
 from msgspec import Struct
 
 from derivlint.lint import Diagnostic, Severity
+from derivlint.lint.engine.kept import Kept
+from derivlint.lint.engine.ownership import EntryFinder
 from derivlint.lint.fixing import FixOutcome, Moves, apply_fixes, fixable
-from derivlint.lint.kept import Kept
-from derivlint.lint.ownership import EntryFinder
 from derivlint.model import Entry
 from derivlint.project.check import CheckedFile
 from derivlint.rules import NAMES, load_rule

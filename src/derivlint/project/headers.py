@@ -1,4 +1,4 @@
-"""Reading the C++ headers that belong to a derivatives file."""
+"""Reading the C++ headers that belong to a derivatives file, and the source with the bodies of functions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from derivlint.project.cache import Row, cached
 from derivlint.project.errors import InputError
-from derivlint.schema.natives import HeaderProblem
+from derivlint.schema.natives import HeaderProblem, HelperBodies, HelperBody
 from derivlint.source import SourceError, SourceFile, Span
 
 _TEXTS = {"*": str}
@@ -37,6 +37,9 @@ DECLARATIONS = {
 }
 #: The declarations of a header, and what of it could not be read: message, place, help, what it hides.
 _READING = Row(DECLARATIONS, [Row(str, int, int, str, bool)])
+
+#: A function: its name; where it and its name begin and end; what its body says.
+_BODIES = [Row(str, int, int, int, int, str, [str], [str], [str], [str])]
 
 
 class Header(Struct, frozen=True):
@@ -80,11 +83,49 @@ def read_headers(paths: Sequence[Path], use_cache: bool) -> list[Header]:
 def _reading(source: SourceFile) -> tuple[Mapping[str, Any], list[list[Any]]]:
     """The declarations of a header, and its problems, as they are kept."""
     # a grammar of declarations is loaded only for headers that are not in the cache
-    from derivlint.cpp.header import read_declarations
+    from derivlint.cpp.declarations.header import read_declarations
 
     reading = read_declarations(source.text)
     problems = [[problem.message, *problem.span, problem.help, problem.hides] for problem in reading.problems]
     return reading.declarations.to_json(), problems
+
+
+def read_bodies(source: SourceFile, use_cache: bool) -> HelperBodies:
+    """The functions that a C++ source defines, with what their bodies say."""
+    read = partial(_bodies, source)
+    listed = cached("bodies", source.text.encode(), read, shape=_BODIES, use_cache=use_cache)
+    places = [place for _, *offsets, _, _, _, _, _ in listed for place in _pairs(offsets)]
+    if not all(0 <= start <= end <= len(source.text) for start, end in places):
+        # what someone else has put into the cache
+        listed = read()
+    functions: dict[str, list[HelperBody]] = {}
+    for name, *offsets, derived, returns, lost, nonlinear, unguarded in listed:
+        whole, name_span = (Span(start, end) for start, end in _pairs(offsets))
+        body = HelperBody(whole, name_span, derived, *map(tuple, (returns, lost, nonlinear, unguarded)))
+        functions.setdefault(name, []).append(body)
+    return HelperBodies(source, functions)
+
+
+def _pairs(offsets: Sequence[int]) -> list[tuple[int, int]]:
+    return list(zip(offsets[::2], offsets[1::2], strict=True))
+
+
+def _bodies(source: SourceFile) -> list[list[Any]]:
+    """What the bodies of functions say, as it is kept."""
+    # a grammar of statements is loaded only for a source that is not in the cache
+    from derivlint.bodies.reading import read_helpers
+    from derivlint.operators.reference.derived import write_derived
+
+    return [
+        [
+            definition.name,
+            *(definition.start, definition.end, definition.name_start, definition.name_end),
+            "" if helper.derived is None else write_derived([(definition.name, helper.derived)]),
+            *map(sorted, (helper.returns, helper.lost, helper.nonlinear, helper.unguarded)),
+        ]
+        for helper in read_helpers(source.text)
+        for definition in (helper.definition,)
+    ]
 
 
 def declarations_in(source: SourceFile) -> Mapping[str, Any]:
@@ -94,7 +135,7 @@ def declarations_in(source: SourceFile) -> Mapping[str, Any]:
 
 def merged(parts: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
     """The declarations of several headers as one, None where there is none."""
-    from derivlint.cpp.declaration import Declarations, declarations_from_json
+    from derivlint.cpp.declarations.declaration import Declarations, declarations_from_json
 
     if not parts:
         return None

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from derivlint.lint import Diagnostic
-from derivlint.lint.suppression import NEVER_SILENCED
-from derivlint.lint.suppression_edits import ignore_edits
+from derivlint.lint.suppressions.suppression import NEVER_SILENCED
+from derivlint.lint.suppressions.suppression_edits import ignore_edits
 from derivlint.project.check import CheckedFile
 from derivlint.project.errors import InputError
 from derivlint.source import SourceFile

@@ -13,7 +13,7 @@ from pathlib import Path
 from msgspec import DecodeError, ValidationError, msgpack
 
 from derivlint.lint import Diagnostic
-from derivlint.lint.kept import Kept
+from derivlint.lint.engine.kept import Kept
 from derivlint.project.cache import read_entry, sealed, unsealed
 from derivlint.source import Span, replace_file
 

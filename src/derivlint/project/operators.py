@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
+from glob import has_magic
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,8 @@ from derivlint.lint.wording import quoted_list
 from derivlint.operators.topics import CHECKOUT_FILES, INSTALLED_FILES
 from derivlint.project.cache import Row, cached
 from derivlint.project.errors import InputError
-from derivlint.project.headers import Header, merged, read_headers
+from derivlint.project.globs import expanded
+from derivlint.project.headers import Header, merged, read_bodies, read_headers
 from derivlint.project.presets import PRESETS, Preset
 from derivlint.project.settings import Settings
 from derivlint.project.untrusted import is_inside, repository_of, require_inside
@@ -25,12 +27,14 @@ from derivlint.source import SourceError, SourceFile, read_bytes
 
 if TYPE_CHECKING:
     from derivlint.schema import InstalledTorch, NativeFunction, NativeFunctions, NativeProblem
+    from derivlint.schema.natives import HelperBodies
 
 INSTALLED = "installed"
 TAGS_NAME = "tags.yaml"
 #: Where a PyTorch checkout keeps what derivlint reads.
 NATIVE_FUNCTIONS = Path("aten/src/ATen/native/native_functions.yaml")
 FUNCTIONS_MANUAL = Path("torch/csrc/autograd/FunctionsManual.h")
+HELPER_BODIES = FUNCTIONS_MANUAL.with_suffix(".cpp")
 VERSION_FILE = "version.txt"
 #: What is longer is not a version.
 MAX_VERSION_BYTES = 4096
@@ -47,6 +51,7 @@ class Operators(Struct, frozen=True):
         tags: the file of tags, if known.
         functions_manual: PyTorch's own header with the C++ functions that formulas may call, if known.
         headers: more such headers, given by the user.
+        bodies: the C++ source with the bodies of such functions, if known.
         foreign: those of them that a configuration names outside of its repository. Nothing of their text is shown: who
             writes a configuration could have any file of the machine printed.
         generators: the files of the generators whose lists of operators count: those of a checkout, or of an installed
@@ -62,6 +67,7 @@ class Operators(Struct, frozen=True):
     tags: Path | None = None
     functions_manual: Path | None = None
     headers: tuple[Path, ...] = ()
+    bodies: Path | None = None
     foreign: frozenset[Path] = frozenset()
     generators: tuple[Path, ...] = ()
     bundled: bool = False
@@ -80,7 +86,7 @@ class Operators(Struct, frozen=True):
     @property
     def files(self) -> tuple[Path, ...]:
         """Every file that is read, those of native functions first."""
-        more = (self.tags, self.functions_manual)
+        more = (self.tags, self.functions_manual, self.bodies)
         found = (*self.native_functions, *(path for path in more if path is not None))
         return (*found, *self.headers, *self.generators)
 
@@ -141,18 +147,28 @@ def operators_for(folder: Path, settings: Settings) -> Operators:
         InputError: an installed torch is asked for and there is none, or the repository is not trusted and a file
             leads out of it.
     """
-    found = replace(_operators_for(folder, settings), headers=settings.headers, foreign=_foreign(folder, settings))
+    found = _operators_for(folder, settings)
+    bodies = settings.helper_bodies or found.bodies
+    found = replace(found, headers=settings.headers, bodies=bodies, foreign=_foreign(folder, settings))
     if settings.untrusted:
         require_inside(found.files)
     return found
 
 
 def _foreign(folder: Path, settings: Settings) -> frozenset[Path]:
-    """The headers that a configuration names outside of its repository."""
-    if all(isinstance(origin, str) for origin in settings.origins.get("headers", ())):
+    """The headers and the source that a configuration names outside of its repository."""
+    bodies = () if settings.helper_bodies is None else (settings.helper_bodies,)
+    named = {"headers": settings.headers, "helper_bodies": bodies}
+    configured = [
+        path
+        for name, paths in named.items()
+        if not all(isinstance(origin, str) for origin in settings.origins.get(name, ()))
+        for path in paths
+    ]
+    if not configured:
         return frozenset()
     repository = repository_of(folder)
-    return frozenset(path for path in settings.headers if not is_inside(path, repository))
+    return frozenset(path for path in configured if not is_inside(path, repository))
 
 
 def _operators_for(folder: Path, settings: Settings) -> Operators:
@@ -165,7 +181,7 @@ def _operators_for(folder: Path, settings: Settings) -> Operators:
     Raises:
         InputError: an installed torch is asked for and there is none.
     """
-    files = settings.native_functions
+    files = _matched(settings.native_functions)
     if not files and settings.preset is not None:
         files = _beside(folder, PRESETS[settings.preset])
     if settings.torch == INSTALLED:
@@ -253,6 +269,25 @@ def fitted(
     return replace(operators, reason=reason, version=str(version))
 
 
+def _matched(paths: Iterable[Path]) -> tuple[Path, ...]:
+    """The files that paths and patterns name, those of one pattern sorted.
+
+    Raises:
+        InputError: a pattern matches nothing.
+    """
+    found: list[Path] = []
+    for path in paths:
+        text = str(path)
+        if not has_magic(text) or os.path.lexists(text):
+            found.append(path)
+            continue
+        matches = expanded(text)
+        if not matches:
+            raise InputError(f'no file matches "{text}"')
+        found += map(Path, matches)
+    return tuple(found)
+
+
 def _material(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
@@ -300,12 +335,13 @@ def _of_checkout(reason: str, files: tuple[Path, ...], settings: Settings) -> Op
     if native.parts[-len(NATIVE_FUNCTIONS.parts) :] != NATIVE_FUNCTIONS.parts:
         return Operators(reason, files, known_tags)
     checkout = native.parents[len(NATIVE_FUNCTIONS.parts) - 1]
-    header = checkout / FUNCTIONS_MANUAL
+    header, bodies = checkout / FUNCTIONS_MANUAL, checkout / HELPER_BODIES
     return Operators(
         reason,
         files,
         known_tags,
         header if os.path.isfile(header) else None,
+        bodies=bodies if os.path.isfile(bodies) else None,
         generators=tuple(path for name in CHECKOUT_FILES if os.path.isfile(path := checkout / name)),
         version=_version_of(checkout),
     )
@@ -327,8 +363,16 @@ def load_operators(operators: Operators, use_cache: bool = True) -> LoadedOperat
         replace(header, problems=()) if path in operators.foreign else header
         for path, header in zip(operators.headers, read_headers(operators.headers, use_cache), strict=True)
     ]
+    helpers = _helper_source(operators)
+
+    @cache
+    def bodies() -> HelperBodies | None:
+        shown = operators.bodies not in operators.foreign
+        return None if helpers is None else read_bodies(helpers, use_cache)._replace(is_shown=shown)
+
     if operators.bundled and not operators.native_functions:
-        return LoadedOperators(_with_headers(_load_index(operators.version), [], own), _texts(own))
+        alone = _with_headers(_load_index(operators.version), [], own).with_bodies(bodies)
+        return LoadedOperators(alone, _texts(own, helpers))
     try:
         sources = tuple(SourceFile.read(path) for path in operators.native_functions)
         tags = SourceFile.read(operators.tags) if operators.tags is not None else None
@@ -344,7 +388,7 @@ def load_operators(operators: Operators, use_cache: bool = True) -> LoadedOperat
     lists = _generator_lists(operators.generators, use_cache)
 
     def natives(written: Iterable[NativeFunction], version: str | None) -> NativeFunctions:
-        return _with_headers(_combined(operators, read, written, version, lists), declared, own)
+        return _with_headers(_combined(operators, read, written, version, lists), declared, own).with_bodies(bodies)
 
     @cache
     def of_version(name: str) -> NativeFunctions:
@@ -357,7 +401,7 @@ def load_operators(operators: Operators, use_cache: bool = True) -> LoadedOperat
     every = natives(read.written, operators.version)
     if any(function.versions is not None for function in read.written):
         every.of_version = of_version
-    return LoadedOperators(every, (*sources, *_texts([*declared, *own])))
+    return LoadedOperators(every, (*sources, *_texts([*declared, *own], helpers)))
 
 
 def _combined(
@@ -389,6 +433,7 @@ def _combined(
                 more.append(function)
             elif function.has_backend_kernel:
                 of_index.has_backend_kernel = True
+                of_index.has_autograd_kernel |= function.has_autograd_kernel
         written = (*index.written, *more)
         known_tags = known_tags if known_tags is not None else index.known_tags
     release = index if index is not None else _release_of(read)
@@ -465,8 +510,20 @@ def _with_headers(natives: NativeFunctions, pytorch: list[Header], own: list[Hea
     return with_declarations.with_header_problems(problem for header in headers for problem in header.problems)
 
 
-def _texts(headers: Iterable[Header]) -> tuple[SourceFile, ...]:
-    return tuple(header.source for header in headers)
+def _helper_source(operators: Operators) -> SourceFile | None:
+    """The text of the source with the bodies of functions.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    try:
+        return SourceFile.read(operators.bodies) if operators.bodies is not None else None
+    except SourceError as error:
+        raise InputError(str(error)) from error
+
+
+def _texts(headers: Iterable[Header], helpers: SourceFile | None) -> tuple[SourceFile, ...]:
+    return (*(header.source for header in headers), *(() if helpers is None else (helpers,)))
 
 
 def _release_of(natives: NativeFunctions) -> NativeFunctions | None:

@@ -53,6 +53,7 @@ _BESIDE_THE_POINT = frozenset(
         "native_functions",
         "tags",
         "headers",
+        "helper_bodies",
         "torch",
         "severity",
         "per_file_ignores",
@@ -98,7 +99,8 @@ def place_of(source: SourceFile, operators: Operators, settings: Settings) -> Pl
     folder = cache_folder()
     if folder is None:
         return None
-    read = (*operators.native_functions, operators.tags, operators.functions_manual, *operators.headers)
+    manual, bodies = operators.functions_manual, operators.bodies
+    read = (*operators.native_functions, operators.tags, manual, bodies, *operators.headers)
     try:
         texts = [SourceFile.read(path) if path is not None else None for path in (*read, *operators.generators)]
     except SourceError:

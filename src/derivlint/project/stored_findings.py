@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from derivlint.lint import Confidence, Diagnostic, Fix, Related, Severity, TextEdit
-from derivlint.lint.result import Unjudged
+from derivlint.lint.engine.result import Unjudged
 from derivlint.project.cache import Row, Shape, fits, sealed, unsealed
 from derivlint.project.findings import Findings
 from derivlint.source import Span

@@ -152,9 +152,9 @@ def _texts(entry: Entry) -> dict[tuple[str | None, str], str]:
     if entry.output_differentiability is not None:
         found[None, "output_differentiability"] = _written(entry.output_differentiability.node)
     for body in entry.bodies:
-        for line in body.lines:
-            key = ", ".join(name.text for name in line.names)
-            found[body.key, key] = line.text if line.text is not None else _written(line.value)
+        for formula in body.formulas:
+            key = ", ".join(name.text for name in formula.names)
+            found[body.key, key] = formula.text if formula.text is not None else _written(formula.value)
     return found
 
 

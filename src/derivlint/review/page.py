@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from derivlint.formats import Report
-from derivlint.formats.json_format import render_json
+from derivlint.formats.machine.json_format import render_json
 from derivlint.formats.styles import STYLES, Line, Piece
 from derivlint.lint import Diagnostic
 from derivlint.lint.wording import counted

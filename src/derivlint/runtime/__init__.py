@@ -1,10 +1,10 @@
 """Building emitted extensions and loading them into the installed PyTorch.
 
 Begin with :mod:`derivlint.runtime.load`; ``build`` compiles with a cache, ``releases`` refuses code emitted for another
-release.
+release, ``shipped`` finds the nodes that the installed PyTorch exports.
 """
 
-from derivlint.runtime.build import BuildError, Built, build
+from derivlint.runtime.build import BuildError, Built, build, objects
 from derivlint.runtime.load import Extension, LoadError, load
 from derivlint.runtime.manifest import Manifest, ManifestError, read_manifest
 
@@ -17,5 +17,6 @@ __all__ = [
     "ManifestError",
     "build",
     "load",
+    "objects",
     "read_manifest",
 ]

@@ -55,7 +55,9 @@ _LINK_FLAGS = ("-shared", "-Wl,-Bsymbolic-functions", "-Wl,-z,defs", "-Wl,-z,noe
 _WARNS_OF_UNDEFINED = "-Wl,--warn-unresolved-symbols"
 
 #: The name of a file that a build makes: what is called otherwise is never removed.
-_BUILT = re.compile(r"(?P<stem>.+)-[0-9a-f]{20}\.(?:o|so|S)")
+_BUILT = re.compile(r"(?P<stem>.+)-[0-9a-f]{20}\.(?:o|so|S|d)")
+#: What separates the names in a list of dependencies, in which blanks of names are escaped and lines continued.
+_BETWEEN_NAMES = re.compile(r"(?<!\\)\s+|\\\n\s*")
 
 
 class BuildError(Exception):
@@ -94,6 +96,7 @@ def build(
     optimize: str = "-O0",
     in_haste: bool = False,
     objects: Sequence[Path] = (),
+    includes: Sequence[Path] = (),
     progress: Callable[[str], None] = lambda what: None,
 ) -> Built:
     """Build the extension in a folder, as far as it is not built yet.
@@ -105,6 +108,7 @@ def build(
         optimize: the compiler's option for optimization.
         in_haste: whether the compiler may take more memory, up to a gigabyte, for less time.
         objects: object files that are linked with those of the folder (:func:`compile_sources`).
+        includes: where the compiler looks for headers first, precompiled ones too (:func:`precompile`).
         progress: called with what is being done.
 
     Without the headers of Python, the classes of nodes are left out that Python would know: what they save cannot be
@@ -114,8 +118,30 @@ def build(
         ManifestError: there is no extension.
         BuildError: it does not compile or link, or there is no compiler or no PyTorch to build it for.
     """
-    with _builder(folder, build_folder, compiler, optimize, in_haste, progress) as builder:
+    with _builder(folder, build_folder, compiler, optimize, in_haste, progress, includes) as builder:
         return builder.build(objects)
+
+
+def precompile(
+    folder: Path, name: str, *, compiler: str | None = None, progress: Callable[[str], None] = lambda what: None
+) -> Path | None:
+    """Compile a header, for sources that include it first and are built in haste.
+
+    Args:
+        folder: where the header and a manifest are, and where the file is made.
+        name: the header.
+        compiler: the name of the C++ compiler.
+        progress: called with what is being done.
+
+    Returns:
+        The file, which takes some hundred megabytes; None where the compiler takes none beside a header, as Clang.
+
+    Raises:
+        ManifestError: there is no manifest.
+        BuildError: it does not compile, or there is no compiler or no PyTorch to build it for.
+    """
+    with _builder(folder, None, compiler, "-O0", True, progress) as builder:
+        return builder.precompile(name)
 
 
 def compile_sources(
@@ -136,6 +162,32 @@ def compile_sources(
         return tuple(builder.compile().values())
 
 
+def objects(
+    folder: Path | str,
+    *,
+    compiler: str | None = None,
+    optimize: str = "-O2",
+    progress: Callable[[str], None] = lambda what: None,
+) -> list[str]:
+    """Compile what is needed of an emitted folder in a library that others link: the paths of the object files.
+
+    ``CppExtension("my_ops", sources, extra_objects=objects("generated"))`` links it with an extension of
+    ``torch.utils.cpp_extension``.
+
+    Args:
+        folder: where the extension was emitted.
+        compiler: the name of the C++ compiler.
+        optimize: the compiler's option for optimization.
+        progress: called with what is being done.
+
+    Raises:
+        ManifestError: there is no extension.
+        BuildError: it does not compile, or there is no compiler or no PyTorch to build it for.
+    """
+    with _builder(Path(folder), None, compiler, optimize, False, progress) as builder:
+        return [str(path.resolve()) for path in builder.objects()]
+
+
 @contextmanager
 def _builder(
     folder: Path,
@@ -144,6 +196,7 @@ def _builder(
     optimize: str,
     in_haste: bool,
     progress: Callable[[str], None],
+    includes: Sequence[Path] = (),
 ) -> Iterator[_Builder]:
     """What builds a folder; errors are those of a build."""
     if sys.platform != "linux":
@@ -159,7 +212,7 @@ def _builder(
     place = build_folder if build_folder is not None else folder / BUILD_FOLDER
     try:
         _make_private(place)
-        yield _Builder(folder, place, manifest, toolchain, optimize, in_haste, progress)
+        yield _Builder(folder, place, manifest, toolchain, optimize, in_haste, progress, includes)
     except OSError as error:
         raise BuildError(f'cannot build in "{place}": {error.strerror or error}') from error
     except (CompilerError, ElfError) as error:
@@ -191,6 +244,7 @@ class _Builder:
         optimize: str,
         in_haste: bool,
         progress: Callable[[str], None],
+        includes: Sequence[Path],
     ) -> None:
         self._folder, self._place, self._manifest = folder, place, manifest
         self._toolchain, self._optimize, self._progress = toolchain, optimize, progress
@@ -198,6 +252,7 @@ class _Builder:
         self._haste = HASTE if in_haste and not toolchain.compiler.is_clang else ()
         self._libraries = toolchain.includes[0].parent / "lib"
         self._python = python_headers()
+        self._first = tuple(f"-I{each}" for each in includes)
         self._without_bindings = self._missing_for_bindings() if manifest.bindings else ""
         has_bindings = bool(manifest.bindings) and not self._without_bindings
         self._sources = tuple(name for name in manifest.sources if has_bindings or not is_binding(name))
@@ -214,27 +269,72 @@ class _Builder:
             self._progress(f"leaving out the classes of nodes in Python: {self._without_bindings}")
         own = self._objects()
         objects = [*own.values(), *others]
-        library = self._place / f"{self._manifest.target}-{_digest([str(path.name) for path in objects])}.so"
+        library = self._library(objects)
         stubs = library.with_suffix(".S")
-        todo = _missing(own)
+        todo = self._missing(own)
         if not todo and is_made_by_user(library) and is_made_by_user(stubs):
             return Built(library, (), _count(stubs), self._without_bindings)
         self.compile()
         self._write_stubs(objects, stubs)
         self._link(objects, stubs, library)
-        self._remove_old({*own.values(), library, stubs}, library)
+        self._remove_old({*own.values(), *(path.with_suffix(".d") for path in own.values()), library, stubs}, library)
         return Built(library, todo, _count(stubs), self._without_bindings)
+
+    def objects(self) -> list[Path]:
+        """Compile what is not compiled yet; all object files, with that of the stubs."""
+        own = list(self.compile().values())
+        stubs = self._library(own).with_suffix(".S")
+        self._write_stubs(own, stubs)
+        target = stubs.with_suffix(".o")
+        command = [str(self._toolchain.compiler.path), "-c", str(stubs.resolve()), "-o", str(target.resolve())]
+        done = run(command, self._place)
+        if done.status:
+            raise BuildError(f"the stubs do not compile: {first_error(done.stderr)}", done.stderr)
+        return [*own, target]
+
+    def _library(self, objects: Sequence[Path]) -> Path:
+        """The library that is linked of objects."""
+        return self._place / f"{self._manifest.target}-{_digest([str(path.name) for path in objects])}.so"
+
+    def _missing(self, objects: Mapping[str, Path]) -> tuple[str, ...]:
+        """The sources whose object files are not there, or are older than a header of the author's."""
+        return tuple(name for name, path in objects.items() if not is_made_by_user(path) or self._is_outdated(path))
+
+    def _is_outdated(self, target: Path) -> bool:
+        """Whether a file that an object was compiled from has changed since; of emitted ones its name says that."""
+        if self._manifest.authors is None:
+            return False
+        try:
+            text = target.with_suffix(".d").read_text(encoding="utf-8")
+            made = target.stat().st_mtime_ns
+            folder = self._folder.resolve()
+            names = (name.replace("\\ ", " ") for name in _BETWEEN_NAMES.split(text)[1:] if name)
+            read = {os.path.normpath(folder / name) for name in names}
+            emitted = {str(folder / name) for name in self._manifest.files}
+            return any(os.stat(path).st_mtime_ns > made for path in read - emitted)
+        except OSError:
+            return True
 
     def compile(self) -> dict[str, Path]:
         """Compile what is not compiled yet; the object file of each source."""
         objects = self._objects()
-        todo = _missing(objects)
+        todo = self._missing(objects)
         with ThreadPoolExecutor(max_workers=JOBS) as pool:
             results = list(pool.map(lambda name: self._compile(name, objects[name]), todo))
         for name, result in zip(todo, results, strict=True):
             if result.status:
                 raise BuildError(f'"{name}" does not compile: {first_error(result.stderr)}', result.stderr)
         return objects
+
+    def precompile(self, name: str) -> Path | None:
+        """Compile a header beside itself, where the compiler looks for what it precompiled."""
+        if self._toolchain.compiler.is_clang:
+            return None
+        target = self._folder / f"{name}.gch"
+        done = self._compile(name, target)
+        if done.status:
+            raise BuildError(f'"{name}" does not compile: {first_error(done.stderr)}', done.stderr)
+        return target
 
     def _objects(self) -> dict[str, Path]:
         return {name: self._place / f"{Path(name).stem}-{digest}.o" for name, digest in self._digests().items()}
@@ -263,7 +363,9 @@ class _Builder:
         standard = f"-std={release_of(self._manifest.torch).standard}"
         options = [*FLAGS, standard, self._optimize, *self._haste, f"-I{self._folder.resolve()}"]
         command = compile_command(self._toolchain, *options, "-c", name, "-o", str(unfinished.resolve()))
-        command[1:1] = _includes(self._folder, name, self._python)
+        command[1:1] = [*_includes(self._folder, name, self._python), *self._first]
+        if self._manifest.authors is not None:
+            command[1:1] = ["-MMD", "-MF", str(target.with_suffix(".d").resolve())]
         done = run(command, self._folder)
         if done.status == 0:
             os.replace(unfinished, target)
@@ -317,11 +419,6 @@ class _Builder:
             match = _BUILT.fullmatch(path.name)
             if match is not None and match["stem"] in stems and path not in current and is_made_by_user(path):
                 path.unlink(missing_ok=True)
-
-
-def _missing(objects: Mapping[str, Path]) -> tuple[str, ...]:
-    """The sources whose object files are not there."""
-    return tuple(name for name, path in objects.items() if not is_made_by_user(path))
 
 
 class SourceMessages(Struct, frozen=True):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -89,6 +88,9 @@ def load(
 
 def _check_helpers(library: Path) -> None:
     """Ask the library whether it found the hidden helpers that it calls."""
+    # its import loads a library, and what only writes code loads none
+    import ctypes
+
     question = ctypes.CDLL(str(library)).derivlint_helpers_problem
     question.restype = ctypes.c_char_p
     answer = question()

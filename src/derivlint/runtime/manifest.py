@@ -8,13 +8,13 @@ import os
 import stat
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, TypeGuard
 
 from msgspec import Struct
 
 from derivlint.emit.emission import Mode
 from derivlint.emit.extension import target_name
-from derivlint.emit.manifest import FORMAT, MANIFEST, MAX_BYTES, PENDING
+from derivlint.emit.manifest import AUTHORS, FORMAT, MANIFEST, MAX_BYTES, PENDING
 from derivlint.emit.python_bindings import is_binding
 
 
@@ -31,6 +31,8 @@ class Manifest(Struct, frozen=True):
         operators: the overridden operators with the classes of their nodes, None where a kernel makes no node.
         left_out: operators that are not overridden, with the reason.
         torch: the version of PyTorch that it was emitted for, None where that is not known.
+        authors: the author's own sources, by their paths from the folder; None where they and their headers have no
+            part in it.
     """
 
     namespace: str
@@ -38,6 +40,7 @@ class Manifest(Struct, frozen=True):
     operators: Mapping[str, str | None]
     left_out: Mapping[str, str]
     torch: str | None = None
+    authors: tuple[str, ...] | None = None
 
     @property
     def target(self) -> str:
@@ -46,8 +49,8 @@ class Manifest(Struct, frozen=True):
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """What is compiled, Python's bindings of nodes included."""
-        return tuple(name for name in self.files if name.endswith(".cpp"))
+        """What is compiled, Python's bindings of nodes and the author's own sources included."""
+        return (*(name for name in self.files if name.endswith(".cpp")), *(self.authors or ()))
 
     @property
     def bindings(self) -> tuple[str, ...]:
@@ -77,10 +80,10 @@ def read_manifest(folder: Path) -> Manifest:
         raise ManifestError(f'"{folder}" was not written to the end; emit the extension again')
     files, namespace = content.get("files"), content.get("namespace")
     operators, left_out = content.get("operators"), content.get("left_out", {})
+    authors = content.get(AUTHORS)
     if not (
-        isinstance(files, list)
-        # a name must not be taken for an option of the compiler
-        and all(isinstance(name, str) and name.isprintable() and not name.startswith("-") for name in files)
+        _are_names(files)
+        and (authors is None or _are_names(authors))
         and isinstance(namespace, str)
         and isinstance(operators, dict)
         and _is_mapping(operators, optional=True)
@@ -89,7 +92,8 @@ def read_manifest(folder: Path) -> Manifest:
         raise ManifestError(f'"{path}" is damaged; emit the extension again')
     if any(PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts for name in files):
         raise ManifestError(f'"{path}" names files outside of the folder')
-    return Manifest(namespace, tuple(files), operators, left_out, _version(content))
+    own = None if authors is None else tuple(authors)
+    return Manifest(namespace, tuple(files), operators, left_out, _version(content), own)
 
 
 def _content(path: Path) -> Any:
@@ -106,6 +110,15 @@ def _content(path: Path) -> Any:
     if status.st_size > MAX_BYTES:
         raise OSError(errno.EFBIG, "it is too large")
     return json.loads(path.read_bytes())
+
+
+def _are_names(value: object) -> TypeGuard[list[str]]:
+    """Whether a value is a list of names of files."""
+    return isinstance(value, list) and all(
+        # a name must not be taken for an option of the compiler
+        isinstance(name, str) and name.isprintable() and not name.startswith("-")
+        for name in value
+    )
 
 
 def _is_mapping(value: object, *, optional: bool = False) -> bool:

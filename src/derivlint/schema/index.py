@@ -120,7 +120,7 @@ def read_index(data: bytes, origin: str) -> NativeFunctions:
 
 
 def index_content(data: bytes) -> dict[str, Any]:
-    """An index as JSON, of which only the format is known to be right.
+    """An index as JSON; only its format has been checked.
 
     Raises:
         IndexFormatError: the bytes are not an index of this format.

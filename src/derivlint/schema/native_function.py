@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from enum import Enum
 
 from derivlint.schema.dispatch import (
+    AUTOGRAD_KEYS,
     COMPOSITE_EXPLICIT,
     COMPOSITE_IMPLICIT,
     COMPOSITE_IMPLICIT_NESTED,
@@ -17,6 +18,7 @@ from derivlint.source import Span
 from derivlint.source.lazy import cached_property
 
 DEFAULT_NAMESPACE = "aten"
+_AUTOGRAD_KEYS = frozenset({"Autograd", *AUTOGRAD_KEYS})
 
 FUNCTION = frozenset({"function"})
 NO_TAGS: frozenset[str] = frozenset()
@@ -53,6 +55,7 @@ class NativeFunction:
         device_check: ``ExactSame`` or ``NoCheck``.
         in_cpp_api: whether PyTorch's C++ API has a function for it, under PyTorch's rules for names and signatures; a
             back end's own operators follow the back end's.
+        has_autograd_kernel: whether a file declares an autograd kernel of its own for it, which is not generated.
         has_backend_kernel: whether an out-of-tree back end has a kernel of its own for it, so that autograd needs a
             derivative, even of a function that is composite in PyTorch.
         versions: of a back end's file that serves several versions those for which it is declared; None for all.
@@ -105,6 +108,7 @@ class NativeFunction:
         self.source = source
         self.in_cpp_api: bool = generated_from is None or generated_from.in_cpp_api
         self.has_backend_kernel = False
+        self.has_autograd_kernel = not _AUTOGRAD_KEYS.isdisjoint(dispatch or ())
         self.versions: frozenset[str] | None = None
 
     def __repr__(self) -> str:

@@ -44,6 +44,43 @@ class HeaderProblem(NamedTuple):
     hides: bool
 
 
+class HelperBody(NamedTuple):
+    """What the body of a function says that formulas call.
+
+    Attributes:
+        span: the function.
+        name_span: its name.
+        derived: what it is linear in and how it conjugates, as :mod:`derivlint.operators.reference.derived` writes it;
+            empty where that is not known.
+        returns: the parameters that every ``return`` gives back, as they are or as what may be a view.
+        lost: the gradients of a backward function that have no part in what it returns.
+        nonlinear: the gradients of a backward function that it is not linear in.
+        unguarded: the tensors that it reads in every case and never asks whether they are defined.
+    """
+
+    span: Span
+    name_span: Span
+    derived: str
+    returns: tuple[str, ...]
+    lost: tuple[str, ...]
+    nonlinear: tuple[str, ...]
+    unguarded: tuple[str, ...]
+
+
+class HelperBodies(NamedTuple):
+    """The functions that formulas call, as a C++ source file defines them.
+
+    Attributes:
+        source: the file.
+        functions: the functions by name, in the order of the file.
+        is_shown: whether findings may show its text.
+    """
+
+    source: SourceFile
+    functions: Mapping[str, Sequence[HelperBody]]
+    is_shown: bool = True
+
+
 class NativeFunctions:
     """The native functions, with the variants that PyTorch generates of them.
 
@@ -64,7 +101,7 @@ class NativeFunctions:
         generator_lists: the lists of operators in the generators of the PyTorch that the operators are of, by topic,
             as :mod:`derivlint.operators` reads them; None where those of its release count.
         origin: how the functions were obtained.
-        is_older: whether they are for a PyTorch before the oldest one of which anything is known.
+        is_older: whether they are for a PyTorch older than the oldest release in the operator book.
         of_version: for a back end's files that serve several versions, the functions of one of them.
     """
 
@@ -87,6 +124,7 @@ class NativeFunctions:
         self.declarations = declarations
         self.declarations_complete = False
         self.header_problems: tuple[HeaderProblem, ...] = ()
+        self._read_bodies: Callable[[], HelperBodies | None] = lambda: None
         self.autograd_keys = tuple(autograd_keys)
         self.known_tags = None if known_tags is None else frozenset(known_tags)
         self.derivatives = derivatives
@@ -116,6 +154,17 @@ class NativeFunctions:
         other = copy(self)
         other.header_problems = tuple(problems)
         return other
+
+    def with_bodies(self, read: Callable[[], HelperBodies | None]) -> NativeFunctions:
+        """The same functions, with the bodies of functions that formulas call, which are read when they are wanted."""
+        other = copy(self)
+        other._read_bodies = read
+        return other
+
+    @property
+    def bodies(self) -> HelperBodies | None:
+        """The bodies of functions that formulas call; None where they are not known."""
+        return self._read_bodies()
 
     def with_derivatives(self, derivatives: Mapping[str, Sequence[str]] | None) -> NativeFunctions:
         """The same functions with what PyTorch's derivatives.yaml has for them."""

@@ -56,7 +56,7 @@ def parse_schema(text: str) -> FunctionSchema:
     return schema
 
 
-#: The parts of a canonical schema, of which equal ones are shared by all schemas: the offset of its opening
+#: The parts of a canonical schema; equal parts are shared by all schemas: the offset of its opening
 #: parenthesis, its arguments as written (the ``*`` among them), those before the ``*`` and after it, how many of the
 #: latter are written to (they are the last), and the returns with their offsets.
 _Parts: TypeAlias = tuple[int, list[str], list[Argument], list[Argument], int, list[tuple[Return, int]]]

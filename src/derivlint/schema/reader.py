@@ -25,6 +25,9 @@ from derivlint.yaml_reader import Mapping, Node, Scalar, Sequence, read_yaml
 #: The dispatch key of out-of-tree backends.
 OUT_OF_TREE_KEYS = ("PrivateUse1",)
 
+#: The groups of operators whose autograd kernels are the back end's own (torchgen/gen_backend_stubs.py, and torch_npu).
+AUTOGRAD_GROUPS = frozenset({"autograd", "custom_autograd"})
+
 #: What an argument ``grad`` of an operator of a back end is called in entries.
 RENAMED_TO = "grad_out"
 _GRAD = re.compile(r"(?<= )grad(?=[,)=])")
@@ -66,6 +69,7 @@ def read_native_functions(sources: Seq[SourceFile], *, tags: SourceFile | None =
                     for function, _ in _read_list(source, pair.value, problems, grouped=True, versions=versions):
                         known = functions.setdefault((function.namespace, function.schema_text), function)
                         known.has_backend_kernel = True
+                        known.has_autograd_kernel |= isinstance(pair.key, Scalar) and pair.key.value in AUTOGRAD_GROUPS
                         known.add_versions(function.versions)
         elif isinstance(root, Sequence):
             _add_list(source, root, functions, problems)

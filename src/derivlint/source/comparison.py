@@ -1,4 +1,4 @@
-"""Records of which only some fields decide whether they are equal."""
+"""Records whose equality depends on some of their fields only."""
 
 from __future__ import annotations
 

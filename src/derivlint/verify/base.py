@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from derivlint.emit.emission import Helpers
 from derivlint.model import Model
-from derivlint.verify.functions import Described, FormulaFunction, collect
+from derivlint.verify.code.functions import Described, FormulaFunction, collect
 
 #: Lines beyond those of any file: they tell what the compiler says about a formula of the base from what it says about
 #: the file. Each formula has so many to itself.

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from derivlint.verify.functions import FormulaFunction
+from derivlint.verify.code.functions import FormulaFunction
 from derivlint.verify.outcome import Checked, Outcome
 
 #: What of a condition is reached, by the bit that says so; of masks, elements that are selected and such that are not.

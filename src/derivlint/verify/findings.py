@@ -11,7 +11,8 @@ from derivlint.lint import Confidence, Diagnostic, Severity
 from derivlint.lint.wording import counted
 from derivlint.model import Model
 from derivlint.verify.base import corresponds
-from derivlint.verify.failures import (
+from derivlint.verify.code.functions import BACKWARD, FormulaFunction
+from derivlint.verify.comparison.failures import (
     CRASH,
     INCONSISTENT,
     MASK_IGNORED,
@@ -21,11 +22,10 @@ from derivlint.verify.failures import (
     WRONG_SHAPE,
     WRONG_VJP,
 )
-from derivlint.verify.functions import BACKWARD, FormulaFunction
+from derivlint.verify.comparison.verdicts import Verdict
 from derivlint.verify.known import what_is_known
 from derivlint.verify.outcome import Outcome
 from derivlint.verify.unchecked import Why
-from derivlint.verify.verdicts import Verdict
 
 
 class Judged(Struct, frozen=True):
@@ -54,13 +54,13 @@ def judged_findings(model: Model, outcome: Outcome) -> list[Judged]:
         found.append(Judged(_found(model, function, COMPILER_ERROR, said, None, Severity.ERROR), verdict))
     successors = _successors(outcome)
     wrong = {
-        id(functions[each["failure"]].line.body)
+        id(functions[each["failure"]].written.body)
         for each in outcome.failures
         if each["rule"] in (WRONG_VJP, OTHER_CONVENTION) and each["failure"] in functions
     }
     for failure in outcome.failures:
         function = successors[failure["failure"]]
-        if failure["failure"] in functions and function.line.auto is not None and id(function.line.body) in wrong:
+        if failure["failure"] in functions and function.written.auto is not None and id(function.written.body) in wrong:
             # an automatic forward formula is derived from the backward formula, which is reported already
             continue
         rule = failure["rule"]
@@ -105,24 +105,24 @@ def _successors(outcome: Outcome) -> dict[int, FormulaFunction]:
 def _found(
     model: Model, function: FormulaFunction, rule: str, message: str, help: str | None, severity: Severity
 ) -> Diagnostic:
-    line = function.line
+    formula = function.written
     return Diagnostic(
         path=model.source.path,
-        span=line.value.span,
+        span=formula.value.span,
         rule=rule,
         message=message,
         severity=severity,
         confidence=Confidence.HIGH,
         help=help,
-        entry=line.entry.operator or function.described.operator,
-        dispatch=line.body.key,
-        key=line.key_text,
+        entry=formula.entry.operator or function.described.operator,
+        dispatch=formula.body.key,
+        key=formula.key_text,
     )
 
 
 def _message(failure: dict[str, Any], function: FormulaFunction) -> str:
     """The fact, with both numbers."""
-    key = function.line.key_text
+    key = function.written.key_text
     rule, what, said = failure["rule"], failure["what"], failure["said"]
     expected, given = _number(failure["expected"]), _number(failure["found"])
     if rule == CRASH:
@@ -157,11 +157,11 @@ def _help(failure: dict[str, Any], function: FormulaFunction, verdict: Verdict |
     times = f"{failure['count']} of {counted(failure['points'], 'input')}"
     before = f", at {failure['before']} more as before" if failure["before"] else ""
     text = f"at {times}{before}, the smallest ({failure['label']}): {failure['inputs']}"
-    if function.described.operator != function.line.entry.operator:
+    if function.described.operator != function.written.entry.operator:
         text = f'run as "{function.described.operator}"; {text}'
     if verdict is Verdict.NEW:
         return text
-    known = what_is_known(function.described.operator, function.line.key_text, failure["rule"])
+    known = what_is_known(function.described.operator, function.written.key_text, failure["rule"])
     return f"{known}; {text}" if known else text
 
 

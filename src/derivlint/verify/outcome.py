@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from derivlint.verify.functions import Collected, Described, FormulaFunction
+from derivlint.verify.code.functions import Collected, Described, FormulaFunction
 from derivlint.verify.unchecked import Unchecked, Why
 
 
@@ -45,6 +45,7 @@ class Outcome(Struct):
         functions: the functions that were made of them.
         refused: what the compiler says of formulas that it refuses, by the number of the function.
         left_out: why no function was made of a formula, by its number.
+        newer: why a formula needs a newer PyTorch, by its number; an entry, by its operator.
         checked: what became of each operator.
         failures: the messages about failures, as the server wrote them.
         deaths: the operators at which a child died, with the number of the function and the reason.
@@ -57,6 +58,7 @@ class Outcome(Struct):
     functions: tuple[FormulaFunction, ...] = ()
     refused: dict[int, str] = field(default_factory=dict)
     left_out: dict[int, str] = field(default_factory=dict)
+    newer: dict[int | str, str] = field(default_factory=dict)
     checked: dict[str, Checked] = field(default_factory=dict)
     failures: list[dict[str, Any]] = field(default_factory=list)
     deaths: list[dict[str, Any]] = field(default_factory=list)
@@ -93,7 +95,7 @@ class Outcome(Struct):
             self.checked.setdefault(operator, Checked(0, why=why, reason=reason))
 
     def unchecked(self) -> list[Unchecked]:
-        """What was not checked: entries, and formulas of entries of which others were checked or can be checked."""
+        """What was not checked: entries, and single formulas of entries that were checked otherwise."""
         whole = [
             Unchecked(name, "", state.why, state.reason)
             for name, state in self.checked.items()
@@ -105,6 +107,11 @@ class Outcome(Struct):
             for name in self._wanted()
             if name not in self.checked
         ]
+        found += [
+            Unchecked(name, "", Why.NOT_IN_TORCH, reason)
+            for name, reason in self.newer.items()
+            if isinstance(name, str) and name not in self.checked
+        ]
         return whole + found + list(self._formulas(silent | {each.operator for each in found}))
 
     def _wanted(self) -> list[str]:
@@ -113,15 +120,17 @@ class Outcome(Struct):
 
     def _formulas(self, silent: set[str]) -> Iterator[Unchecked]:
         """The formulas that were not checked, in entries that were checked in part."""
-        for line, reason in self.collected.left_out:
-            yield Unchecked(line.entry.operator or "", line.key_text, Why.NO_FUNCTION, reason)
+        for formula, reason in self.collected.left_out:
+            yield Unchecked(formula.entry.operator or "", formula.key_text, Why.NO_FUNCTION, reason)
         found = {failure["failure"] for failure in self.failures}
         for each in self.collected.functions:
             of = each.described
             if of.number in self.refused or of.operator in silent:
                 continue
             reason = self.left_out.get(of.number, "")
-            if reason:
+            if of.number in self.newer:
+                yield Unchecked(of.operator, of.key, Why.NOT_IN_TORCH, self.newer[of.number])
+            elif reason:
                 yield Unchecked(of.operator, of.key, Why.NOT_CALLABLE, reason)
             elif of.number not in found and of.number not in self.checked[of.operator].functions:
                 yield Unchecked(of.operator, of.key, Why.NOT_COMPARED, "at no input it can be compared with anything")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from derivlint.verify.failures import INCONSISTENT, MASK_IGNORED, OTHER_CONVENTION, WRONG_SECOND
-from derivlint.verify.functions import BACKWARD, FORWARD, Described
-from derivlint.verify.layouts import is_plain
-from derivlint.verify.numeric import tensors
-from derivlint.verify.points import Point, is_inexact, overload_of
+from derivlint.verify.code.functions import BACKWARD, FORWARD, Described
+from derivlint.verify.comparison.failures import INCONSISTENT, MASK_IGNORED, OTHER_CONVENTION, WRONG_SECOND
+from derivlint.verify.comparison.numeric import tensors
+from derivlint.verify.inputs.layouts import is_plain
+from derivlint.verify.inputs.points import Point, is_inexact, overload_of
 
 #: Larger inputs are not written down.
 LARGEST = 64

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -17,21 +18,20 @@ from derivlint.compiler.children import ended_by_interrupt
 from derivlint.emit.emission import Helpers
 from derivlint.model import Model
 from derivlint.verify.base import Base, Paired, is_unchanged, paired
-from derivlint.verify.engine import Compiled, EngineError, compiled
+from derivlint.verify.code.engine import Compiled, EngineError, compiled
+from derivlint.verify.code.functions import FormulaFunction, collect
+from derivlint.verify.comparison.verdicts import Verdict
 from derivlint.verify.errors import StoppedError, VerifyError
-from derivlint.verify.functions import FormulaFunction, collect
-from derivlint.verify.journal import Journal
-from derivlint.verify.keeping import workplace
+from derivlint.verify.newer import needs_newer, operator_since
 from derivlint.verify.outcome import Outcome
-from derivlint.verify.process import IDLE, Server
-from derivlint.verify.recordings import recorded
+from derivlint.verify.processes.journal import Journal
+from derivlint.verify.processes.keeping import workplace
+from derivlint.verify.processes.process import IDLE, Server
+from derivlint.verify.processes.recordings import recorded
 from derivlint.verify.unchecked import Why
-from derivlint.verify.verdicts import Verdict
 
 #: The checks of an operator may use so many seconds of processor time.
 PROCESSOR = 90.0
-#: For as many operators the process that checks prepares its children.
-MANY = 40
 #: For so few operators as change at a time, each input is checked along several random directions.
 FEW = 10
 DIRECTIONS = 3
@@ -46,7 +46,7 @@ class Effort(Struct, frozen=True):
         points: recorded inputs of each type of numbers.
         hardened: of how many of them harder inputs are made.
         variants: how many harder inputs of each.
-        special: inputs of special kinds (:mod:`derivlint.verify.regimes`).
+        special: inputs of special kinds (:mod:`derivlint.verify.inputs.regimes`).
         directions: random directions at each, where there are not so few operators that there is time for several.
         order: the highest order of derivatives that is checked.
     """
@@ -90,6 +90,12 @@ class Options(Struct, frozen=True):
     resume: bool = True
 
 
+def processors() -> int:
+    """How many processors this process may use."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity is not None else os.cpu_count() or 1
+
+
 def verify(
     model: Model,
     operators: Iterable[str] | None,
@@ -117,6 +123,9 @@ def verify(
         # of other operators not every number of a tensor is an input of its own
         collected.functions = [each for each in collected.functions if "pointwise" in each.evaluation.function.tags]
     outcome = Outcome(collected, tuple(collected.functions))
+    for name in collected.unknown:
+        since = operator_since(name, model.natives)
+        outcome.newer[name] = f"PyTorch has it since {since}" if since else "the installed PyTorch has no such operator"
     if collected.functions:
         try:
             with ended_by_interrupt(), workplace() as place:
@@ -138,7 +147,7 @@ def _verify(
     earlier = None if base is None else paired(collected.functions, base, options.helpers)
     count = len({each.described.operator for each in collected.functions})
     # PyTorch is imported, and inputs are recorded, while the compiler runs
-    with Server(many=count >= MANY) as server, ThreadPoolExecutor(max_workers=1) as pool:
+    with Server() as server, ThreadPoolExecutor(max_workers=1) as pool:
         recording = pool.submit(lambda: {dtype: recorded(model, dtype, place, progress) for dtype in options.dtypes})
         engine = _engine(model, place, outcome, options, progress, base, earlier)
         samples = recording.result()
@@ -177,7 +186,7 @@ def _engine(
     functions = outcome.collected.functions
     others = earlier.functions if earlier is not None else ()
     if not options.compiles:
-        from derivlint.verify.translation import interpreted
+        from derivlint.verify.code.translation import interpreted
 
         translated = interpreted(model, functions)
         outcome.functions, outcome.left_out = translated.functions, translated.refused
@@ -202,6 +211,11 @@ def _engine(
     outcome.functions = tuple(each for part in made for each in part.functions if each.described.number in wanted)
     outcome.refused = {number: said for part in made for number, said in part.refused.items()}
     outcome.left_out = {number: said for part in made for number, said in part.uncallable.items()}
+    for number in wanted & outcome.refused.keys():
+        reason = needs_newer(outcome.refused[number], model.natives)
+        if reason:
+            outcome.newer[number] = reason
+            del outcome.refused[number]
     return {"libraries": [str(part.library) for part in made], "place": str(place)}
 
 
@@ -229,7 +243,7 @@ def _judge_deaths(task: dict[str, Any], outcome: Outcome) -> None:
             again += base.get(operator, [])
     if not again:
         return
-    with Server(many=False) as server:
+    with Server() as server:
         for message in server.work({**task, "functions": again, "base": None}):
             if "died" in message and message["died"] in crashed:
                 crashed[message["died"]]["verdict"] = Verdict.UNCHANGED.value

@@ -17,6 +17,8 @@ class Why(Enum):
     NO_INPUTS = "no-inputs"
     #: The installed PyTorch has the operator with other arguments.
     OTHER_SCHEMA = "other-schema"
+    #: It needs a newer PyTorch than the installed one.
+    NOT_IN_TORCH = "not-in-torch"
     #: No function is made of the formula, whatever the options are.
     NO_FUNCTION = "no-function"
     #: The formula cannot be translated to Python, or not be called from there.

@@ -50,7 +50,7 @@ _SCALARS: Final[dict[int, ScalarStyle]] = {_DOUBLE: "double", _SINGLE: "single",
 _SKIPPED: Final = re.compile(r"[ ]*(?:#[\t -~]*)?\r?")
 _LISTED_ITEM: Final = re.compile(_LISTED, re.VERBOSE)
 
-#: A key with a value of several lines, none of which is blank: in double quotes, or a block of literal text. What looks
+#: A key with a value of several lines, none blank: in double quotes, or a block of literal text. What looks
 #: like a comment after a block belongs to it where it is indented as far.
 _LINES: Final = re.compile(
     rf"""{_KEY}[ ]+(?:("{_DOUBLE_TEXT}(?:\r?\n[ ]+(?![ \r\n]){_DOUBLE_TEXT})+")[ ]*{_COMMENT}

@@ -1,4 +1,4 @@
-"""What snippets tell of tensors, and the list of all snippets."""
+"""What snippets print about tensors, and the list of all snippets."""
 
 from __future__ import annotations
 

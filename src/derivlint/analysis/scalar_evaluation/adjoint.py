@@ -29,7 +29,7 @@ def contradictions(
         return
     formulas = analyses.formulas_of(body)
     forward = next((formula for formula in formulas if not formula.is_backward), None)
-    if forward is None or forward.line.auto is not None or not forward.variables.isdisjoint(signature.outputs):
+    if forward is None or forward.written.auto is not None or not forward.variables.isdisjoint(signature.outputs):
         return
     backward = [item for item in formulas if item.is_backward and item.variables.isdisjoint(signature.outputs)]
     tangents = trials_of((forward,))

@@ -221,7 +221,7 @@ def fmin(self: Value, other: Value) -> Value:
 
 @operator("clamp", "clip")
 def clamp(self: Value, min: Value = None, max: Value = None) -> Value:
-    """A number brought between two bounds, of which the upper one wins."""
+    """A number clamped to two bounds; where they cross, the upper one wins."""
     if min is not None and self < min:
         self = min
     return max if max is not None and self > max else self

@@ -20,11 +20,11 @@ from derivlint.analysis.scalar_evaluation.truth import FOREACH, Truth
 from derivlint.analysis.scalar_evaluation.values import NotFiniteError, UnknownValueError, Value, conj, is_finite
 from derivlint.analysis.typed import TypedFormula
 from derivlint.model import Differentiability, DispatchBody
-from derivlint.model.forward import TANGENT
-from derivlint.model.gradients import GRAD, GRADS, NAMED_PREFIX
+from derivlint.model.generated.forward import TANGENT
+from derivlint.model.generated.gradients import GRAD, GRADS, NAMED_PREFIX
 from derivlint.operators import Book, holds_for
-from derivlint.operators.evaluators import Evaluator
-from derivlint.operators.sizes import is_broadcasting
+from derivlint.operators.reference.evaluators import Evaluator
+from derivlint.operators.shapes.sizes import is_broadcasting
 from derivlint.schema import NativeFunction
 
 #: Relative difference of two numbers that are not equal.
@@ -119,9 +119,9 @@ def trials_of(formulas: Iterable[TypedFormula]) -> list[Trial]:
     """The formulas that can be compared."""
     trials = []
     for formula in formulas:
-        evaluate = compile_formula(formula) if formula.line.auto is None else None
+        evaluate = compile_formula(formula) if formula.written.auto is None else None
         if evaluate is not None:
-            trials.append(Trial(formula, tuple(name.text for name in formula.line.names), evaluate))
+            trials.append(Trial(formula, tuple(name.text for name in formula.written.names), evaluate))
     return trials
 
 

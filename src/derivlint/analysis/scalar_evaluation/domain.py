@@ -25,9 +25,9 @@ from derivlint.analysis.scalar_evaluation.values import (
     scalar_type,
 )
 from derivlint.analysis.scalar_evaluation.vocabulary import BINARY, METADATA, NUMBERS, UNARY
-from derivlint.cpp.inference import number_value
-from derivlint.operators.definitions import Kind, definitions
-from derivlint.operators.interpretation import Domain, InterpretationError, Interpreter, Primitive
+from derivlint.cpp.expressions.inference import number_value
+from derivlint.operators.reference.definitions import Kind, definitions
+from derivlint.operators.reference.interpretation import Domain, InterpretationError, Interpreter, Primitive
 
 #: The modules that fill the table.
 FILLED_BY = (_arithmetic, _elementary, _helpers, _linear_algebra, _products, _sampling, _surrogates)

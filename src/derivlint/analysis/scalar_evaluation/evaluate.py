@@ -39,7 +39,7 @@ from derivlint.analysis.typed import TypedFormula
 from derivlint.cpp.operator_names import without_symint
 from derivlint.formula import Expr, Name
 from derivlint.operators.constants import constant_named, plain_spelling
-from derivlint.operators.evaluators import Evaluator
+from derivlint.operators.reference.evaluators import Evaluator
 
 Environment = Mapping[str, Value]
 

@@ -10,10 +10,10 @@ from derivlint.analysis.scalar_evaluation.values import Duals, NotFiniteError, U
 from derivlint.analysis.typed import TypedFormula
 from derivlint.cpp import Binding, return_names
 from derivlint.model import Differentiability
-from derivlint.model.evaluation import INDEX
-from derivlint.model.forward import PRIMAL, TANGENT
-from derivlint.model.gradients import GRAD, GRAD_INPUT_MASK, GRADS, NAMED_PREFIX, gradients_of
-from derivlint.operators.evaluators import Evaluator
+from derivlint.model.generated.evaluation import INDEX
+from derivlint.model.generated.forward import PRIMAL, TANGENT
+from derivlint.model.generated.gradients import GRAD, GRAD_INPUT_MASK, GRADS, NAMED_PREFIX, gradients_of
+from derivlint.operators.reference.evaluators import Evaluator
 
 #: The name of the output of an in-place function in formulas.
 RESULT = "result"
@@ -51,9 +51,9 @@ class Signature(Struct, frozen=True):
         if GRAD in names:
             used |= set(self.differentiable[:1])
         if GRADS in names:
-            gradients = gradients_of(formula.line.body)
-            indices = [item.index for line, item in gradients.indexed if line is formula.line]
-            is_whole = len(indices) < sum(line is formula.line for line, _ in gradients.grads)
+            gradients = gradients_of(formula.written.body)
+            indices = [item.index for written, item in gradients.indexed if written is formula.written]
+            is_whole = len(indices) < sum(written is formula.written for written, _ in gradients.grads)
             used |= {name for at, name in enumerate(self.differentiable) if is_whole or at in indices}
         return frozenset(used)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from msgspec import Struct
 
 from derivlint.analysis.scalar_evaluation.values import Value
-from derivlint.operators.interpretation import Primitive
+from derivlint.operators.reference.interpretation import Primitive
 
 #: So many arguments there are at most that calls have beyond the parameters of an implementation.
 _ANY_NUMBER = 100

@@ -54,7 +54,7 @@ def wrong_shares(
     others = differentiability.inputs
     if len(signature.inputs) < 2 or len(signature.inputs) != len(others):
         return
-    trials = trials_of(sorted(analyses.formulas_of(body), key=lambda formula: formula.line.index))
+    trials = trials_of(sorted(analyses.formulas_of(body), key=lambda formula: formula.written.index))
     backward = [trial for trial in trials if trial.formula.is_backward]
     forward = [trial for trial in trials if not trial.formula.is_backward]
     plain = arguments_at(differentiability.function, signature.inputs, Kind.REAL, 0)

@@ -23,7 +23,7 @@ class NotFiniteError(UnknownValueError):
 
 
 class Token:
-    """Metadata of a tensor, of which only the identity is known."""
+    """Metadata of a tensor, known by identity only."""
 
     __slots__ = ("name",)
 

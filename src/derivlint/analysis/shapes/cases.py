@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
 from derivlint.formula.vocabulary import words
-from derivlint.operators.size_cases import size_cases
-from derivlint.operators.size_values import OPAQUE, UNKNOWN, Sizes, Value
-from derivlint.operators.sizes import FAILURES, SizeFunction, sizes_named
+from derivlint.operators.shapes.size_cases import size_cases
+from derivlint.operators.shapes.size_values import OPAQUE, UNKNOWN, Sizes, Value
+from derivlint.operators.shapes.sizes import FAILURES, SizeFunction, sizes_named
 from derivlint.schema import Argument, NativeFunction
 
 Values = Mapping[str, Value]

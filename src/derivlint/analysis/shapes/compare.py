@@ -18,13 +18,13 @@ from derivlint.analysis.shapes.evaluate import compile_sizes
 from derivlint.analysis.typed import TypedFormula
 from derivlint.formula import Expr
 from derivlint.model import Differentiability
-from derivlint.model.evaluation import INDEX
-from derivlint.model.forward import PRIMAL, TANGENT
-from derivlint.model.gradients import GRAD, GRAD_INPUT_MASK, GRADS, NAMED_PREFIX
+from derivlint.model.generated.evaluation import INDEX
+from derivlint.model.generated.forward import PRIMAL, TANGENT
+from derivlint.model.generated.gradients import GRAD, GRAD_INPUT_MASK, GRADS, NAMED_PREFIX
 from derivlint.operators import Book
-from derivlint.operators.evaluators import Evaluator
-from derivlint.operators.size_values import UNKNOWN, IllegalSizesError, Sizes, Value, is_expandable
-from derivlint.operators.sizes import FAILURES, is_broadcasting
+from derivlint.operators.reference.evaluators import Evaluator
+from derivlint.operators.shapes.size_values import UNKNOWN, IllegalSizesError, Sizes, Value, is_expandable
+from derivlint.operators.shapes.sizes import FAILURES, is_broadcasting
 from derivlint.schema import NativeFunction
 
 
@@ -95,7 +95,7 @@ def wrong_shapes(differentiability: Differentiability, formulas: Iterable[TypedF
     signature = signature_of(differentiability)
     judged = []
     for formula in formulas:
-        if formula.line.auto is not None or _is_of_one_size(differentiability.function, formula):
+        if formula.written.auto is not None or _is_of_one_size(differentiability.function, formula):
             continue
         evaluate = compile_sizes(formula)
         if evaluate is not None:
@@ -127,7 +127,7 @@ def has_known_sizes(differentiability: Differentiability, formula: TypedFormula)
     evaluate = compile_sizes(formula)
     if evaluate is None:
         return False
-    names = tuple(name.text for name in formula.line.names)
+    names = tuple(name.text for name in formula.written.names)
     for case in sized_signatures(differentiability, signature):
         try:
             found = evaluate(_environment(formula, signature, case))
@@ -150,7 +150,7 @@ def _wrong(formula: TypedFormula, evaluate: Evaluator, signature: Signature, cas
         return WrongShape(formula, ShapeProblem.OPERANDS, at, place=place, reason=str(error))
     except FAILURES:
         return None
-    names = tuple(name.text for name in formula.line.names)
+    names = tuple(name.text for name in formula.written.names)
     expected = case.arguments if formula.is_backward else case.outputs
     items = found if type(found) is tuple and len(names) > 1 else (found,)
     for name, value in zip(names, items, strict=False):

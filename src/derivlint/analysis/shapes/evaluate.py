@@ -15,9 +15,9 @@ from derivlint.cpp.operator_names import without_symint
 from derivlint.formula import Binary as BinaryExpr
 from derivlint.formula import BraceList, Call, Conditional, Expr, Index, Name
 from derivlint.formula.tuples import tuple_access
-from derivlint.operators.evaluators import Evaluator
-from derivlint.operators.size_values import UNKNOWN, IllegalSizesError, Value, is_unknown
-from derivlint.operators.sizes import (
+from derivlint.operators.reference.evaluators import Evaluator
+from derivlint.operators.shapes.size_values import UNKNOWN, IllegalSizesError, Value, is_unknown
+from derivlint.operators.shapes.sizes import (
     BINARY,
     CONSTANTS,
     CONVERSIONS,

@@ -12,7 +12,7 @@ from derivlint.analysis.shapes.evaluate import is_understood
 from derivlint.analysis.typed import TypedFormula
 from derivlint.formula import Call
 from derivlint.model import DispatchBody, Entry, Model
-from derivlint.operators.sizes import unsized
+from derivlint.operators.shapes.sizes import unsized
 
 
 def wrong_shapes_of(model: Model, entry: Entry, problem: ShapeProblem) -> Iterator[WrongShape]:

@@ -28,8 +28,8 @@ from derivlint.analysis.small_tensors.moving import sum_to
 from derivlint.analysis.small_tensors.tensor import SmallTensor, Value, sizes_of
 from derivlint.analysis.typed import TypedFormula
 from derivlint.model import Differentiability
-from derivlint.model.forward import TANGENT
-from derivlint.operators.evaluators import Evaluator
+from derivlint.model.generated.forward import TANGENT
+from derivlint.operators.reference.evaluators import Evaluator
 from derivlint.schema import NativeFunction
 from derivlint.source.lazy import cached_property
 
@@ -41,7 +41,7 @@ _STEPS = (2e-5, 1e-4)
 _AGREEMENT = 1e-4
 #: The kinds of numbers that are tried one after the other: the first one that the operator takes counts.
 _KINDS = (0, 1, 2)
-#: Arguments with a choice, of which one case shows one: formulas that use them are compared at two points.
+#: Arguments with a choice; one case shows one value, so formulas that use them are compared at two points.
 _CHOICES = frozenset({KEEPDIM, REDUCTION})
 #: After how many points at which nothing is known a formula is given up.
 _PATIENCE = 3
@@ -262,7 +262,7 @@ def _comparisons(
     judged = [
         formula
         for formula in formulas
-        if formula.line.auto is None and formula not in known and is_judged(differentiability, formula)
+        if formula.written.auto is None and formula not in known and is_judged(differentiability, formula)
     ]
     operator = operator_of(differentiability) if judged else None
     if operator is None:
@@ -320,7 +320,7 @@ def _components(formula: TypedFormula, evaluate: Evaluator, variables: Values) -
     Raises:
         UnknownValueError: it is not known.
     """
-    names = formula.line.names
+    names = formula.written.names
     found = evaluate(variables)
     if len(names) == 1 and (type(found) is not tuple or type(variables.get(names[0].text)) in (tuple, Duals)):
         found = (found,)
@@ -351,7 +351,7 @@ def _wrong_gradient(formula: TypedFormula, evaluate: Evaluator, point: _Point) -
     variables = _variables(formula, point, 1.0)
     found = _components(formula, evaluate, variables)
     gradients = point.gradients
-    for at, (name, value) in enumerate(zip(formula.line.names, found, strict=False)):
+    for at, (name, value) in enumerate(zip(formula.written.names, found, strict=False)):
         own = point.arguments.get(name.text)
         if value is None or own is None or name.text not in signature.inputs:
             continue
@@ -406,7 +406,7 @@ def _wrong_tangent(formula: TypedFormula, evaluate: Evaluator, point: _Point) ->
     found = _components(formula, evaluate, _variables(formula, point, 1.0))
     moves = {name: directions(point.arguments[name], _salt(name)) for name in given}
     derivatives = point.along(moves)
-    for at, (name, value) in enumerate(zip(formula.line.names, found, strict=False)):
+    for at, (name, value) in enumerate(zip(formula.written.names, found, strict=False)):
         expected = derivatives.get(name.text)
         if value is None or expected is None:
             continue

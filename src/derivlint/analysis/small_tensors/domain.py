@@ -30,11 +30,11 @@ from derivlint.analysis.small_tensors import windows as _windows
 from derivlint.analysis.small_tensors.moving import sum_to
 from derivlint.analysis.small_tensors.table import TABLE
 from derivlint.analysis.small_tensors.tensor import SmallTensor, Value, filled, mapped, number_of, sizes_of, tensor_of
-from derivlint.operators import size_functions as sizes_by
-from derivlint.operators.definitions import Kind, definitions
-from derivlint.operators.interpretation import Domain, InterpretationError, Interpreter, Primitive
-from derivlint.operators.size_values import Sizes, SizesError
-from derivlint.operators.sizes import METHODS, saved_property, written_sizes
+from derivlint.operators.reference.definitions import Kind, definitions
+from derivlint.operators.reference.interpretation import Domain, InterpretationError, Interpreter, Primitive
+from derivlint.operators.shapes import size_functions as sizes_by
+from derivlint.operators.shapes.size_values import Sizes, SizesError
+from derivlint.operators.shapes.sizes import METHODS, saved_property, written_sizes
 
 #: The modules that fill the table.
 FILLED_BY = (_moving, _placing, _products, _reducing, _windows)

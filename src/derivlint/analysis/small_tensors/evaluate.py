@@ -22,8 +22,8 @@ from derivlint.analysis.small_tensors.domain import (
 from derivlint.analysis.small_tensors.tensor import SmallTensor, Value, count_of, filled, number_of, sizes_of
 from derivlint.analysis.typed import TypedFormula
 from derivlint.formula import Expr
-from derivlint.operators import size_functions as sizes_by
-from derivlint.operators.evaluators import Evaluator
+from derivlint.operators.reference.evaluators import Evaluator
+from derivlint.operators.shapes import size_functions as sizes_by
 
 #: Lists and options of C++ that are what they are made of.
 _WRAPPERS = (

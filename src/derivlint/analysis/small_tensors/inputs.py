@@ -14,8 +14,8 @@ from derivlint.analysis.scalar_evaluation.values import OPAQUE, Duals
 from derivlint.analysis.scalar_evaluation.vocabulary import GRAD_MODE
 from derivlint.analysis.shapes.cases import legal_cases
 from derivlint.analysis.small_tensors.tensor import SmallTensor, Value, coordinates
-from derivlint.operators import size_values
-from derivlint.operators.size_values import UNKNOWN, Sizes
+from derivlint.operators.shapes import size_values
+from derivlint.operators.shapes.size_values import UNKNOWN, Sizes
 from derivlint.schema import NativeFunction
 
 Values = Mapping[str, Value]

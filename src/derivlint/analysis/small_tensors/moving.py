@@ -20,9 +20,9 @@ from derivlint.analysis.small_tensors.tensor import (
     strides_of,
     tensor_of,
 )
-from derivlint.operators import size_functions as sizes_by
-from derivlint.operators import window_sizes
-from derivlint.operators.size_values import Sizes, SizesError
+from derivlint.operators.shapes import size_functions as sizes_by
+from derivlint.operators.shapes import window_sizes
+from derivlint.operators.shapes.size_values import Sizes, SizesError
 
 #: What C++ writes for "to the end".
 _END = 2**63 - 1
@@ -395,7 +395,7 @@ def as_strided_scatter(self: Value, src: Value, size: Value, stride: Value, stor
 def slice_inverse(
     self: Value, src: Value, dim: Value = 0, start: Value = None, end: Value = None, step: Value = 1
 ) -> Value:
-    """A tensor of which the first one is a slice; elsewhere it is what the other one is."""
+    """A tensor with the first one as a slice; elsewhere it is the other one."""
     return slice_scatter(src, self, dim, start, end, step)
 
 

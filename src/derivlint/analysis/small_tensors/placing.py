@@ -23,8 +23,8 @@ from derivlint.analysis.small_tensors.tensor import (
     strides_of,
     tensor_of,
 )
-from derivlint.operators import size_functions as sizes_by
-from derivlint.operators.size_values import Sizes, SizesError
+from derivlint.operators.shapes import size_functions as sizes_by
+from derivlint.operators.shapes.size_values import Sizes, SizesError
 
 
 def _wrapped(index: Value, size: int) -> Value:

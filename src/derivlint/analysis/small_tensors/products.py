@@ -17,8 +17,8 @@ from derivlint.analysis.small_tensors.tensor import (
     reshaped,
     tensor_of,
 )
-from derivlint.operators import size_functions as sizes_by
-from derivlint.operators.size_values import Sizes
+from derivlint.operators.shapes import size_functions as sizes_by
+from derivlint.operators.shapes.size_values import Sizes
 
 
 @helper("matmul")

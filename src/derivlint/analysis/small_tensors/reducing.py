@@ -10,8 +10,8 @@ from operator import mul
 from derivlint.analysis.scalar_evaluation.values import real_only
 from derivlint.analysis.small_tensors.table import helper, operator
 from derivlint.analysis.small_tensors.tensor import SmallTensor, Value, count_of, groups, mapped, places, tensor_of
-from derivlint.operators import size_functions as sizes_by
-from derivlint.operators.size_values import Sizes, SizesError
+from derivlint.operators.shapes import size_functions as sizes_by
+from derivlint.operators.shapes.size_values import Sizes, SizesError
 
 #: A dimension that was not given, where ``None`` is something else.
 _ALL = "all"

@@ -1,6 +1,6 @@
 """Small tensors, and where their elements are: positions in the list of all elements, the last dimension running first.
 
-Positions depend on sizes only, of which there are few, so they are worked out once.
+Positions depend on sizes only, and few sizes occur, so they are computed once.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from derivlint.operators.size_functions import broadcast
-from derivlint.operators.size_values import Sizes, SizesError
+from derivlint.operators.shapes.size_functions import broadcast
+from derivlint.operators.shapes.size_values import Sizes, SizesError
 
 #: A :class:`SmallTensor`, a number, a list, ``None``, ...
 Value = Any

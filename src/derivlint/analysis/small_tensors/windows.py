@@ -13,9 +13,9 @@ from derivlint.analysis.small_tensors.placing import gather, scatter_add
 from derivlint.analysis.small_tensors.reducing import along_axis
 from derivlint.analysis.small_tensors.table import TABLE, helper, operator
 from derivlint.analysis.small_tensors.tensor import Value, filled, reshaped, tensor_of
-from derivlint.operators import size_functions as sizes_by
-from derivlint.operators import window_sizes
-from derivlint.operators.size_values import SizesError
+from derivlint.operators.shapes import size_functions as sizes_by
+from derivlint.operators.shapes import window_sizes
+from derivlint.operators.shapes.size_values import SizesError
 
 #: For each output along a dimension the inputs with their weights.
 Rows = Sequence[Sequence[tuple[int, float]]]

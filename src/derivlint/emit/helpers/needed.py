@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
-from derivlint.cpp.declaration import declarations_from_json
+from derivlint.cpp.declarations.declaration import declarations_from_json
 from derivlint.emit.helpers.elf import ElfError, ElfFile
 from derivlint.formula import parse_formula
 from derivlint.model import Model

@@ -9,8 +9,9 @@ from collections.abc import Collection
 
 from msgspec import Struct
 
-from derivlint.emit.inplace_or_view.views import inverse_declaration, is_refused, is_replayed, view_body
+from derivlint.emit.inplace_or_view.views import has_inverse, inverse_declaration, is_refused, is_replayed, view_body
 from derivlint.emit.kernels.subject import Subject, modifies_arguments, without_entry
+from derivlint.emit.own_operators import redispatching
 from derivlint.emit.template import fill, load
 from derivlint.emit.view_funcs.functions import by_name, class_name, generated_functions
 from derivlint.emit.view_funcs.view_func import has_view_func
@@ -30,7 +31,8 @@ class InplaceOrViewKernel(Struct, frozen=True):
         text: its definition.
         registration: the statement that registers it, in a ``TORCH_LIBRARY_IMPL`` with ``m``.
         view_func: the class that recreates its views; None where it makes none, or none that can be differentiated.
-        inverse: the declaration of the function that goes back from a view to its base; empty without view function.
+        inverse: the declaration of the function that goes back from a view to its base; empty without view function,
+            and for operators that are not PyTorch's.
         line: the line of the entry that applies, None without one.
         file: the name of the YAML file.
     """
@@ -75,7 +77,7 @@ def _kernel(model: Model, function: NativeFunction) -> InplaceOrViewKernel | Non
             return None
         if is_replayed(subject):
             view_func = class_name(function)
-            inverse = inverse_declaration(subject)
+            inverse = inverse_declaration(subject) if has_inverse(subject) else ""
         body = view_body(subject, redispatch(subject))
     place = "no entry" if subject.line is None else f"{subject.path}:{subject.line}"
     formals = ", ".join(["c10::DispatchKeySet ks", *(f"{kind} {name}" for name, kind in subject.formals.items())])
@@ -103,7 +105,7 @@ def _subject(model: Model, function: NativeFunction) -> Subject:
 def redispatch(subject: Subject) -> str:
     """The call of the function's kernel below."""
     arguments = ", ".join(["ks & c10::after_ADInplaceOrView_keyset", *subject.formals])
-    return f"at::_ops::{subject.function.name.unambiguous_name}::redispatch({arguments})"
+    return f"{redispatching(subject.function)}({arguments})"
 
 
 def _inplace_body(subject: Subject) -> str:

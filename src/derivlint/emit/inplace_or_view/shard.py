@@ -5,8 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from derivlint.emit.inplace_or_view.kernel import InplaceOrViewKernel
+from derivlint.emit.kernels.shard import registrations
+from derivlint.emit.own_operators import kernel_namespaces
+from derivlint.emit.selection import ATEN
 from derivlint.emit.template import fill, load
 from derivlint.emit.view_funcs.files import HEADER, SHIPPED_NAMESPACE, operator_headers
+
+#: The dispatch key.
+KEY = "ADInplaceOrView"
 
 
 def inplace_or_view_source(
@@ -28,16 +34,25 @@ def inplace_or_view_source(
         load("inplace_or_view_shard.cpp") + "\n",
         source=kernels[0].file if kernels else "derivatives.yaml",
         view_funcs_header=view_funcs_header,
-        operators=operator_headers([kernel.function.root_name for kernel in kernels]),
+        operators=operator_headers([kernel.function for kernel in kernels]),
         inverses=fill(
             load("inplace_or_view_inverses.h"),
             declarations="\n".join(kernel.inverse for kernel in kernels if kernel.inverse),
         ),
-        kernels_namespace=f"{namespace.strip(':').replace('::', '_')}_inplace_or_view",
+        kernels_namespace=kernel_namespaces(namespace)[1],
         view_funcs_namespace=(view_funcs_namespace or namespace).removeprefix("::"),
         kernels="\n\n".join(kernel.text for kernel in kernels),
-        registrations="\n".join(kernel.registration for kernel in kernels),
+        registrations="\n\n".join(
+            registrations(library, KEY, lines) for library, lines in _by_library(kernels).items()
+        ),
     )
+
+
+def _by_library(kernels: Sequence[InplaceOrViewKernel]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {} if kernels else {ATEN: []}
+    for kernel in kernels:
+        found.setdefault(kernel.function.namespace, []).append(kernel.registration)
+    return found
 
 
 def variable_type_header() -> str:

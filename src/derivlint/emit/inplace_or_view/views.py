@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.emit.kernels.subject import Subject
+from derivlint.emit.selection import ATEN
 from derivlint.emit.template import fill, load
 from derivlint.emit.view_funcs.functions import SELF, VIEW_INDEX, class_name, makes_several_views
 from derivlint.model.differentiable import fits_view_function
@@ -27,6 +28,11 @@ def is_refused(subject: Subject) -> bool:
     return bool(outputs) and not all(
         fits_view_function(argument.type) for argument in subject.function.schema.arguments.flat_all
     )
+
+
+def has_inverse(subject: Subject) -> bool:
+    """Whether PyTorch has a function that goes from a view to its base; it does for its own operators."""
+    return subject.function.namespace == ATEN
 
 
 def view_body(subject: Subject, call: str) -> str:
@@ -64,10 +70,14 @@ def _replay(subject: Subject, several: bool) -> str:
         load("inplace_or_view_functions.cpp"),
         view_func=class_name(subject.function),
         arguments=", ".join(names + index),
-        captures=", ".join([SELF, *index, *_captures(subject)]),
-        inverse=_inverse_name(subject),
-        inverse_arguments=", ".join([SELF, _WRITTEN, "InverseReturnMode::AlwaysView", *index, *names]),
     )
+    if has_inverse(subject):
+        functions += "\n" + fill(
+            load("inplace_or_view_inverse.cpp"),
+            captures=", ".join([SELF, *index, *_captures(subject)]),
+            inverse=_inverse_name(subject),
+            inverse_arguments=", ".join([SELF, _WRITTEN, "InverseReturnMode::AlwaysView", *index, *names]),
+        )
     is_always = subject.api_name in subject.model.book.names("view-of-other-metadata")
     template = "inplace_or_view_replay_always.cpp" if is_always else "inplace_or_view_replay.cpp"
     return fill(load(template), functions=functions)

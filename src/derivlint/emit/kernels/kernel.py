@@ -13,7 +13,9 @@ from derivlint.emit.release import Release, release_of
 from derivlint.emit.selection import is_selected
 from derivlint.emit.template import listing, yaml_name
 from derivlint.model.differentiable import Differentiability, has_generated_kernel
+from derivlint.model.match import FunctionMatch
 from derivlint.model.model import Model
+from derivlint.model.read import DEFAULT
 from derivlint.schema import NativeFunction
 
 GENERIC_KERNEL = "torch::autograd::autogradNotImplementedFallback()"
@@ -55,12 +57,16 @@ class Kernel(Struct, frozen=True):
         return listing(self.text)
 
 
-def kernels(model: Model, operators: Collection[str] | None = None) -> tuple[Kernel, ...]:
+def kernels(
+    model: Model, operators: Collection[str] | None = None, dispatch_key: str | None = None
+) -> tuple[Kernel, ...]:
     """The kernels of a model, by the names of their functions.
 
     Args:
         model: a model without errors; a function that PyTorch's generator would refuse has no kernel.
         operators: names as :func:`derivlint.emit.selection.is_selected` takes them; None for all.
+        dispatch_key: the autograd key that all kernels are for, with its own formulas or those for every key; None for
+            a kernel under each key that there are formulas for.
 
     Raises:
         UnsupportedRelease: the operators are those of a release that code cannot be emitted for.
@@ -68,21 +74,44 @@ def kernels(model: Model, operators: Collection[str] | None = None) -> tuple[Ker
     wanted = None if operators is None else frozenset(operators)
     functions = sorted(model.natives.functions, key=lambda function: str(function.name))
     return tuple(
-        kernel for function in functions if is_selected(function, wanted) for kernel in _kernels_of(model, function)
+        kernel
+        for function in functions
+        if is_selected(function, wanted)
+        for kernel in _kernels_of(model, function, dispatch_key)
     )
 
 
-def _kernels_of(model: Model, function: NativeFunction) -> Iterator[Kernel]:
+def without_formulas_for(dispatch_key: str, model: Model, operators: Collection[str] | None) -> dict[str, str]:
+    """The functions that have formulas for other dispatch keys only, by full name, with the reason."""
+    found = {}
+    for function in model.natives.functions:
+        keys = model.match(function).infos
+        if keys and DEFAULT not in keys and dispatch_key not in keys and is_selected(function, operators):
+            found[str(function.name)] = f"its formulas are for {', '.join(keys)} only"
+    return found
+
+
+def _kernels_of(model: Model, function: NativeFunction, dispatch_key: str | None) -> Iterator[Kernel]:
     match = model.match(function)
     if not has_generated_kernel(match):
+        return
+    if dispatch_key is not None:
+        key = dispatch_key if dispatch_key in match.infos else DEFAULT
+        if key in match.infos:
+            yield from _kernel_of(model, match, key, dispatch_key)
         return
     if not match.infos:
         yield _without_entry(model, function)
         return
     for key in match.infos:
-        differentiability = Differentiability(match, key)
-        if differentiability.outputs is not None and not differentiability.is_ignored:
-            yield _kernel(Subject(model, differentiability, has_entry=True))
+        yield from _kernel_of(model, match, key)
+
+
+def _kernel_of(model: Model, match: FunctionMatch, key: str, dispatch_key: str | None = None) -> Iterator[Kernel]:
+    """The kernel with the formulas for a key, unless PyTorch's generator refuses it."""
+    differentiability = Differentiability(match, key)
+    if differentiability.outputs is not None and not differentiability.is_ignored:
+        yield _kernel(Subject(model, differentiability, has_entry=True, dispatch_key=dispatch_key))
 
 
 def _without_entry(model: Model, function: NativeFunction) -> Kernel:

@@ -11,14 +11,14 @@ from derivlint.emit.template import indented
 from derivlint.formula import Call, Name, parse_formula
 from derivlint.model.differentiable import is_tensor_list
 from derivlint.model.entry import Derivative
-from derivlint.model.gradients import GRAD_INPUT_MASK
+from derivlint.model.generated.gradients import GRAD_INPUT_MASK
 from derivlint.model.saved_attribute import SavedAttribute
 from derivlint.operators.special import WRAP_OPT_IF
 
 SELF = "self"
 SCALAR = "at::Scalar"
 _LISTS = (TENSOR_LIST, "at::ITensorListRef", TENSOR_VECTOR, "c10::List<::std::optional<at::Tensor>>")
-#: References to arrays, of which the node keeps a copy.
+#: References to arrays; the node keeps a copy.
 _ARRAYS = ("at::IntArrayRef", "c10::SymIntArrayRef", "at::ArrayRef<at::Scalar>")
 
 
@@ -115,8 +115,8 @@ def _line_of(subject: Subject, saved: SavedAttribute) -> int | None:
 
 def formula_line(subject: Subject, derivative: Derivative) -> int | None:
     """The line of the YAML where a backward formula begins."""
-    line = derivative.line
-    return None if line is None else subject.line_of(line.range(0, 0).start)
+    formula = derivative.written
+    return None if formula is None else subject.line_of(formula.range(0, 0).start)
 
 
 def guard(subject: Subject, saved: SavedAttribute) -> str | None:

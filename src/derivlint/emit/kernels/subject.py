@@ -12,7 +12,7 @@ from derivlint.model.differentiable import (
     is_tensor_list,
 )
 from derivlint.model.entry import DifferentiabilityInfo, InfoSource
-from derivlint.model.evaluation import formals
+from derivlint.model.generated.evaluation import formals
 from derivlint.model.match import FunctionMatch
 from derivlint.model.model import Model
 from derivlint.model.read import DEFAULT
@@ -62,9 +62,19 @@ class Subject:
         path: the YAML file.
         line: the line of the entry, None without one.
         release: the API of PyTorch that the kernel is written against.
+        dispatch_key: the dispatch key that the kernel is registered for.
     """
 
-    def __init__(self, model: Model, differentiability: Differentiability, *, has_entry: bool) -> None:
+    def __init__(
+        self,
+        model: Model,
+        differentiability: Differentiability,
+        *,
+        has_entry: bool,
+        dispatch_key: str | None = None,
+    ) -> None:
+        key = AUTOGRAD if differentiability.key == DEFAULT else differentiability.key
+        self.dispatch_key = dispatch_key or key
         self.model = model
         self.differentiability = differentiability
         self.has_entry = has_entry
@@ -87,12 +97,6 @@ class Subject:
         self.api_name = self.function.cpp_name
 
     # ---- names and types
-
-    @property
-    def dispatch_key(self) -> str:
-        """The dispatch key that the kernel is registered for."""
-        key = self.differentiability.key
-        return AUTOGRAD if key == DEFAULT else key
 
     @property
     def name(self) -> str:

@@ -8,7 +8,7 @@ from derivlint.emit.kernels.subject import Subject
 from derivlint.emit.kernels.templates import filled
 from derivlint.model.differentiable import DifferentiableValue, is_tensor_list
 from derivlint.model.entry import ForwardDerivative
-from derivlint.model.foreach import kernel_text
+from derivlint.model.generated.foreach import kernel_text
 
 ORIGINAL_SELF = "original_self"
 TENSOR_TANGENT = "::std::optional<at::Tensor>"
@@ -136,7 +136,7 @@ def _evaluation(subject: Subject, forward: ForwardDerivative, names: tuple[str, 
     text = forward.formula
     if subject.is_foreach:
         text = kernel_text(subject.function, subject.info.func.schema, text)
-    line = subject.line_of(forward.line.range(0, 0).start) if forward.line is not None else None
+    line = subject.line_of(forward.written.range(0, 0).start) if forward.written is not None else None
     formula = from_yaml(text, line, subject.path)
     unpack = "\n".join(_unpack(subject, forward))
     tangent = _variable(subject, names)

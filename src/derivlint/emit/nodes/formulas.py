@@ -11,7 +11,7 @@ from derivlint.emit.release import Release
 from derivlint.emit.template import fill, in_yaml, load
 from derivlint.formula import apply_edits
 from derivlint.model import Derivative, DifferentiabilityInfo
-from derivlint.model.gradients import GRAD_INPUT_MASK
+from derivlint.model.generated.gradients import GRAD_INPUT_MASK
 from derivlint.operators.special import NOT_IMPLEMENTED
 from derivlint.source import SourceFile
 
@@ -44,10 +44,10 @@ def formula_statements(info: DifferentiabilityInfo, source: SourceFile, file: st
     if any(checks_definedness(info, derivative) for derivative in derivatives):
         statements.append("const bool any_grad_defined = any_variable_defined(grads);")
     for derivative in derivatives:
-        line = derivative.line
+        formula = derivative.written
         expression = _expression(derivative, release)
-        if line is not None:
-            expression = in_yaml(expression, file, source.position(line.value.start).line)
+        if formula is not None:
+            expression = in_yaml(expression, file, source.position(formula.value.start).line)
         if len(derivative.var_names) == 1:
             statements.append(_single(info, derivative, f"({expression})", indices))
         else:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from derivlint.emit.release import DEFAULT, Release
 from derivlint.model import DifferentiabilityInfo, SavedAttribute
-from derivlint.model.evaluation import SCALAR, TENSOR, list_size, retains_variables, unpacked_type
+from derivlint.model.generated.evaluation import SCALAR, TENSOR, list_size, retains_variables, unpacked_type
 from derivlint.model.scope import RETAIN_VARIABLES
 
 SAVED_VARIABLE = "SavedVariable"

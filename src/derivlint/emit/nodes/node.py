@@ -15,7 +15,7 @@ from derivlint.emit.nodes.members import OWNING, Member, MemberKind, members
 from derivlint.emit.release import Release, release_of
 from derivlint.emit.template import fill, load, yaml_name
 from derivlint.model import DifferentiabilityInfo, Model
-from derivlint.model.gradients import incoming_gradients
+from derivlint.model.generated.gradients import incoming_gradients
 
 TRACEABLE = "TraceableFunction"
 UNTRACEABLE = "Node"

@@ -6,11 +6,13 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from derivlint.emit.python.fake import Fake, NoFake, fake_text
 from derivlint.emit.python.function import FunctionWriter
 from derivlint.emit.python.plan import Plan
 from derivlint.emit.python.signature import class_name, function_name
+from derivlint.emit.python.spelling import qualified
+from derivlint.emit.python.wrapping import wrapped
 from derivlint.emit.template import fill, load
-from derivlint.schema import NativeFunction
 
 
 class FunctionText(Struct, frozen=True):
@@ -31,15 +33,16 @@ class FunctionText(Struct, frozen=True):
     has_jvp: bool
 
 
-def function_text(plan: Plan, file: str, line: int, *, register: bool = False) -> FunctionText:
+def function_text(plan: Plan, file: str, line: int, *, fake: Fake | NoFake | None = None) -> FunctionText:
     """The Function of a plan and the public function over it.
 
     Args:
         plan: the plan.
         file: the name of the YAML file.
         line: the line of the entry in it.
-        register: whether it becomes the autograd kernel of an operator of :mod:`torch.library`.
+        fake: what its outputs are like, where it becomes the autograd kernel of an operator of :mod:`torch.library`.
     """
+    register = fake is not None
     writer = FunctionWriter(plan, register=register)
     methods = [writer.forward(), writer.setup_context(), writer.backward()]
     if plan.tangents:
@@ -49,9 +52,11 @@ def function_text(plan: Plan, file: str, line: int, *, register: bool = False) -
         methods.insert(0, ["generate_vmap_rule = True"])
     names = {"name": class_name(plan.function), "operator": str(plan.function.name), "place": f"{file}:{line}"}
     public = "\n".join(writer.public())
-    if register:
+    if fake is not None:
         name = qualified(plan.function)
-        public = f'F.define("{name}", "{_without_name(plan)}")\n\n\n@F.register("{name}")\n{public}'
+        like = fake_text(plan, fake)
+        kernel = "\n".join(wrapped("@", f'F.register("{name}", {_place(plan, file, line)})', "", 0))
+        public = f'F.define("{name}", "{_without_name(plan)}")\n\n\n{like}\n\n\n{kernel}\n{public}'
     text = fill(load("python_function.txt"), **names, methods=_joined(methods), public=public)
     return FunctionText(names["operator"], names["name"], function_name(plan.function), text, bool(plan.tangents))
 
@@ -60,11 +65,17 @@ def _joined(methods: Sequence[Sequence[str]]) -> str:
     return "\n\n".join("\n".join(method) for method in methods)
 
 
+def _place(plan: Plan, file: str, line: int) -> str:
+    """Where the formulas are written."""
+    assert plan.entry.function is not None
+    positions = {output.key_name: index for index, output in enumerate(plan.entry.function.outputs)}
+    if plan.is_inplace:
+        positions["self"] = 0
+    gradients = ", ".join(f'"{name}": {each.line}' for each in plan.gradients for name in each.names)
+    tangents = ", ".join(f"{positions[name]}: {each.line}" for each in plan.tangents for name in each.names)
+    return f'F.Entry("{file}", {line}, {{{gradients}}}, {{{tangents}}})'
+
+
 def _without_name(plan: Plan) -> str:
     schema = str(plan.function.schema)
     return schema[schema.index("(") :]
-
-
-def qualified(function: NativeFunction) -> str:
-    """The name of an operator as :mod:`torch.library` knows it."""
-    return f"{function.namespace}::{function.name}"

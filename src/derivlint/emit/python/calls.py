@@ -5,9 +5,9 @@ from __future__ import annotations
 from derivlint.cpp import argument_type
 from derivlint.cpp.canonical import canonical_type
 from derivlint.cpp.cpp_type import CppType
-from derivlint.cpp.declaration import Function
+from derivlint.cpp.declarations.declaration import Function
+from derivlint.cpp.expressions.value import UNKNOWN
 from derivlint.cpp.operator_signatures import OPTIONS
-from derivlint.cpp.value import UNKNOWN
 from derivlint.formula import Call, Expr
 from derivlint.schema import Argument, NativeFunction, NativeFunctions, TensorOptionsArguments
 

@@ -1,8 +1,8 @@
 """C++ expressions as Python expressions over torch: one translation for the emitter and for every interpreter.
 
-The tree of a formula, with the types and callees that :mod:`derivlint.cpp.inference` found, becomes the text of one
-Python expression. Variables keep their names (:func:`python_name` gives the few that Python reserves another one), and
-stand for these Python values:
+The tree of a formula, with the types and callees that :mod:`derivlint.cpp.expressions.inference` found, becomes the
+text of one Python expression. Variables keep their names (:func:`python_name` gives the few that Python reserves
+another one), and stand for these Python values:
 
 ===========================================  ========================================================================
 C++                                          Python
@@ -29,11 +29,11 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct, field
 
-from derivlint.cpp.conversion import FLOATS
 from derivlint.cpp.cpp_type import CppType, cpp_type
-from derivlint.cpp.declaration import Function
+from derivlint.cpp.declarations.declaration import Function
+from derivlint.cpp.expressions.conversion import FLOATS
+from derivlint.cpp.expressions.value import INT, INT64, SIZE, SYM_INT, TENSOR, UNKNOWN, UNKNOWN_VALUE, Value
 from derivlint.cpp.operator_names import without_symint
-from derivlint.cpp.value import INT, INT64, SIZE, SYM_INT, TENSOR, UNKNOWN, UNKNOWN_VALUE, Value
 from derivlint.emit.python.calls import called_operator
 from derivlint.emit.python.helpers import LIBRARY
 from derivlint.emit.python.spelling import OPTIONS, number, operator_parameters, packet, python_name

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from derivlint.emit.python.layout import assigned, indented, listed, return_statement, unpacked
-from derivlint.emit.python.plan import Plan, Tangent
+from derivlint.emit.python.plan import Gradient, Plan, Tangent
 from derivlint.emit.python.signature import (
     class_name,
     function_name,
@@ -209,13 +209,13 @@ class FunctionWriter:
         returned = 1 if plan.returns_list else len(self.outputs)
         selects = not plan.returns_list and plan.differentiable != tuple(range(returned))
         grads = "grad_outputs"
-        if "grads" in used or (any(g.guarded for g in plan.gradients) and len(plan.gradient_names) != 1):
+        if "grads" in used or (any(map(self.is_guarded, plan.gradients)) and len(plan.gradient_names) != 1):
             grads = "grads"
             picked = f"[grad_outputs[i] for i in {plan.differentiable}]" if selects else "grad_outputs"
             lines.append(f"grads = {picked}")
         for name, position in plan.gradient_names.items():
             lines.append(f"{name} = grad_outputs[{position}]")
-        if any(each.guarded for each in plan.gradients):
+        if any(map(self.is_guarded, plan.gradients)):
             if len(plan.gradient_names) == 1 and grads != "grads":
                 defined = f"{next(iter(plan.gradient_names))} is not None"
             elif plan.returns_list or len(plan.differentiable) > 1:
@@ -237,7 +237,7 @@ class FunctionWriter:
                 lines.append(f"{results[name]}: Sequence[Tensor | None] = [None] * {self.length(name)}")
         for each in plan.gradients:
             lines += self.gradient(
-                each.names, each.value.text, each.guarded, MASK in each.value.names, defined, results
+                each.names, each.value.text, self.is_guarded(each), MASK in each.value.names, defined, results
             )
         values = ["None"] * len(self.counted) + [results.get(item.name, "None") for item in self.plain]
         values += [
@@ -250,6 +250,13 @@ class FunctionWriter:
             "def backward(ctx: Any, *grad_outputs: Any) -> Any:",
             *indented([*lines, *return_statement(values, depth=2)]),
         ]
+
+    def is_guarded(self, gradient: Gradient) -> bool:
+        """Whether a formula is evaluated only where some incoming gradient is there.
+
+        PyTorch's nodes leave undefined gradients to formulas for lists; an author of Python does not know of them.
+        """
+        return gradient.guarded or (self.register and len(gradient.names) == 1)
 
     def length(self, name: str) -> str:
         """The number of tensors of a list at the end of the inputs, in ``backward``."""

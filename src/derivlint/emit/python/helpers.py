@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-from derivlint.operators.definitions import Kind, definitions
+from derivlint.operators.reference.definitions import Kind, definitions
 
 #: What generated code calls :mod:`derivlint.functional`.
 LIBRARY = "F"

@@ -8,12 +8,15 @@ from itertools import groupby
 from msgspec import Struct
 
 from derivlint.emit.python.assembly import FunctionText, function_text
+from derivlint.emit.python.fake import NoFake, fakes_of
 from derivlint.emit.python.helpers import helper_modules
-from derivlint.emit.python.plan import LeftOut, plan
+from derivlint.emit.python.plan import LeftOut, Plan, plan
 from derivlint.emit.python.registration import refusal
+from derivlint.emit.python.signature import class_name, function_name
 from derivlint.emit.selection import ATEN, is_selected
 from derivlint.emit.template import fill, load, yaml_name
 from derivlint.model import Model
+from derivlint.schema.dispatch import COMPOSITE_EXPLICIT
 
 #: Lines that only some modules need, by what asks for them.
 UNUSED = {
@@ -39,11 +42,14 @@ class PythonModule(Struct, frozen=True):
         text: its source.
         functions: what is in it, in the order of the file.
         left_out: the operators of entries that have formulas and are not in it, with the reason.
+        without_fake: the registered operators for which the formulas do not say what their outputs are like, with the
+            reason.
     """
 
     text: str
     functions: tuple[FunctionText, ...]
     left_out: Mapping[str, str]
+    without_fake: Mapping[str, str]
 
 
 REGISTERED = (
@@ -70,7 +76,7 @@ def python_module(
     """
     helpers = helper_modules(own_helpers)
     file = yaml_name(model.source.path)
-    functions: list[FunctionText] = []
+    plans: list[Plan] = []
     left_out: dict[str, str] = {}
     taken: set[str] = set()
     for entry in model.entries:
@@ -91,14 +97,26 @@ def python_module(
         if isinstance(made, LeftOut):
             left_out[name] = made.reason
             continue
-        text = function_text(made, file, model.source.position(entry.node.start).line, register=register)
-        if taken & {text.class_name, text.function_name}:
-            left_out[name] = f'another entry is called "{text.function_name}" in Python already'
+        names = {class_name(made.function), function_name(made.function)}
+        if taken & names:
+            left_out[name] = f'another entry is called "{function_name(made.function)}" in Python already'
             continue
-        taken |= {text.class_name, text.function_name}
-        functions.append(text)
+        taken |= names
+        plans.append(made)
+    fakes = fakes_of(plans, model.natives) if register else {}
+    functions = [
+        function_text(
+            made, file, model.source.position(made.entry.node.start).line, fake=fakes.get(str(made.function.name))
+        )
+        for made in plans
+    ]
+    # a kernel for all back ends says what its outputs are like
+    everywhere = {str(made.function.name) for made in plans if COMPOSITE_EXPLICIT in (made.function.dispatch or ())}
+    without_fake = {
+        name: fake.reason for name, fake in fakes.items() if isinstance(fake, NoFake) and name not in everywhere
+    }
     kind, modules = REGISTERED if register else EXPLANATION, sorted({*(own_helpers or {}).values()})
-    return PythonModule(_module(model, functions, kind, modules), tuple(functions), left_out)
+    return PythonModule(_module(model, functions, kind, modules), tuple(functions), left_out, without_fake)
 
 
 def _sorted_names(functions: list[FunctionText]) -> list[str]:

@@ -11,15 +11,15 @@ from derivlint.analysis.differentiability import Answer
 from derivlint.analysis.differentiability_coverage import Aspect, coverage_of
 from derivlint.analysis.typed import TypedFormula, typed_formulas
 from derivlint.cpp.canonical import canonical_type
-from derivlint.cpp.conversion import element_of
 from derivlint.cpp.cpp_type import types
+from derivlint.cpp.expressions.conversion import element_of
 from derivlint.emit.python.expression import PythonExpression, Typing, Untranslatable, translate
 from derivlint.emit.selection import unread
 from derivlint.formula import parse_formula
 from derivlint.model import Derivative, DifferentiabilityInfo, Entry, ForwardDerivative, Model, SavedAttribute
 from derivlint.model.differentiable import Differentiability, is_tensor_list
+from derivlint.model.generated.saved import TYPE_AND_SIZE
 from derivlint.model.read import DEFAULT
-from derivlint.model.saved import TYPE_AND_SIZE
 from derivlint.operators.special import NOT_IMPLEMENTED
 from derivlint.schema import Argument, NativeFunction, SchemaKind
 
@@ -48,7 +48,7 @@ class Tangent(Struct, frozen=True):
     Attributes:
         names: the outputs whose tangent it computes.
         value: the expression.
-        needs: the arguments of which one has to have a tangent.
+        needs: the arguments; at least one must have a tangent.
         line: the line of the formula in the file.
     """
 
@@ -179,7 +179,7 @@ def _plan(
     if lists and len(outputs) > 1:
         raise _NoFunctionError("it returns a list of tensors among others")
     typed = {
-        (formula.line.value.start, formula.is_backward): formula
+        (formula.written.value.start, formula.is_backward): formula
         for formula in typed_formulas(model, entry)
         if formula.evaluation.dispatch == DEFAULT
     }
@@ -243,8 +243,8 @@ def _gradient(
     typed: dict[tuple[int, bool], TypedFormula],
     helpers: Mapping[str, str],
 ) -> Gradient:
-    assert derivative.line is not None
-    start = derivative.line.value.start
+    assert derivative.written is not None
+    start = derivative.written.value.start
     line = model.source.position(start).line
     value = _translated(model, derivative.formula, typed.get((start, True)), helpers, line)
     types = {b.name: str(b.argument.type) for b in info.args_with_derivatives if b.argument is not None}
@@ -260,12 +260,12 @@ def _tangent(
     helpers: Mapping[str, str],
     found: Differentiability,
 ) -> Tangent:
-    assert forward.line is not None
+    assert forward.written is not None
     if NOT_IMPLEMENTED in forward.formula:
         raise _NoFunctionError("the tangent is not implemented")
     if forward.required_original_self_value:
         raise _NoFunctionError('the tangent needs "self" as it was before')
-    start = forward.line.value.start
+    start = forward.written.value.start
     line = model.source.position(start).line
     value = _translated(model, forward.formula, typed.get((start, False)), helpers, line)
     if function_is_view(found.function) and value.text in {f"{name}_t" for name in value.names} | value.names:

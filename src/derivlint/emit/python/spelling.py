@@ -40,6 +40,11 @@ def packet(function: NativeFunction) -> str:
     return f"{owner}.{name.name_without_overload}.{overload}"
 
 
+def qualified(function: NativeFunction) -> str:
+    """The name of an operator as :mod:`torch.library` knows it."""
+    return f"{function.namespace}::{function.name}"
+
+
 def number(node: Number) -> str:
     """A C++ number in Python: ``1e-5f`` is ``1e-5``, ``0.`` is ``0.0``."""
     text = node.text.replace("'", "")

@@ -46,9 +46,7 @@ ${kernels}
 
 } // namespace
 
-TORCH_LIBRARY_IMPL(aten, ADInplaceOrView, m) {
-  ${registrations}
-}
+${registrations}
 
 } // namespace ${kernels_namespace}
 } // namespace torch::autograd

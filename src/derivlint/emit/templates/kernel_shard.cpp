@@ -11,7 +11,7 @@ namespace torch::autograd {
 namespace ${kernels_namespace} {
 namespace {
 
-namespace nodes = ::${nodes_namespace};
+${nodes}
 
 [[maybe_unused]] void expect_defined(const at::Tensor& tensor, const char* name, int position) {
   TORCH_CHECK(

@@ -9,12 +9,15 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 
+${authors}
+
+namespace ${namespace} {
+
 ${spaces}
 
 // Formulas call them without their namespace, too.
-namespace torch::autograd {
 ${visible}
-}
-namespace ${namespace} {
-${visible}
-}
+
+} // namespace ${namespace}
+
+${kernels_namespaces}

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from derivlint.emit.own_operators import HEADER as OPERATORS
+from derivlint.emit.selection import ATEN
 from derivlint.emit.template import fill, load
 from derivlint.emit.view_funcs.view_func import ViewFunc
+from derivlint.schema import NativeFunction
 
 #: The header that PyTorch itself ships, and its namespace.
 HEADER = "torch/csrc/autograd/generated/ViewFuncs.h"
 SHIPPED_NAMESPACE = "torch::autograd::generated"
 
 
-def operator_headers(roots: Sequence[str]) -> str:
-    """The includes of operators, each in a header of its own where PyTorch is built so."""
+def operator_headers(functions: Sequence[NativeFunction]) -> str:
+    """The includes of operators, PyTorch's each in a header of its own where it is built so."""
+    roots = [each.root_name for each in functions if each.namespace == ATEN]
+    if functions and not roots:
+        return f'#include "{OPERATORS}"'
     return fill(
         load("view_func_operators.h"),
         includes="\n".join(f"#include <ATen/ops/{root}_ops.h>" for root in dict.fromkeys(roots)),
@@ -29,7 +35,7 @@ def view_funcs_header(funcs: Sequence[ViewFunc], namespace: str = SHIPPED_NAMESP
     """
     return fill(
         load("view_funcs.h") + "\n",
-        operators=operator_headers([func.function.root_name for func in funcs]),
+        operators=operator_headers([func.function for func in funcs]),
         namespace=namespace.removeprefix("::"),
         classes="\n\n".join(func.header for func in funcs),
     )

@@ -13,6 +13,7 @@ from msgspec import Struct
 from derivlint.cpp import value_type
 from derivlint.cpp.canonical import canonical_type
 from derivlint.cpp.types import optional_of
+from derivlint.emit.own_operators import calling
 from derivlint.emit.template import fill, load
 from derivlint.emit.view_funcs.functions import (
     SELF,
@@ -21,7 +22,7 @@ from derivlint.emit.view_funcs.functions import (
     generated_functions,
     makes_several_views,
 )
-from derivlint.model.evaluation import formals
+from derivlint.model.generated.evaluation import formals
 from derivlint.model.model import Model
 from derivlint.operators import Book
 from derivlint.schema import Argument, ListType, NativeFunction, OptionalType, Type
@@ -103,7 +104,7 @@ def view_func(function: NativeFunction) -> ViewFunc:
     arguments = [argument for argument in function.schema.arguments.flat_all if argument.name != SELF]
     members = [_member(argument, types[argument.name]) for argument in arguments]
     call = ", ".join(["input_base", *(member.argument for member in members)])
-    result = f"at::_ops::{function.name.unambiguous_name}::call({call})"
+    result = f"{calling(function)}({call})"
     if makes_several_views(function):
         members.append(Member("int64_t", VIEW_INDEX, "int64_t", None, VIEW_INDEX))
         result += f"[{VIEW_INDEX}]"

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
-from derivlint.cpp.declaration import Function
+from derivlint.analysis.operators import linear_parameters
+from derivlint.cpp.declarations.declaration import Function
 from derivlint.lsp.features.facts import Callee, FormulaFacts, operators_of
 from derivlint.model import DerivativeFormula, DispatchBody, Entry, FunctionMatch, How, Model, Role, SavedAttribute
 from derivlint.model.read import DEFAULT
@@ -123,30 +125,30 @@ def how(match: FunctionMatch) -> str:
 # ---- formulas
 
 
-def line_text(model: Model, line: DerivativeFormula) -> str:
+def formula_text(model: Model, formula: DerivativeFormula) -> str:
     """A key with its formula: what it declares, what it saves, what an automatic formula stands for."""
-    named = names([name.text for name in line.names])
-    if line.role is Role.NON_DIFFERENTIABLE:
+    named = names([name.text for name in formula.names])
+    if formula.role is Role.NON_DIFFERENTIABLE:
         return f"{named}: declared non-differentiable, no gradient flows through"
-    if line.role is Role.BACKWARD:
-        return paragraphs([f"backward formula (VJP): gradient of {named}", saved_text(line)])
-    if line.role is Role.FORWARD:
-        return paragraphs([f"forward formula (JVP): tangent of {named}", automatic_text(line), _needs(line)])
+    if formula.role is Role.BACKWARD:
+        return paragraphs([f"backward formula (VJP): gradient of {named}", saved_text(formula)])
+    if formula.role is Role.FORWARD:
+        return paragraphs([f"forward formula (JVP): tangent of {named}", automatic_text(formula), _needs(formula)])
     return f"{named}: neither an argument nor an output of the operator"
 
 
-def automatic_text(line: DerivativeFormula) -> str | None:
+def automatic_text(formula: DerivativeFormula) -> str | None:
     """The formula that ``auto_linear`` or ``auto_element_wise`` stands for."""
-    if line.auto is None:
+    if formula.auto is None:
         return None
-    if line.forward is None:
-        return f"`{line.auto}` stands for nothing here"
-    return paragraphs([f"`{line.auto}` stands for", code(line.forward.formula)])
+    if formula.forward is None:
+        return f"`{formula.auto}` stands for nothing here"
+    return paragraphs([f"`{formula.auto}` stands for", code(formula.forward.formula)])
 
 
-def saved_text(line: DerivativeFormula) -> str | None:
+def saved_text(formula: DerivativeFormula) -> str | None:
     """What a backward formula makes the forward call save, and how."""
-    derivative = line.derivative
+    derivative = formula.derivative
     if derivative is None:
         return None
     saved = without_repetition([*derivative.saved_inputs, *derivative.saved_outputs])
@@ -162,8 +164,8 @@ def saved_line(saved: SavedAttribute) -> str:
     return f"- `{saved.type} {saved.name}`{of}{why}"
 
 
-def _needs(line: DerivativeFormula) -> str | None:
-    forward = line.forward
+def _needs(formula: DerivativeFormula) -> str | None:
+    forward = formula.forward
     if forward is None:
         return None
     found = [f"{name}_t" for name in forward.required_inputs_fw_grad or ()]
@@ -182,7 +184,23 @@ def callee_text(facts: FormulaFacts, callee: Callee) -> str:
         parts.append(operator_text(facts.model, natives))
     elif not callee.overloads:
         parts.append(f"`{callee.name}` is not known")
+    if not callee.is_method:
+        parts.append(_bodies_text(facts.model, callee))
     return paragraphs(parts)
+
+
+def _bodies_text(model: Model, callee: Callee) -> str | None:
+    """What the bodies of a called helper say: where they are, and what they are linear in."""
+    bodies = model.natives.bodies
+    if bodies is None:
+        return None
+    lines = []
+    for body in bodies.functions.get(callee.name, ()):
+        line = bodies.source.position(body.name_span.start).line
+        linear = linear_parameters(body)
+        facts = f": linear in {names(linear)}" if linear else ""
+        lines.append(f"- {Path(bodies.source.path).name}, line {line}{facts}")
+    return "\n".join(["defined in:", *lines[:MANY]]) if lines else None
 
 
 def signatures_text(functions: Sequence[Function]) -> str | None:
@@ -220,7 +238,7 @@ def entries_serving(model: Model, natives: Iterable[NativeFunction]) -> list[Ent
 
 
 def _entry_line(source: SourceFile, entry: Entry) -> str:
-    formulas = ", ".join(f"`{line.key_text}`" for line in entry.lines)
+    formulas = ", ".join(f"`{formula.key_text}`" for formula in entry.formulas)
     line = source.position(entry.span.start).line
     return f"`{entry.operator}` (line {line}): {formulas or 'no formula'}"
 

@@ -12,18 +12,18 @@ from derivlint.analysis import analyses_of
 from derivlint.analysis.degree import Degree
 from derivlint.analysis.interpret import Interpretation
 from derivlint.cpp import return_names, return_type
-from derivlint.cpp.calls import held_by
 from derivlint.cpp.cpp_type import CppType
-from derivlint.cpp.declaration import Function
+from derivlint.cpp.declarations.declaration import Function
+from derivlint.cpp.expressions.calls import held_by
+from derivlint.cpp.expressions.value import UNKNOWN
 from derivlint.cpp.library import ATEN, Found, Library
 from derivlint.cpp.load import library_of
 from derivlint.cpp.lookup import Entity, look_up, qualified_entity
 from derivlint.cpp.operator_names import without_symint
 from derivlint.cpp.scope import BACKWARD_LEVELS, FORWARD_LEVELS, Scope, declared_value
-from derivlint.cpp.value import UNKNOWN
 from derivlint.formula import Call, Expr, Member, Name
 from derivlint.model import DerivativeFormula, Model, Role
-from derivlint.model.evaluation import formals
+from derivlint.model.generated.evaluation import formals
 from derivlint.schema import NativeFunction
 from derivlint.source.lazy import cached_property
 
@@ -53,9 +53,9 @@ class Callee(Struct, frozen=True):
 class FormulaFacts:
     """What is known of the nodes of one formula."""
 
-    def __init__(self, model: Model, line: DerivativeFormula) -> None:
+    def __init__(self, model: Model, formula: DerivativeFormula) -> None:
         self.model = model
-        self.line = line
+        self.written = formula
 
     @property
     def library(self) -> Library:
@@ -66,10 +66,11 @@ class FormulaFacts:
     def interpretation(self) -> Interpretation | None:
         """The meaning of the formula, None where it has none."""
         analyses = analyses_of(self.model)
-        if self.line.entry not in self.model.entries:
+        if self.written.entry not in self.model.entries:
             return None
         return next(
-            (analyses.interpretation(f) for f in analyses.formulas(self.line.entry) if f.line is self.line), None
+            (analyses.interpretation(f) for f in analyses.formulas(self.written.entry) if f.written is self.written),
+            None,
         )
 
     @cached_property
@@ -91,7 +92,7 @@ class FormulaFacts:
     @cached_property
     def variables(self) -> dict[str, str]:
         """The C++ types of the names that the formula can use."""
-        function = self.line.entry.function
+        function = self.written.entry.function
         found: dict[str, str] = {}
         if function is not None:
             canonical = function.canonical
@@ -106,7 +107,7 @@ class FormulaFacts:
     @cached_property
     def scope(self) -> Scope:
         """Where the formula stands."""
-        backward = self.line.role is not Role.FORWARD
+        backward = self.written.role is not Role.FORWARD
         return Scope(
             {name: declared_value(type) for name, type in self.variables.items()},
             BACKWARD_LEVELS if backward else FORWARD_LEVELS,

@@ -68,17 +68,17 @@ def _at_line_end(text: str, pair: Pair) -> Iterator[TextEdit]:
 
 def _names(entry: Entry) -> Iterator[TextEdit]:
     """``self, other`` in keys."""
-    for line in entry.lines:
-        yield from _key_edit(line)
+    for formula in entry.formulas:
+        yield from _key_edit(formula)
 
 
-def _key_edit(line: DerivativeFormula) -> Iterator[TextEdit]:
-    names = [name.text for name in line.names]
-    written = line.key_written_with(names)
-    if written is None or line.key.tag is not None:
+def _key_edit(formula: DerivativeFormula) -> Iterator[TextEdit]:
+    names = [name.text for name in formula.names]
+    written = formula.key_written_with(names)
+    if written is None or formula.key.tag is not None:
         return
-    if line.key.text[line.key.start : line.key.end] != written and line.key.exact:
-        yield TextEdit(line.key.span, written)
+    if formula.key.text[formula.key.start : formula.key.end] != written and formula.key.exact:
+        yield TextEdit(formula.key.span, written)
 
 
 def _is_same(source: SourceFile, entry: Entry, edits: list[TextEdit]) -> bool:

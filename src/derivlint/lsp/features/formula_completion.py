@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from weakref import WeakKeyDictionary
 
 from derivlint.cpp.cpp_type import cpp_type
-from derivlint.cpp.declaration import Function
+from derivlint.cpp.declarations.declaration import Function
+from derivlint.cpp.expressions.value import TENSOR
 from derivlint.cpp.library import ATEN, HELPERS, INCLUDED, Library
 from derivlint.cpp.load import library_of
 from derivlint.cpp.lookup import resolve_namespace
 from derivlint.cpp.naming import NAMESPACES
-from derivlint.cpp.value import TENSOR
 from derivlint.lsp.analysis import Analysis
 from derivlint.lsp.features.context import Writing
 from derivlint.lsp.features.describe import signatures_text
@@ -20,8 +20,8 @@ from derivlint.lsp.features.probe import Fragment, Probe, fragment, probe, type_
 from derivlint.lsp.features.proposal import MOST, Completion
 from derivlint.lsp.features.variables import VariableKind, variable
 from derivlint.model import AUTO_ELEMENT_WISE, AUTO_LINEAR, NON_DIFFERENTIABLE, Role
-from derivlint.model.forward import PRIMAL, TANGENT
-from derivlint.model.gradients import GRADS
+from derivlint.model.generated.forward import PRIMAL, TANGENT
+from derivlint.model.generated.gradients import GRADS
 from derivlint.model.scope import is_internal, visible_names
 from derivlint.schema import NativeFunctions
 from derivlint.source import Span
@@ -72,10 +72,10 @@ def _bare(analysis: Analysis, writing: Writing, part: Fragment, span: Span, *, i
 
 def _variables(found: Probe, prefix: str, span: Span) -> Iterable[Completion]:
     types = found.facts.variables
-    for rank, name in enumerate(dict.fromkeys(visible_names(found.line))):
+    for rank, name in enumerate(dict.fromkeys(visible_names(found.written))):
         if is_internal(name) or prefix not in name:
             continue
-        known = variable(found.line, name)
+        known = variable(found.written, name)
         about = known.about.replace("`", "") if known is not None else ""
         kind = "Variable" if known is None or known.kind is not VariableKind.ARGUMENT else "Field"
         detail = types.get(name) or about
@@ -91,9 +91,9 @@ def _variables(found: Probe, prefix: str, span: Span) -> Iterable[Completion]:
 def _later(found: Probe, prefix: str, span: Span) -> Iterable[Completion]:
     """Primals and tangents of arguments whose backward formula is not written yet."""
     function = found.entry.function
-    if function is None or found.line.role is not Role.FORWARD:
+    if function is None or found.written.role is not Role.FORWARD:
         return
-    visible = visible_names(found.line)
+    visible = visible_names(found.written)
     for binding in function.arguments:
         if not binding.is_tensor_like or binding.is_tensor_list:
             continue
@@ -106,7 +106,7 @@ def _later(found: Probe, prefix: str, span: Span) -> Iterable[Completion]:
 
 def _n_gradients(found: Probe) -> int:
     """How many gradients ``grads`` holds."""
-    info, function = found.line.body.info, found.entry.function
+    info, function = found.written.body.info, found.entry.function
     if info is None or function is None:
         return 0
     flags = info.output_differentiability
@@ -115,7 +115,7 @@ def _n_gradients(found: Probe) -> int:
 
 
 def _keywords(found: Probe, prefix: str, span: Span) -> Iterable[Completion]:
-    if found.line.role is Role.FORWARD:
+    if found.written.role is Role.FORWARD:
         words = {
             AUTO_LINEAR: "the function itself, on tangents",
             AUTO_ELEMENT_WISE: "the backward formula, on the tangent",

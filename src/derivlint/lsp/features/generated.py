@@ -29,7 +29,7 @@ def lenses(analysis: Analysis) -> tuple[Lens, ...]:
     return tuple(
         Lens(entry.name_span, "show generated C++", entry.name_span.start)
         for entry in analysis.model.entries
-        if entry.function is not None and any(body.lines for body in entry.bodies)
+        if entry.function is not None and any(body.formulas for body in entry.bodies)
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from pathlib import Path
 
-from derivlint.cpp.declaration_tokens import Tokens
+from derivlint.cpp.declarations.declaration_tokens import Tokens
 from derivlint.lsp.features.place import Place
 from derivlint.source import SourceError, SourceFile, Span
 
@@ -19,10 +19,10 @@ def function_places(headers: tuple[Path, ...], name: str) -> tuple[Place, ...]:
 
     A file that cannot be read declares nothing.
     """
+    paths = dict.fromkeys(path for header in headers for path in (header, *_sources_of(header)))
     return tuple(
         Place(file.source, span, whole)
-        for header in headers
-        for path in (header, *_sources_of(header))
+        for path in paths
         if (file := _read(path)) is not None
         for span, whole in file.functions.get(name, ())
     )

@@ -66,13 +66,13 @@ def hover(analysis: Analysis, offset: int) -> Hover | None:
     if isinstance(at, AtFormula):
         text = _formula(analysis, at)
     elif isinstance(at, AtKeyword):
-        text = describe.line_text(model, at.line)
+        text = describe.formula_text(model, at.written)
     elif isinstance(at, AtKey):
         text = _key(analysis, at)
     elif isinstance(at, AtSchema):
         text = _schema(analysis, at)
     elif isinstance(at, AtDispatchKey):
-        lines = ", ".join(f"`{line.key_text}`" for line in at.body.lines)
+        lines = ", ".join(f"`{formula.key_text}`" for formula in at.body.formulas)
         text = paragraphs([f"dispatch key `{at.body.key}` with formulas for {lines or 'nothing'}", _node(model, at)])
     elif isinstance(at, AtEntryKey):
         about = _ENTRY_KEYS.get(at.key.value)
@@ -125,19 +125,19 @@ def _suppression(at: AtSuppression) -> str:
 def _key(analysis: Analysis, at: AtKey) -> str:
     what = None
     if at.name is not None:
-        found = _named_by_key(at.line, at.name.text)
+        found = _named_by_key(at.written, at.name.text)
         what = found.about if found is not None else None
         what = f"`{at.name.text}`: {what}" if what is not None else None
-    return paragraphs([what, describe.line_text(analysis.model, at.line)])
+    return paragraphs([what, describe.formula_text(analysis.model, at.written)])
 
 
-def _named_by_key(line: DerivativeFormula, name: str) -> Variable | None:
-    found = variable(line, name)
+def _named_by_key(formula: DerivativeFormula, name: str) -> Variable | None:
+    found = variable(formula, name)
     if found is not None:
         return found
-    function = line.entry.function
+    function = formula.entry.function
     output = function.resolve(name).output if function is not None else None
-    return variable(line, output.name) if output is not None else None
+    return variable(formula, output.name) if output is not None else None
 
 
 def _schema(analysis: Analysis, at: AtSchema) -> str:
@@ -154,29 +154,31 @@ def _schema(analysis: Analysis, at: AtSchema) -> str:
     output = function.outputs[index] if index is not None and index < len(function.outputs) else None
     if output is None:
         return code(str(at.part), "text")
-    tangents = [line for line in entry.lines if line.role is Role.FORWARD and output.key_name in _line_names(line)]
+    tangents = [
+        formula for formula in entry.formulas if formula.role is Role.FORWARD and output.key_name in _key_names(formula)
+    ]
     forward = f"tangent: {_formulas(tangents)}" if tangents else "no forward formula"
     return paragraphs([code(str(at.part), "text"), f"output {index}, `{output.name}` in formulas", forward])
 
 
-def _line_names(line: DerivativeFormula) -> list[str]:
-    return [name.text for name in line.names]
+def _key_names(formula: DerivativeFormula) -> list[str]:
+    return [name.text for name in formula.names]
 
 
 def _argument_use(entry: Entry, name: str) -> str:
     """How an argument is differentiated, and which formulas save it."""
-    own = [line for line in entry.lines if name in _line_names(line) and line.role is not Role.FORWARD]
-    if any(line.role is Role.NON_DIFFERENTIABLE for line in own):
+    own = [formula for formula in entry.formulas if name in _key_names(formula) and formula.role is not Role.FORWARD]
+    if any(formula.role is Role.NON_DIFFERENTIABLE for formula in own):
         gradient = "declared non-differentiable"
     elif own:
         gradient = f"gradient: {_formulas(own)}"
     else:
         gradient = "no gradient"
     saved = [
-        f"{describe.saved_line(item)}, for {names(_line_names(line))}"
-        for line in entry.lines
-        if line.derivative is not None
-        for item in line.derivative.saved_inputs
+        f"{describe.saved_line(item)}, for {names(_key_names(formula))}"
+        for formula in entry.formulas
+        if formula.derivative is not None
+        for item in formula.derivative.saved_inputs
         if item.name == name or _mentions(item.expr, name)
     ]
     return paragraphs([gradient, "\n".join(["saved as:", *dict.fromkeys(saved)]) if saved else None])
@@ -188,8 +190,8 @@ def _mentions(expression: str, name: str) -> bool:
     return any(word.text == name and word.role == "variable" for word in parse_formula(expression).words)
 
 
-def _formulas(lines: list[DerivativeFormula]) -> str:
-    return "; ".join(f"`{_short(line.text or '')}`" for line in lines)
+def _formulas(formulas: list[DerivativeFormula]) -> str:
+    return "; ".join(f"`{_short(formula.text or '')}`" for formula in formulas)
 
 
 def _short(text: str) -> str:
@@ -201,10 +203,10 @@ def _short(text: str) -> str:
 
 
 def _formula(analysis: Analysis, at: AtFormula) -> str:
-    line = at.line
-    if line is None:
+    formula = at.written
+    if formula is None:
         return "C++ condition, evaluated in the kernel: the output is differentiable where it holds"
-    facts = FormulaFacts(analysis.model, line)
+    facts = FormulaFacts(analysis.model, formula)
     callee = callee_at(facts, at)
     if callee is not None:
         call = _call_of(at, callee)
@@ -215,9 +217,9 @@ def _formula(analysis: Analysis, at: AtFormula) -> str:
         if found:
             return found
     if node is not None:
-        text = _short(line.formula.text[node.start : node.end])
-        return paragraphs([_value(facts, node, f"`{text}`"), describe.line_text(analysis.model, line)])
-    return describe.line_text(analysis.model, line)
+        text = _short(formula.parsed.text[node.start : node.end])
+        return paragraphs([_value(facts, node, f"`{text}`"), describe.formula_text(analysis.model, formula)])
+    return describe.formula_text(analysis.model, formula)
 
 
 def callee_at(facts: FormulaFacts, at: AtFormula) -> Callee | None:
@@ -241,7 +243,7 @@ def _value(facts: FormulaFacts, node: Expr, shown: str) -> str | None:
     degree = facts.degree_of(node)
     parts = [f"is a `{type}`"] if type is not None else []
     if degree is not None:
-        what = "gradients" if facts.line.role is Role.BACKWARD else "tangents"
+        what = "gradients" if facts.written.role is Role.BACKWARD else "tangents"
         parts.append(_DEGREES[degree].format(what=what))
     return f"{shown} {', '.join(parts)}" if parts else None
 
@@ -258,7 +260,7 @@ def _word(facts: FormulaFacts, at: AtFormula, node: Expr | None) -> str | None:
     if word.role not in ("variable", "callee", "qualified", "type"):
         return None
     if isinstance(node, Name) and node.simple is not None:
-        found = variable(facts.line, node.simple)
+        found = variable(facts.written, node.simple)
         if found is not None:
             return _variable(facts, node, found)
     if isinstance(node, Name):
@@ -269,12 +271,12 @@ def _word(facts: FormulaFacts, at: AtFormula, node: Expr | None) -> str | None:
 def _variable(facts: FormulaFacts, node: Name, found: Variable) -> str:
     declared = facts.variables.get(found.name) or facts.type_of(node)
     shown = code(f"{declared} {found.name}") if declared is not None else code(found.name)
-    return paragraphs([shown, found.about, _saving(facts.line, found)])
+    return paragraphs([shown, found.about, _saving(facts.written, found)])
 
 
-def _saving(line: DerivativeFormula, found: Variable) -> str | None:
+def _saving(formula: DerivativeFormula, found: Variable) -> str | None:
     """How a backward formula saves a variable."""
-    derivative = line.derivative
+    derivative = formula.derivative
     if derivative is None or found.kind not in (VariableKind.ARGUMENT, VariableKind.OUTPUT):
         return None
     saved = [

@@ -42,14 +42,14 @@ def inlay_hints(analysis: Analysis, span: Span) -> tuple[InlayHint, ...]:
 
 
 def _hints(analysis: Analysis, entry: Entry) -> Iterator[InlayHint]:
-    for line in entry.lines:
-        if line.is_expression and line.is_exact():
-            yield from _parameters(FormulaFacts(analysis.model, line), line)
-            yield from _saved(line)
+    for formula in entry.formulas:
+        if formula.is_expression and formula.is_exact():
+            yield from _parameters(FormulaFacts(analysis.model, formula), formula)
+            yield from _saved(formula)
 
 
-def _parameters(facts: FormulaFacts, line: DerivativeFormula) -> Iterator[InlayHint]:
-    tree = line.formula.tree
+def _parameters(facts: FormulaFacts, formula: DerivativeFormula) -> Iterator[InlayHint]:
+    tree = formula.parsed.tree
     if tree is None:
         return
     for node in walk(tree):
@@ -65,7 +65,7 @@ def _parameters(facts: FormulaFacts, line: DerivativeFormula) -> Iterator[InlayH
             continue
         for parameter, argument in zip(function.parameters, node.args, strict=False):
             if parameter.name and not _says(argument, parameter.name):
-                offset = line.range(argument.start, argument.end).start
+                offset = formula.range(argument.start, argument.end).start
                 yield InlayHint(offset, f"{parameter.name}:", "Parameter", str(parameter))
 
 
@@ -74,12 +74,12 @@ def _says(argument: Expr, parameter: str) -> bool:
     return isinstance(argument, Name) and argument.simple == parameter
 
 
-def _saved(line: DerivativeFormula) -> Iterator[InlayHint]:
-    derivative = line.derivative
+def _saved(formula: DerivativeFormula) -> Iterator[InlayHint]:
+    derivative = formula.derivative
     if derivative is None:
         return
     saved = without_repetition([*derivative.saved_inputs, *derivative.saved_outputs])
     if saved:
         label = f"saves {', '.join(item.name for item in saved)}"
         tooltip = "\n".join(f"{item.type} {item.name} = {item.expr}" for item in saved)
-        yield InlayHint(line.value.end, label, "Type", tooltip, before=True)
+        yield InlayHint(formula.value.end, label, "Type", tooltip, before=True)

@@ -14,8 +14,8 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from derivlint.formula import Expr, Formula, Node, Word
-from derivlint.lint.ownership import EntryFinder
-from derivlint.lint.suppression_comments import SuppressedName, Suppression, read_suppressions
+from derivlint.lint.engine.ownership import EntryFinder
+from derivlint.lint.suppressions.suppression_comments import SuppressedName, Suppression, read_suppressions
 from derivlint.lsp.analysis import Analysis
 from derivlint.model import DerivativeFormula, DispatchBody, Entry, KeyName, Model
 from derivlint.model.entry import Expression
@@ -31,7 +31,7 @@ class AtFormula(Struct, frozen=True):
 
     Attributes:
         entry: the entry.
-        expression: the expression, with its line; the condition of ``output_differentiability`` has none.
+        expression: the expression, with its key; the condition of ``output_differentiability`` has none.
         formula: its tree and its words.
         index: the offset in the expression's text.
         path: the nodes of the tree that hold it, the innermost last; empty where there is no tree.
@@ -48,9 +48,9 @@ class AtFormula(Struct, frozen=True):
     span: Span
 
     @property
-    def line(self) -> DerivativeFormula | None:
+    def written(self) -> DerivativeFormula | None:
         """The key with its formula, None for a condition."""
-        return self.expression.line
+        return self.expression.written
 
     @property
     def expressions(self) -> tuple[Expr, ...]:
@@ -62,7 +62,7 @@ class AtKeyword(Struct, frozen=True):
     """A whole value that stands for something other than C++: ``auto_linear``, ``non_differentiable``."""
 
     entry: Entry
-    line: DerivativeFormula
+    written: DerivativeFormula
     span: Span
 
 
@@ -70,7 +70,7 @@ class AtKey(Struct, frozen=True):
     """A name in the key of a formula; ``name`` is None between the names of a key."""
 
     entry: Entry
-    line: DerivativeFormula
+    written: DerivativeFormula
     name: KeyName | None
     span: Span
 
@@ -264,10 +264,10 @@ def _innermost_pair(mapping: Mapping | None, offset: int) -> Pair | None:
 
 
 def _at_key(entry: Entry, key: Scalar, offset: int) -> Located:
-    for line in entry.lines:
-        if line.key is key:
-            name = next((name for name in line.names if name.span.start <= offset <= name.span.end), None)
-            return AtKey(entry, line, name, name.span if name is not None else key.span)
+    for formula in entry.formulas:
+        if formula.key is key:
+            name = next((name for name in formula.names if name.span.start <= offset <= name.span.end), None)
+            return AtKey(entry, formula, name, name.span if name is not None else key.span)
     for body in entry.bodies:
         if body.key_node is key:
             return AtDispatchKey(entry, body, key.span)
@@ -279,16 +279,16 @@ def _at_value(model: Model, entry: Entry, pair: Pair, offset: int) -> Located:
     if value is entry.name:
         return _at_schema(model, entry, entry.name, offset)
     for expression in entry.expressions:
-        if _touches(expression.scalar, offset) and (expression.line is None or expression.line.value is value):
+        if _touches(expression.scalar, offset) and (expression.written is None or expression.written.value is value):
             return _at_formula(entry, expression, offset)
-    for line in entry.lines:
-        if line.value is value and line.text is not None:
-            return AtKeyword(entry, line, value.span)
+    for formula in entry.formulas:
+        if formula.value is value and formula.text is not None:
+            return AtKeyword(entry, formula, value.span)
     return AtEntry(entry, value.span)
 
 
 def _at_formula(entry: Entry, expression: Expression, offset: int) -> AtFormula:
-    formula = expression.formula
+    formula = expression.parsed
     index = decoded_index(expression.scalar, offset)
     if index is None:
         return AtFormula(entry, expression, formula, 0, (), None, expression.scalar.span)

@@ -24,7 +24,7 @@ from derivlint.lsp.features.locate import (
 from derivlint.lsp.features.place import Place
 from derivlint.lsp.features.variables import Variable, variable
 from derivlint.model import DerivativeFormula, Entry, Model
-from derivlint.model.gradients import GRAD_INPUT_MASK, GRADS, integer
+from derivlint.model.generated.gradients import GRAD_INPUT_MASK, GRADS, integer
 from derivlint.schema import Argument, NativeFunction
 from derivlint.schema.arguments import Return
 from derivlint.source import Span
@@ -44,10 +44,10 @@ def definition(analysis: Analysis, offset: int) -> tuple[Place, ...]:
     if isinstance(at, AtEntryKey) and at.key.value == "name":
         return _of_entry(analysis, at.entry)
     if isinstance(at, AtKey) and at.name is not None:
-        part = _part_of_key(at.line, at.name.text)
+        part = _part_of_key(at.written, at.name.text)
         return _of_part(analysis, at.entry, part)
-    if isinstance(at, AtFormula) and at.line is not None:
-        return _of_formula(analysis, at, at.line)
+    if isinstance(at, AtFormula) and at.written is not None:
+        return _of_formula(analysis, at, at.written)
     return ()
 
 
@@ -101,8 +101,8 @@ def _of_part(analysis: Analysis, entry: Entry, part: Argument | Return | None) -
     return (Place(analysis.source, span, entry.name.span),) if span is not None else ()
 
 
-def _part_of_key(line: DerivativeFormula, name: str) -> Argument | Return | None:
-    function = line.entry.function
+def _part_of_key(formula: DerivativeFormula, name: str) -> Argument | Return | None:
+    function = formula.entry.function
     if function is None:
         return None
     resolved = function.resolve(name)
@@ -111,21 +111,21 @@ def _part_of_key(line: DerivativeFormula, name: str) -> Argument | Return | None
     return function.schema.returns[resolved.output.index] if resolved.output is not None else None
 
 
-def _of_formula(analysis: Analysis, at: AtFormula, line: DerivativeFormula) -> tuple[Place, ...]:
-    facts = FormulaFacts(analysis.model, line)
+def _of_formula(analysis: Analysis, at: AtFormula, formula: DerivativeFormula) -> tuple[Place, ...]:
+    facts = FormulaFacts(analysis.model, formula)
     callee = callee_at(facts, at)
     if callee is not None:
         return _of_callee(analysis, callee)
-    found = variable_at(at, line)
+    found = variable_at(at, formula)
     if found is None:
-        return _of_local(analysis, at, line)
+        return _of_local(analysis, at, formula)
     part = found.part
     if found.name == GRAD_INPUT_MASK:
         # it counts the names of the key
-        return (Place(analysis.source, line.key.span),)
+        return (Place(analysis.source, formula.key.span),)
     if found.name == GRADS:
-        part = _indexed_return(at, line) or part
-    return _of_part(analysis, line.entry, part)
+        part = _indexed_return(at, formula) or part
+    return _of_part(analysis, formula.entry, part)
 
 
 def _of_callee(analysis: Analysis, callee: Callee) -> tuple[Place, ...]:
@@ -141,33 +141,33 @@ def _entry_place(analysis: Analysis, entry: Entry) -> Place:
     return Place(analysis.source, entry.name_span, entry.span)
 
 
-def variable_at(at: AtFormula, line: DerivativeFormula) -> Variable | None:
+def variable_at(at: AtFormula, formula: DerivativeFormula) -> Variable | None:
     """The variable of the generated code whose name is at a place of a formula."""
     word = at.word
-    return variable(line, word.text) if word is not None and word.role == "variable" else None
+    return variable(formula, word.text) if word is not None and word.role == "variable" else None
 
 
-def _indexed_return(at: AtFormula, line: DerivativeFormula) -> Return | None:
+def _indexed_return(at: AtFormula, formula: DerivativeFormula) -> Return | None:
     """The return whose gradient ``grads[i]`` is."""
-    function = line.entry.function
+    function = formula.entry.function
     index = next((node for node in reversed(at.path) if isinstance(node, Index)), None)
-    if index is None or function is None or line.body.info is None or not isinstance(index.object, Name):
+    if index is None or function is None or formula.body.info is None or not isinstance(index.object, Name):
         return None
     number = integer(index.args[0].text) if len(index.args) == 1 and isinstance(index.args[0], Number) else None
     returns = function.schema.returns
-    flags = line.body.info.output_differentiability
+    flags = formula.body.info.output_differentiability
     if flags is not None:
         returns = tuple(item for item, flag in zip(returns, flags, strict=False) if flag)
     return returns[number] if number is not None and number < len(returns) else None
 
 
-def _of_local(analysis: Analysis, at: AtFormula, line: DerivativeFormula) -> tuple[Place, ...]:
+def _of_local(analysis: Analysis, at: AtFormula, formula: DerivativeFormula) -> tuple[Place, ...]:
     from derivlint.lsp.features.rename import local_words
 
     words = local_words(at)
     if not words:
         return ()
-    return (Place(analysis.source, line.range(words[0].start, words[0].end)),)
+    return (Place(analysis.source, formula.range(words[0].start, words[0].end)),)
 
 
 # ---- references
@@ -208,22 +208,22 @@ def highlights(analysis: Analysis, offset: int) -> tuple[Span, ...]:
 
 
 def _uses(analysis: Analysis, at: Located | None) -> Iterator[Span]:
-    if isinstance(at, AtFormula) and at.line is not None:
-        callee = callee_at(FormulaFacts(analysis.model, at.line), at)
+    if isinstance(at, AtFormula) and at.written is not None:
+        callee = callee_at(FormulaFacts(analysis.model, at.written), at)
         if callee is not None:
             yield from _calls(analysis.model, operator_name(callee.name))
             return
-        found = variable_at(at, at.line)
+        found = variable_at(at, at.written)
         if found is not None and found.part is None:
-            yield from _words(at.line.entry, frozenset({found.name}))
+            yield from _words(at.written.entry, frozenset({found.name}))
         elif found is not None:
-            yield from _part_uses(at.line.entry, found.part)
+            yield from _part_uses(at.written.entry, found.part)
         else:
             from derivlint.lsp.features.rename import local_words
 
-            yield from (at.line.range(word.start, word.end) for word in local_words(at))
+            yield from (at.written.range(word.start, word.end) for word in local_words(at))
     elif isinstance(at, AtKey) and at.name is not None:
-        yield from _part_uses(at.entry, _part_of_key(at.line, at.name.text))
+        yield from _part_uses(at.entry, _part_of_key(at.written, at.name.text))
     elif isinstance(at, AtSchema) and at.part is not None:
         yield from _part_uses(at.entry, _canonical_part(at, at.part))
     elif isinstance(at, AtSchema | AtEntryKey) and at.entry.function is not None:
@@ -248,24 +248,24 @@ def _part_uses(entry: Entry, part: Argument | Return | None) -> Iterator[Span]:
     function = entry.function
     if function is None or part is None:
         return
-    for line in entry.lines:
-        for name in line.names:
-            if _part_of_key(line, name.text) is part:
+    for formula in entry.formulas:
+        for name in formula.names:
+            if _part_of_key(formula, name.text) is part:
                 yield name.span
-        if not line.is_expression:
+        if not formula.is_expression:
             continue
-        for word in line.formula.words:
+        for word in formula.parsed.words:
             if word.role != "variable":
                 continue
-            found = variable(line, word.text)
+            found = variable(formula, word.text)
             if found is not None and found.part is part:
-                yield line.span_of(word)
+                yield formula.span_of(word)
 
 
 def _words(entry: Entry, names: frozenset[str]) -> Iterator[Span]:
-    for line in entry.lines:
-        if line.is_expression:
-            yield from (line.span_of(w) for w in line.formula.words if w.text in names and w.role == "variable")
+    for formula in entry.formulas:
+        if formula.is_expression:
+            yield from (formula.span_of(w) for w in formula.parsed.words if w.text in names and w.role == "variable")
 
 
 class _Calls:
@@ -274,17 +274,17 @@ class _Calls:
     def __init__(self, model: Model) -> None:
         self.by_name: dict[str, list[tuple[DerivativeFormula, Word]]] = {}
         for entry in model.all_entries:
-            for line in entry.lines:
-                if not line.is_expression:
+            for formula in entry.formulas:
+                if not formula.is_expression:
                     continue
-                text = line.formula.text
-                for word in line.formula.words:
+                text = formula.parsed.text
+                for word in formula.parsed.words:
                     if word.role in ("callee", "member") or (
                         word.role == "qualified" and not text.startswith("::", word.end)
                     ):
-                        self.by_name.setdefault(operator_name(word.text), []).append((line, word))
+                        self.by_name.setdefault(operator_name(word.text), []).append((formula, word))
 
 
 def _calls(model: Model, name: str) -> Iterator[Span]:
     calls = model.ask(_Calls, model)
-    return (line.span_of(word) for line, word in calls.by_name.get(name, ()))
+    return (formula.span_of(word) for formula, word in calls.by_name.get(name, ()))

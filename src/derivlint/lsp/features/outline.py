@@ -90,26 +90,26 @@ def _entry(entry: Entry, *, children: bool = True) -> Symbol:
 
 def _children(entry: Entry, container: str) -> Iterator[Symbol]:
     for body in entry.bodies:
-        lines = tuple(_line(entry, line, container) for line in body.lines)
+        formulas = tuple(_formula(entry, formula, container) for formula in body.formulas)
         if body.key_node is None:
-            yield from lines
+            yield from formulas
         else:
             span = _pair_span(entry, body.key_node.span.start) or body.key_node.span
-            yield Symbol(body.key, "Namespace", _keys(body), span, body.key_node.span, container, lines)
+            yield Symbol(body.key, "Namespace", _keys(body), span, body.key_node.span, container, formulas)
 
 
 def _keys(body: DispatchBody) -> str:
-    return "; ".join(line.key_text for line in body.lines)
+    return "; ".join(formula.key_text for formula in body.formulas)
 
 
 _KINDS = {Role.BACKWARD: "Field", Role.FORWARD: "Property", Role.NON_DIFFERENTIABLE: "Constant"}
 
 
-def _line(entry: Entry, line: DerivativeFormula, container: str) -> Symbol:
-    kind = _KINDS.get(line.role, "Variable")
-    detail = " ".join((line.text or "").split())
-    span = Pair(line.key, line.value).span
-    return Symbol(line.key_text or '""', kind, detail, span, line.key.span, container)
+def _formula(entry: Entry, formula: DerivativeFormula, container: str) -> Symbol:
+    kind = _KINDS.get(formula.role, "Variable")
+    detail = " ".join((formula.text or "").split())
+    span = Pair(formula.key, formula.value).span
+    return Symbol(formula.key_text or '""', kind, detail, span, formula.key.span, container)
 
 
 def _pair_span(entry: Entry, start: int) -> Span | None:

@@ -8,7 +8,7 @@ from derivlint.cpp.cpp_type import CppType
 from derivlint.cpp.library import Library
 from derivlint.cpp.scope import Scope
 from derivlint.formula import Token, tokens
-from derivlint.formula.angles import mark_angles
+from derivlint.formula.parsing.angles import mark_angles
 from derivlint.formula.vocabulary import TRIVIA
 from derivlint.lsp.analysis import Analysis
 from derivlint.lsp.features.context import Writing, WrittenPair, decoded
@@ -29,12 +29,12 @@ class Probe(Struct, frozen=True):
 
     Attributes:
         entry: the entry.
-        line: the formula.
+        written: the formula.
         facts: what is known of it.
     """
 
     entry: Entry
-    line: DerivativeFormula
+    written: DerivativeFormula
     facts: FormulaFacts
 
     @property
@@ -89,8 +89,8 @@ def _model(natives: NativeFunctions, writing: Writing, formula: str, *, whole: b
 
 
 def _line(model: Model, pair: WrittenPair) -> DerivativeFormula | None:
-    lines = [line for entry in model.entries for line in entry.lines]
-    return next((line for line in lines if line.key_text == pair.key), None)
+    formulas = [formula for entry in model.entries for formula in entry.formulas]
+    return next((formula for formula in formulas if formula.key_text == pair.key), None)
 
 
 def _quoted(text: str) -> str:
@@ -220,6 +220,6 @@ def _with_scope(items: list[Token], start: int) -> int:
 def type_of(analysis: Analysis, writing: Writing, expression: str) -> CppType | None:
     """The C++ type of an expression where a formula is being written."""
     found = probe(analysis, writing, expression)
-    if found is None or found.line.formula.tree is None:
+    if found is None or found.written.parsed.tree is None:
         return None
-    return found.facts.type_of(found.line.formula.tree)
+    return found.facts.type_of(found.written.parsed.tree)

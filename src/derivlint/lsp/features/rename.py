@@ -36,13 +36,13 @@ def rename(analysis: Analysis, offset: int, name: str) -> tuple[TextEdit, ...] |
     """The edits that rename what is at a place, or why it cannot be renamed like that."""
     at = locate(analysis, offset)
     words = local_words(at) if isinstance(at, AtFormula) else ()
-    if not isinstance(at, AtFormula) or at.line is None or not words:
+    if not isinstance(at, AtFormula) or at.written is None or not words:
         return Refusal(_reason(analysis, at))
     if not (name.isascii() and name.isidentifier()) or name in SPECIAL_WORDS:
         return Refusal(f"{quoted(name)} is not a name in C++")
     if name != words[0].text and any(word.text == name for word in at.formula.words):
         return Refusal(f"{quoted(name)} is used in the formula already")
-    found = [formula_edit(at.line, word.start, word.end, name) for word in words]
+    found = [formula_edit(at.written, word.start, word.end, name) for word in words]
     edits = tuple(edit for edit in found if edit is not None)
     if len(edits) != len(found):
         return Refusal("the formula's YAML cannot be edited in place")
@@ -51,8 +51,8 @@ def rename(analysis: Analysis, offset: int, name: str) -> tuple[TextEdit, ...] |
 
 def local_words(at: AtFormula) -> tuple[Word, ...]:
     """The parameter of a lambda that is at a place, and its uses; empty for any other name."""
-    word, line = at.word, at.line
-    if word is None or word.role != "lambda" or line is None or at.formula.tree is None:
+    word, formula = at.word, at.written
+    if word is None or word.role != "lambda" or formula is None or at.formula.tree is None:
         return ()
     lambdas = [node for node in walk(at.formula.tree) if isinstance(node, Lambda) and _declares(node, word.text)]
     owner = next((node for node in reversed(lambdas) if node.start <= word.start < node.end), None)
@@ -81,8 +81,8 @@ def _holds(node: Node, word: Word) -> bool:
 
 
 def _reason(analysis: Analysis, at: Located | None) -> str:
-    if isinstance(at, AtFormula) and at.line is not None and at.word is not None:
-        return _in_formula(analysis, at, at.line, at.word)
+    if isinstance(at, AtFormula) and at.written is not None and at.word is not None:
+        return _in_formula(analysis, at, at.written, at.word)
     if isinstance(at, AtKey) and at.name is not None:
         return _of_schema(at.name.text)
     if isinstance(at, AtSchema):
@@ -97,13 +97,13 @@ def _of_schema(name: str) -> str:
     return f"{quoted(name)} belongs to the schema in native_functions.yaml"
 
 
-def _in_formula(analysis: Analysis, at: AtFormula, line: DerivativeFormula, word: Word) -> str:
-    callee = callee_at(FormulaFacts(analysis.model, line), at)
+def _in_formula(analysis: Analysis, at: AtFormula, formula: DerivativeFormula, word: Word) -> str:
+    callee = callee_at(FormulaFacts(analysis.model, formula), at)
     if callee is not None:
         if analysis.natives.named(operator_name(callee.name)):
             return f"{quoted(callee.name)} is an operator of native_functions.yaml"
         return f"{quoted(callee.name)} is declared in C++"
-    found = variable(line, word.text) if word.role == "variable" else None
+    found = variable(formula, word.text) if word.role == "variable" else None
     if found is None:
         return f"{quoted(word.text)} is declared in C++"
     if found.kind in (VariableKind.ARGUMENT, VariableKind.PRIMAL, VariableKind.TANGENT):

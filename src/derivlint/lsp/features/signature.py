@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from derivlint.cpp.declaration import Function
+from derivlint.cpp.declarations.declaration import Function
 from derivlint.formula import Member, Name
 from derivlint.lsp.analysis import Analysis
 from derivlint.lsp.features.context import writing_at
@@ -55,15 +55,15 @@ def signature_help(analysis: Analysis, text: str, offset: int) -> SignatureHelp 
     if call is None:
         return None
     found = probe(analysis, writing, call.callee)
-    tree = found.line.formula.tree if found is not None else None
+    tree = found.written.parsed.tree if found is not None else None
     if found is None or tree is None:
         return None
     functions: tuple[Function, ...] = ()
     if isinstance(tree, Member):
-        owner = probe(analysis, writing, found.line.formula.text[tree.object.start : tree.object.end])
+        owner = probe(analysis, writing, found.written.parsed.text[tree.object.start : tree.object.end])
         functions = found.facts.methods(tree)
-        if not functions and owner is not None and owner.line.formula.tree is not None:
-            type = owner.facts.type_of(owner.line.formula.tree)
+        if not functions and owner is not None and owner.written.parsed.tree is not None:
+            type = owner.facts.type_of(owner.written.parsed.tree)
             functions = methods_of(found.library, type, tree.name, arrow=tree.arrow)
     elif isinstance(tree, Name):
         functions = functions_named(found.library, found.scope, tree)

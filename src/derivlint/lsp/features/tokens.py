@@ -112,16 +112,16 @@ def semantic_tokens(analysis: Analysis, span: Span | None = None) -> tuple[Seman
 
 def _entry_tokens(model: Model, entry: Entry) -> Iterator[SemanticToken]:
     source = model.source
-    for line in entry.lines:
-        if line.text is not None and not line.is_expression and line.is_exact():
-            yield from _split(source, line.value.span, "keyword", ())
+    for formula in entry.formulas:
+        if formula.text is not None and not formula.is_expression and formula.is_exact():
+            yield from _split(source, formula.value.span, "keyword", ())
     for expression in entry.expressions:
         if expression.is_exact():
             yield from _expression_tokens(model, source, expression)
 
 
 def _expression_tokens(model: Model, source: SourceFile, expression: Expression) -> Iterator[SemanticToken]:
-    formula = expression.formula
+    formula = expression.parsed
     for token in tokens(formula.text):
         kind = _TOKENS.get(token.type)
         if kind is not None:
@@ -137,16 +137,16 @@ def _expression_tokens(model: Model, source: SourceFile, expression: Expression)
         else:
             is_last = not formula.text.startswith("::", word.end)
             called = formula.text.startswith("(", word.end)
-            kind, modifiers = _word(model, expression.line, word.text, word.role, is_last=is_last, called=called)
+            kind, modifiers = _word(model, expression.written, word.text, word.role, is_last=is_last, called=called)
         yield from _split(source, expression.range(word.start, word.end), kind, modifiers)
 
 
 def _qualified(model: Model, expression: Expression) -> Iterator[tuple[int, tuple[str, tuple[str, ...]]]]:
     """What the last words of qualified names are, by where they begin."""
-    forward = expression.line is None or expression.line.role is Role.FORWARD
+    forward = expression.written is None or expression.written.role is Role.FORWARD
     scope = Scope({}, FORWARD_LEVELS if forward else BACKWARD_LEVELS, "")
     library = library_of(model.natives)
-    tree = expression.formula.tree
+    tree = expression.parsed.tree
     for node in walk(tree) if tree is not None else ():
         if isinstance(node, Name) and len(node.parts) > 1:
             kind = _KINDS.get(qualified_entity(library, scope, node).kind)
@@ -161,13 +161,13 @@ _TOKENS = {"NUMBER": "number", "STRING": "string", "CHAR": "string", "COMMENT": 
 
 
 def _word(
-    model: Model, line: DerivativeFormula | None, text: str, role: str, *, is_last: bool, called: bool
+    model: Model, formula: DerivativeFormula | None, text: str, role: str, *, is_last: bool, called: bool
 ) -> tuple[str, tuple[str, ...]]:
     """The type and modifiers of a word."""
     if role == "keyword" or text in _WORDS:
         return "keyword", ()
     if role == "variable":
-        found = variable(line, text) if line is not None else None
+        found = variable(formula, text) if formula is not None else None
         return _VARIABLES[found.kind] if found is not None else ("variable", ())
     if role == "lambda":
         return "variable", ("declaration",)

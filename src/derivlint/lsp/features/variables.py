@@ -7,8 +7,8 @@ from enum import Enum
 from msgspec import Struct
 
 from derivlint.model import DerivativeFormula
-from derivlint.model.forward import PRIMAL, TANGENT
-from derivlint.model.gradients import GRAD, GRAD_INPUT_MASK, GRADS, NAMED_PREFIX
+from derivlint.model.generated.forward import PRIMAL, TANGENT
+from derivlint.model.generated.gradients import GRAD, GRAD_INPUT_MASK, GRADS, NAMED_PREFIX
 from derivlint.model.resolve import EntryFunction, Output
 from derivlint.model.scope import ORIGINAL_SELF, RETAIN_VARIABLES
 from derivlint.schema import Argument
@@ -43,9 +43,9 @@ class Variable(Struct, frozen=True):
     about: str
 
 
-def variable(line: DerivativeFormula, name: str) -> Variable | None:
+def variable(formula: DerivativeFormula, name: str) -> Variable | None:
     """What a name is in a formula; None where it is not a variable of it."""
-    function = line.entry.function
+    function = formula.entry.function
     return None if function is None else variable_of(function, name)
 
 

@@ -64,6 +64,7 @@ def _errors(value: Mapping[str, Severity | None], repository: Path) -> dict[str,
 _COUNTS: dict[str, Callable[[Any, Path], Any]] = {
     "native_functions": _files,
     "headers": _files,
+    "helper_bodies": _file,
     "tags": _file,
     "torch": lambda value, _: value if value != _INSTALLED else None,
     "extend_select": _all,

@@ -51,7 +51,7 @@ KEYS: dict[str, Key] = {
         Key("paths", PATHS, "The derivatives files, folders or patterns to check where the command names none."),
         Key("exclude", GLOBS, "Files that are not checked when they are found in a folder or by a pattern."),
         Key("force-exclude", FLAG, "Whether excluded files are not checked even if the command names them."),
-        Key("native-functions", PATHS, "Files of native functions; later ones win."),
+        Key("native-functions", PATHS, "Files of native functions, or patterns for them; later ones win."),
         Key("tags", PATH, "The file of tags."),
         Key(
             "pytorch-operators",
@@ -59,6 +59,7 @@ KEYS: dict[str, Key] = {
             "Whether native functions add to PyTorch's; those of a whole native_functions.yaml take their place.",
         ),
         Key("headers", PATHS, "C++ headers with functions that formulas call."),
+        Key("helper-bodies", PATH, "The C++ source with the bodies of the functions that formulas call."),
         Key("torch", _VERSION, "The PyTorch release whose bundled operators count, or the installed one."),
         Key("preset", one_of(sorted(PRESETS)), "The conventions that a project's derivatives files follow."),
         Key("entries-key", TEXT, "The top-level key that holds the entries, if the file is not a plain list."),
@@ -69,6 +70,18 @@ KEYS: dict[str, Key] = {
         Key("declares-operators", FLAG, "Whether an entry declares its operator where no native functions do."),
         Key(
             "composites", FLAG, "Whether entries of composite operators count; PyTorch's generator has no use for them."
+        ),
+        Key(
+            "operators-elsewhere",
+            TEXTS,
+            "Patterns of operators that another repository declares; their entries stand for the declarations.",
+        ),
+        Key("foreach", FLAG, "Whether foreach operators share the formulas of others, as in PyTorch."),
+        Key("trailing-semicolons", FLAG, "Whether a formula may end with a semicolon, as before PyTorch 1.8."),
+        Key(
+            "formulas-in-cpp",
+            FLAG,
+            "Whether formulas are compiled as C++ with PyTorch's headers; their types are not judged otherwise.",
         ),
         Key("version", TEXT, "The one version that is checked of a file that serves several; all of them by default."),
         Key("select", SELECTORS, "The only rules to run: names, patterns, groups, or ALL."),

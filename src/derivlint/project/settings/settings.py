@@ -40,6 +40,7 @@ class Settings(Compared, Struct, frozen=True):
         tags: the file of tags.
         pytorch_operators: whether native functions that are not a whole native_functions.yaml add to PyTorch's.
         headers: C++ headers with functions that formulas call.
+        helper_bodies: the C++ source with the bodies of functions that formulas call.
         torch: a version of the bundled index, or ``installed``.
         preset: the conventions that the files follow.
         entries_key: the top-level key of the entries, as :class:`derivlint.model.Layout` has it; the preset's by
@@ -50,6 +51,10 @@ class Settings(Compared, Struct, frozen=True):
         overrides: whether entries take the place of PyTorch's.
         declares_operators: whether entries declare the operators that nothing else does.
         composites: whether entries of composite operators count.
+        operators_elsewhere: patterns of operators that another repository declares.
+        foreach: whether foreach operators share formulas.
+        trailing_semicolons: whether a formula may end with a semicolon.
+        formulas_in_cpp: whether formulas are compiled as C++.
         version: the one version that is checked of a file that serves several.
         selections: which rules run, by everyone who says something, the least important one first.
         preview: whether rules in preview run.
@@ -76,6 +81,7 @@ class Settings(Compared, Struct, frozen=True):
     tags: Path | None = None
     pytorch_operators: bool = True
     headers: tuple[Path, ...] = ()
+    helper_bodies: Path | None = None
     torch: str | None = None
     preset: str | None = None
     entries_key: str | None = None
@@ -85,6 +91,10 @@ class Settings(Compared, Struct, frozen=True):
     overrides: bool | None = None
     declares_operators: bool | None = None
     composites: bool | None = None
+    operators_elsewhere: tuple[str, ...] = ()
+    foreach: bool | None = None
+    trailing_semicolons: bool | None = None
+    formulas_in_cpp: bool | None = None
     version: str | None = None
     selections: tuple[Selection, ...] = ()
     preview: bool = False
@@ -145,20 +155,23 @@ class Settings(Compared, Struct, frozen=True):
     @property
     def layout(self) -> Layout | None:
         """How the files hold their entries; None where that is to be seen from each file."""
+        layout = PRESETS[self.preset].layout if self.preset is not None else PLAIN
         given = {
             "entries": self.entries_key,
             "versions": self.versions_key,
             "version": self.version_key,
-            "ignored": frozenset(self.ignored_keys) or None,
+            "ignored": frozenset(self.ignored_keys) | layout.ignored,
             "overrides": self.overrides,
             "declares": self.declares_operators,
             "composites": self.composites,
+            "elsewhere": (*layout.elsewhere, *self.operators_elsewhere),
+            "foreach": self.foreach,
+            "semicolons": self.trailing_semicolons,
+            "cpp": self.formulas_in_cpp,
         }
         changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-        if self.preset is None and not changes:
-            return None
-        layout = PRESETS[self.preset].layout if self.preset is not None else PLAIN
-        return replace(layout, **changes)
+        changed = replace(layout, **changes)
+        return None if self.preset is None and changed == PLAIN else changed
 
     def origin_of(self, name: str) -> str:
         """Where a field's value comes from: ``pyproject.toml:3:1``, ``the command line``, ..., or ``default``."""
@@ -225,5 +238,5 @@ class Settings(Compared, Struct, frozen=True):
         return any(glob.matches(path) for glob in self.exclude)
 
 
-#: Keys of which a more important source says more, instead of saying something else.
+#: Keys that a source of higher precedence adds to, instead of replacing their value.
 _ADDING = frozenset({"ignore", "extend_select", "severity", "options", "per_file_ignores", "per_operator_ignores"})

@@ -1,0 +1,108 @@
+"""A formula subtracts nearly equal numbers, or magnifies rounding in another way.
+
+## What it detects
+
+A formula whose value in half precision is wrong because an operation magnifies what its operands were rounded by: a
+difference of nearly equal numbers, the exponential of a large sum. The formula is evaluated twice, with every operation
+rounded to half precision and in double precision, at inputs that half precision has; the message names one.
+
+## Why it is bad
+
+What remains of the gradient is mostly rounding. In half precision that is seen at ordinary inputs; with more digits at
+more extreme ones.
+
+Of PyTorch 2.13, ``igamma``, ``igammac`` and ``pow`` with large exponents lose digits like that, see
+[PyTorch's defects](../pytorch-defects.md#gradients-that-are-lost-in-half-precision).
+
+## Example
+
+    - name: log1p(Tensor self) -> Tensor
+      self: grad * (1 - self / (1 + self)).conj()
+
+## Instead
+
+    - name: log1p(Tensor self) -> Tensor
+      self: grad / (1 + self).conj()
+
+## What it cannot see
+
+Operators that combine several elements, derivatives of derivatives, and helpers whose operations are not known.
+
+## Sources
+
+Goldberg, What Every Computer Scientist Should Know About Floating-Point Arithmetic, section 1.4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.analysis.half_precision.judgement import Lost
+from derivlint.analysis.half_precision.values import Cause
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.engine.precedence import SLIP, UNCOMPILED, UNCOMPILED_BESIDE, WRONG_DEGREE
+from derivlint.lint.judging import judges
+from derivlint.lint.shared.half_precision import lost_by
+from derivlint.lint.shared.value_wording import lost_in_half, part_of
+from derivlint.model import Entry, Model
+
+META = RuleMeta(
+    severity=Severity.WARNING,
+    group="precision",
+    status="preview",
+    yields_to=(UNCOMPILED, WRONG_DEGREE, SLIP, UNCOMPILED_BESIDE),
+)
+
+VALID = (
+    """\
+- name: log1p(Tensor self) -> Tensor
+  self: grad / (1 + self).conj()
+""",
+    # what is subtracted was never rounded
+    """\
+- name: neg(Tensor self) -> Tensor
+  self: grad - 2 * grad
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: log1p(Tensor self) -> Tensor
+  self: grad * (1 - self / (1 + self)).conj()
+""",
+        at="2:17-38",
+        message=(
+            'in half precision, the gradient of "self" is 0, not 0.0001, '
+            'at self = 1e4, grad = 1: "1 - self / (1 + self)" cancels'
+        ),
+        help="rearrange the formula so that no nearly equal numbers are subtracted",
+    ),
+    Invalid(
+        """\
+- name: sigmoid(Tensor self) -> Tensor
+  self: grad * (self.sigmoid() * (1 - self.sigmoid())).conj()
+""",
+        at="2:35-53",
+        message=(
+            'in half precision, the gradient of "self" is 0.000488, not 0.000335, '
+            'at self = 8, grad = 1: "1 - self.sigmoid()" cancels'
+        ),
+    ),
+)
+
+
+@judges(Entry, Model)
+def check(entry: Entry, model: Model) -> Iterator[Finding]:
+    """Find the operations that magnify rounding."""
+    yield from lost_by(
+        Cause.CANCELLATION,
+        model,
+        entry,
+        _message,
+        "rearrange the formula so that no nearly equal numbers are subtracted",
+    )
+
+
+def _message(lost: Lost) -> str:
+    return f"in half precision, {lost_in_half(lost)}: {part_of(lost)} cancels"

@@ -1,0 +1,117 @@
+"""A derivative is rebuilt from the rounded output of the operator.
+
+## What it detects
+
+A formula that computes the derivative from an output where that is nearly constant, such as "1 - result * result": the
+output was rounded when it was stored, and the digits that the derivative needs are gone. The formula is evaluated
+twice, with every operation rounded to half precision and in double precision; the message names an input at which they
+differ by more than a twentieth.
+
+## Why it is bad
+
+Where a function saturates, its gradient is a multiple of the last digit of the output, and then zero. In half precision
+that is the case of "tanh" from 4 on; in single precision the same happens from 9 on.
+
+PyTorch has decided for that where memory is saved: ``tanh_backward`` and ``sigmoid_backward`` take the output by
+design, and ``elu_`` and ``celu_`` overwrite the input. What else the rule reports in PyTorch 2.13 is shown in
+[PyTorch's defects](../pytorch-defects.md#gradients-that-are-lost-in-half-precision).
+
+## Example
+
+    - name: expm1(Tensor self) -> Tensor
+      self: grad * (result.conj() + 1)
+
+## Instead
+
+    - name: expm1(Tensor self) -> Tensor
+      self: grad * self.exp().conj()
+
+## What it cannot see
+
+Operators that combine several elements, derivatives of derivatives.
+
+## Sources
+
+Higham, Accuracy and Stability of Numerical Algorithms, section 1.7; pytorch/pytorch#192406.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.analysis.half_precision.judgement import Lost
+from derivlint.analysis.half_precision.values import Cause
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.engine.precedence import SLIP, UNCOMPILED, UNCOMPILED_BESIDE, WRONG_DEGREE
+from derivlint.lint.judging import judges
+from derivlint.lint.shared.half_precision import lost_by
+from derivlint.lint.shared.value_wording import lost_in_half
+from derivlint.lint.wording import quoted_list
+from derivlint.model import Entry, Model
+
+META = RuleMeta(
+    severity=Severity.WARNING,
+    group="precision",
+    status="preview",
+    yields_to=(UNCOMPILED, WRONG_DEGREE, SLIP, UNCOMPILED_BESIDE),
+)
+
+VALID = (
+    """\
+- name: expm1(Tensor self) -> Tensor
+  self: grad * self.exp().conj()
+""",
+    # the output has all digits that the derivative needs
+    """\
+- name: sqrt(Tensor self) -> Tensor
+  self: grad / (2 * result.conj())
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: expm1(Tensor self) -> Tensor
+  self: grad * (result.conj() + 1)
+""",
+        at="2:17-34",
+        message=(
+            'in half precision, the gradient of "self" is 0.000488, not 0.000335, '
+            'at self = -8, grad = 1: "result" was rounded'
+        ),
+        help="compute the derivative from the input",
+    ),
+    Invalid(
+        """\
+- name: tanh(Tensor self) -> Tensor
+  self: grad * (1 - result * result).conj()
+""",
+        at="2:17-36",
+        message=(
+            'in half precision, the gradient of "self" is 0.000977, not 0.00134, '
+            'at self = 4, grad = 1: "result" was rounded'
+        ),
+    ),
+    Invalid(
+        """\
+- name: sigmoid(Tensor self) -> Tensor
+  self: sigmoid_backward(grad, result)
+""",
+        at="2:9-39",
+        message=(
+            'in half precision, the gradient of "self" is 0.000488, not 0.000335, '
+            'at self = 8, grad = 1: "result" was rounded'
+        ),
+    ),
+)
+
+
+@judges(Entry, Model)
+def check(entry: Entry, model: Model) -> Iterator[Finding]:
+    """Find the derivatives that are rebuilt from outputs."""
+    yield from lost_by(Cause.ROUNDED_OUTPUT, model, entry, _message, "compute the derivative from the input")
+
+
+def _message(lost: Lost) -> str:
+    were = "was" if len(lost.loss.outputs) == 1 else "were"
+    return f"in half precision, {lost_in_half(lost)}: {quoted_list(sorted(lost.loss.outputs))} {were} rounded"

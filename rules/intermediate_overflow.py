@@ -1,0 +1,128 @@
+"""A part of a formula overflows or underflows although the gradient does not.
+
+## What it detects
+
+A formula whose value in half precision is wrong because a part of it is too great or too small for the type: a square
+before a root or a reciprocal, a reciprocal before a product. The formula is evaluated twice, with every operation
+rounded to half precision and in double precision, at inputs that half precision has; the message names one.
+
+## Why it is bad
+
+The gradient is zero, infinite or NaN where it is an ordinary number. Half precision ends at 65504, so squares overflow
+from 256 on; in single precision the same happens from 1.8e19 on.
+
+Of PyTorch 2.13, ``acosh``, ``addcdiv``, ``asinh``, ``atan2``, ``pow``, ``igamma`` and ``igammac`` lose gradients, see
+[PyTorch's defects](../pytorch-defects.md#gradients-that-are-lost-in-half-precision).
+
+## Example
+
+    - name: asinh(Tensor self) -> Tensor
+      self: grad * (self.pow(2) + 1).rsqrt().conj()
+
+## Instead
+
+    - name: asinh(Tensor self) -> Tensor
+      self: grad / at::hypot(self, at::ones_like(self))
+
+## What it cannot see
+
+Operators that combine several elements, derivatives of derivatives, and helpers whose operations are not known.
+Parts that overflow harmlessly are not reported, such as ``exp`` in ``1 / (1 + exp(-x))``.
+
+## Sources
+
+IEEE 754, section 7.4; Higham, Accuracy and Stability of Numerical Algorithms, section 2.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from derivlint.analysis.half_precision.judgement import Lost
+from derivlint.analysis.half_precision.values import Cause
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.engine.precedence import SLIP, UNCOMPILED, UNCOMPILED_BESIDE, WRONG_DEGREE
+from derivlint.lint.judging import judges
+from derivlint.lint.shared.half_precision import lost_by
+from derivlint.lint.shared.value_wording import lost_in_half, part_of
+from derivlint.model import Entry, Model
+
+META = RuleMeta(
+    severity=Severity.WARNING,
+    group="precision",
+    status="preview",
+    yields_to=(UNCOMPILED, WRONG_DEGREE, SLIP, UNCOMPILED_BESIDE),
+)
+
+VALID = (
+    # infinite, and rightly so next to nothing
+    """\
+- name: logaddexp(Tensor self, Tensor other) -> Tensor
+  self: grad / (1 + exp(other - self)).conj()
+  other: grad / (1 + exp(self - other)).conj()
+""",
+    """\
+- name: asinh(Tensor self) -> Tensor
+  self: grad / at::hypot(self, at::ones_like(self))
+""",
+    # the output itself overflows
+    """\
+- name: exp(Tensor self) -> Tensor
+  self: grad * result.conj()
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\
+- name: asinh(Tensor self) -> Tensor
+  self: grad * (self.pow(2) + 1).rsqrt().conj()
+""",
+        at="2:17-28",
+        message=(
+            'in half precision, the gradient of "self" is 0, not 0.00333, '
+            'at self = 300, grad = 1: "self.pow(2)" overflows'
+        ),
+        help="rearrange the formula so that no part is out of range where the derivative is not",
+    ),
+    Invalid(
+        """\
+- name: atan2(Tensor self, Tensor other) -> Tensor
+  self, other: atan2_backward(grad, self, other, grad_input_mask)
+""",
+        at="2:16-66",
+        message=(
+            'in half precision, the gradient of "self" is 0, not 0.00333, '
+            'at self = 0.5, other = 300, grad = 1: "atan2_backward" overflows'
+        ),
+    ),
+    Invalid(
+        """\
+- name: sqrt(Tensor self) -> Tensor
+  self: 0.5 * grad * (self.pow(-1.5) * self).conj()
+""",
+        at="2:23-37",
+        message=(
+            'in half precision, the gradient of "self" is 0.00179, not 0.00204, '
+            'at self = 6e4, grad = 1: "self.pow(-1.5)" underflows'
+        ),
+    ),
+)
+
+
+@judges(Entry, Model)
+def check(entry: Entry, model: Model) -> Iterator[Finding]:
+    """Find the parts that are out of range."""
+    yield from lost_by(
+        Cause.RANGE,
+        model,
+        entry,
+        _message,
+        "rearrange the formula so that no part is out of range where the derivative is not",
+    )
+
+
+def _message(lost: Lost) -> str:
+    what = "overflows" if math.isinf(lost.loss.found) else "underflows"
+    return f"in half precision, {lost_in_half(lost)}: {part_of(lost)} {what}"

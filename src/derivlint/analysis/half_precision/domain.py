@@ -1,0 +1,88 @@
+"""Reference definitions over numbers of half precision.
+
+PyTorch's kernels compute in more digits and round what they return, so an operator is one operation. A helper is made
+of operators: where it is known to do what its definition does, every operation of that rounds. Other helpers are one
+operation as well, and lose no more than their arguments have lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache
+
+from msgspec.structs import replace
+
+from derivlint.analysis.half_precision.values import operation
+from derivlint.analysis.scalar_evaluation.arithmetic import product
+from derivlint.analysis.scalar_evaluation.domain import INTERPRETER, Numbers, defined, implementation_named
+from derivlint.analysis.scalar_evaluation.table import TABLE, Implementation
+from derivlint.analysis.scalar_evaluation.values import Value
+from derivlint.analysis.scalar_evaluation.vocabulary import BINARY, UNARY
+from derivlint.operators import Book
+from derivlint.operators.reference.definitions import Definition, Kind, definitions
+from derivlint.operators.reference.interpretation import InterpretationError, Interpreter, Primitive
+
+ROUNDING_UNARY = {op: operation(function) for op, function in UNARY.items()}
+ROUNDING_BINARY = {op: operation(function, multiplies=op == "*") for op, function in BINARY.items()}
+
+
+class Halves(Numbers):
+    """Numbers of half precision."""
+
+    def __init__(self) -> None:
+        self.unary = ROUNDING_UNARY
+        self.binary = ROUNDING_BINARY
+
+    def primitive(self, name: str) -> Primitive | None:
+        """What stands for a primitive, or for a definition that is one operation."""
+        found = super().primitive(name)
+        definition = definitions().get(name)
+        if found is None and definition is not None and not _is_stepwise(definition):
+            compiled = INTERPRETER.function(name)
+            found = None if compiled is None else compiled.primitive
+        return None if found is None else _rounding(found)
+
+    def operator(self, name: str) -> Primitive | None:
+        """An operator of the table."""
+        found = super().operator(name)
+        return None if found is None else _rounding(found)
+
+
+_STEPWISE = Interpreter(Halves())
+
+
+def _rounding(primitive: Primitive) -> Primitive:
+    return Primitive(_operation(primitive.function), primitive.ignored, primitive.takes)
+
+
+def _operation(function: Callable[..., Value]) -> Callable[..., Value]:
+    return operation(function, multiplies=function is product)
+
+
+def _is_stepwise(definition: Definition) -> bool:
+    return definition.kind in (Kind.COMPOSITE, Kind.PART) or definition.name in Book.by_hand("rounds-as-defined")
+
+
+@cache
+def rounding_implementation_named(name: str) -> Implementation | None:
+    """An operator or helper by its name; None where nothing is known of it."""
+    found = implementation_named(name)
+    definition = None if name in TABLE else definitions().get(name)
+    if found is None or definition is None or not _is_stepwise(definition):
+        return None if found is None else _as_one(found)
+    try:
+        return defined(_STEPWISE, name)
+    except InterpretationError:
+        return None
+
+
+def _as_one(found: Implementation) -> Implementation:
+    """What an operator or helper does, as one operation."""
+
+    def run(values: Mapping[str, Value]) -> Value:
+        def named(*given: Value) -> Value:
+            return found.run(dict(zip(values, given, strict=True)))
+
+        return operation(named, multiplies=found.function is product)(*values.values())
+
+    return replace(found, function=_operation(found.function), run=run)

@@ -1,0 +1,60 @@
+"""Which parameters a body reads although they may be undefined."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.formula import Binary, Call, Conditional, Expr, Lambda, Member, Name, Node, Unary, walk
+from derivlint.formula.nodes import Block, Declaration, ExpressionStatement, Return, Statement
+from derivlint.operators.special import METADATA_MEMBERS
+
+_ARITHMETIC = frozenset({"+", "-", "*", "/"})
+
+
+def unguarded_parameters(body: Block, tensors: frozenset[str]) -> frozenset[str]:
+    """The tensors that a body reads in every case and asks nothing about.
+
+    Whatever asks a question of a tensor may be a guard: ``x.defined()``, ``f(x)`` in a condition. A parameter that is
+    assigned is another value later.
+    """
+    found: set[str] = set()
+    for statement in body.statements:
+        if not isinstance(statement, (Declaration, ExpressionStatement, Return)):
+            # what follows is reached in some cases only
+            break
+        found.update(_read(statement))
+    if not found & tensors:
+        return frozenset()
+    return frozenset(found & tensors - set(_guarded(body)))
+
+
+def _read(node: Node) -> Iterator[str]:
+    """The names whose values operators and methods read, wherever nothing decides whether they do."""
+    if isinstance(node, (Conditional, Lambda)):
+        return
+    if isinstance(node, Binary):
+        if node.op in ("&&", "||"):
+            return
+        if node.op in _ARITHMETIC:
+            yield from _name(node.left)
+            yield from _name(node.right)
+    elif isinstance(node, Unary) and node.op == "-":
+        yield from _name(node.operand)
+    elif isinstance(node, Call) and isinstance(node.callee, Member) and node.callee.name not in METADATA_MEMBERS:
+        yield from _name(node.callee.object)
+    for child in node.children:
+        yield from _read(child)
+
+
+def _name(node: Expr) -> Iterator[str]:
+    if isinstance(node, Name) and node.simple is not None:
+        yield node.simple
+
+
+def _guarded(body: Statement) -> Iterator[str]:
+    """The names that something is asked of, or that are assigned."""
+    for node in walk(body):
+        if isinstance(node, Call) and isinstance(node.callee, Member) and node.callee.name in METADATA_MEMBERS:
+            yield from _name(node.callee.object)
+        elif isinstance(node, Binary) and node.op == "=":
+            yield from _name(node.left)

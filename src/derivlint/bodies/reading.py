@@ -1,0 +1,163 @@
+"""Reads what the functions of a C++ source file say of themselves."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from msgspec import Struct
+
+from derivlint.bodies.definedness import unguarded_parameters
+from derivlint.bodies.following import Followed, TooLongError, follow
+from derivlint.cpp.declarations.definitions import FunctionDefinition, function_definitions
+from derivlint.formula import Name, walk
+from derivlint.formula.nodes import LambdaParam
+from derivlint.operators.reference.derived import Derived
+from derivlint.operators.reference.sums import Sum, Value, applied, flat, is_several, polynomial_of, variable
+from derivlint.operators.roles import ParameterRole, role_of_name
+
+#: The kind of what is derived of a body: arguments are bound by position.
+_HELPER = "helper"
+_TENSORS = re.compile(r"\b(?:Tensor|TensorList|ITensorListRef|Variable|variable_list)\b")
+#: A tensor, and not an optional or a list of them.
+_TENSOR = re.compile(r"(?:const\s+)?(?:at::|torch::)?(?:Tensor|Variable)\s*&?")
+_NUMBERS = re.compile(r"\b(?:Scalar|double|float)\b")
+_NONE: frozenset[str] = frozenset()
+
+
+class Helper(Struct, frozen=True):
+    """A function with what its body says.
+
+    Attributes:
+        definition: the function.
+        derived: what it is linear in and how it conjugates; None where that is not known.
+        returns: the parameters that every ``return`` gives back, as they are or as what may be a view.
+        lost: the gradients that have no part in what it returns, although it is not zero.
+        nonlinear: the gradients that it is surely not linear in.
+        unguarded: the tensors that it reads in every case and never asks whether they are defined.
+    """
+
+    definition: FunctionDefinition
+    derived: Derived | None = None
+    returns: frozenset[str] = _NONE
+    lost: frozenset[str] = _NONE
+    nonlinear: frozenset[str] = _NONE
+    unguarded: frozenset[str] = _NONE
+
+
+def read_helpers(text: str) -> tuple[Helper, ...]:
+    """The functions of a source file, in order; never raises."""
+    return _Reader(text).helpers()
+
+
+class _Reader:
+    """The functions of a file, each followed when it is first asked for."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._definitions = tuple(function_definitions(text))
+        self._by_name: dict[str, list[int]] = {}
+        for position, definition in enumerate(self._definitions):
+            self._by_name.setdefault(definition.name, []).append(position)
+        self._found: dict[int, Helper | None] = {}
+
+    def helpers(self) -> tuple[Helper, ...]:
+        """What every function says."""
+        return tuple(
+            self._helper(position) or Helper(definition) for position, definition in enumerate(self._definitions)
+        )
+
+    def _helper(self, position: int) -> Helper | None:
+        """What a function says; None while it is looked at, for one that calls itself."""
+        if position not in self._found:
+            self._found[position] = None
+            self._found[position] = self._read(self._definitions[position])
+        return self._found[position]
+
+    def has(self, name: str) -> bool:
+        """Whether there is a function of that name."""
+        return name in self._by_name
+
+    def definition(self, name: str, count: int) -> FunctionDefinition | None:
+        """The only function of that name and number of parameters."""
+        found = [self._definitions[at] for at in self._by_name[name] if len(self._definitions[at].params) == count]
+        return found[0] if len(found) == 1 else None
+
+    def value(self, name: str, arguments: list[Sum]) -> Value | None:
+        """What a function of this file gives; None where that is not known, or depends on types."""
+        found: Derived | None = None
+        for position in self._by_name[name]:
+            definition = self._definitions[position]
+            most = len(definition.params)
+            if most - definition.defaults <= len(arguments) <= most:
+                helper = self._helper(position)
+                if helper is None or helper.derived is None:
+                    return None
+                if found is not None and found.outputs != helper.derived.outputs:
+                    return None
+                found = helper.derived
+        return None if found is None else applied(found, arguments)
+
+    def _type(self, param: LambdaParam) -> str:
+        return self._text[param.type_start : param.type_end]
+
+    def _read(self, definition: FunctionDefinition) -> Helper:
+        params = definition.params
+        if any(not param.name for param in params):
+            # what has no name is not read: it must not be taken for another parameter
+            params = tuple(param for param in params if param.name)
+        tensors = {param.name for param in definition.params if _TENSORS.search(self._type(param))}
+        seeds = frozenset(name for name in tensors if role_of_name(name).is_seed)
+        values = {}
+        for param in params:
+            value = variable(param.name)
+            is_number = param.name in tensors or _NUMBERS.search(self._type(param)) or self._is_template(definition)
+            values[param.name] = value if is_number else Sum(value.terms, {})
+        try:
+            followed = follow(definition.body, values, seeds, self)
+        except (TooLongError, RecursionError):
+            return Helper(definition)
+        if followed.value is None:
+            return Helper(definition)
+        derived = _derived(definition, followed)
+        if not followed.is_exact:
+            return Helper(definition, derived, followed.returns)
+        lost, nonlinear = _mistakes(definition, derived, seeds)
+        plain = frozenset(param.name for param in params if _TENSOR.fullmatch(self._type(param)))
+        unguarded = unguarded_parameters(definition.body, plain)
+        return Helper(definition, derived, followed.returns & tensors, lost, nonlinear, unguarded)
+
+    def _is_template(self, definition: FunctionDefinition) -> bool:
+        return self._text.startswith("template", definition.start)
+
+
+def _derived(definition: FunctionDefinition, followed: Followed) -> Derived:
+    # a parameter without a name counts: arguments are bound by position
+    names = tuple(param.name or f"_{position}" for position, param in enumerate(definition.params))
+    value = followed.value
+    outputs: Iterable[Any] = value if is_several(value) else (value,)
+    read = {node.simple for node in walk(definition.body) if isinstance(node, Name)}
+    unused = frozenset(name for name in names if name not in read or not followed.is_exact)
+    polynomials = tuple(polynomial_of(names, flat(each)) for each in outputs)
+    return Derived(_HELPER, names, len(names) - definition.defaults, _NONE, unused, polynomials)
+
+
+def _mistakes(
+    definition: FunctionDefinition, derived: Derived, seeds: frozenset[str]
+) -> tuple[frozenset[str], frozenset[str]]:
+    """The gradients of a backward helper that have no part in its value, and those that it is surely not linear in."""
+    roles = {name: role_of_name(name) for name in seeds}
+    gradients = {name for name, role in roles.items() if role is ParameterRole.GRADIENT}
+    if not _is_backward(definition.name) or not gradients:
+        return _NONE, _NONE
+    terms = [term for output in derived.outputs for term in output.terms]
+    nonlinear = {name for term in terms if term.is_sure for name in term.divisors if name in gradients}
+    read = {name for term in terms for name in (*term.factors, *term.divisors, *term.unclear)}
+    lost = gradients if any(term.is_sure for term in terms) and not seeds & read else set()
+    return frozenset(lost), frozenset(nonlinear)
+
+
+def _is_backward(name: str) -> bool:
+    """Whether a function computes gradients that are linear in those of outputs, by its name."""
+    return "backward" in name and "double" not in name

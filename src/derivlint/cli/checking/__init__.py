@@ -1,0 +1,1 @@
+"""The command ``check``: its options, fixes, suppressions, watching, and the run itself."""

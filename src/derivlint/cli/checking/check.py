@@ -1,0 +1,164 @@
+"""``derivlint check``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from derivlint.cli.checking.fix_options import FixOptions, fix_options
+from derivlint.cli.checking.suppression_options import SuppressionOptions, suppression_options
+from derivlint.cli.checking.watch_option import watch_option
+from derivlint.cli.configured import StandIn, configured, settings_lines
+from derivlint.cli.exits import tell
+from derivlint.cli.options import settings_options, show_options, source_options
+from derivlint.cli.output import CheckCommand, Output, output_options
+from derivlint.cli.terminal import show_progress, write_names
+from derivlint.project.arguments import LIST_MARK
+from derivlint.project.errors import InputError
+from derivlint.project.settings import SettingsOfFiles
+from derivlint.project.untrusted import OPTION, VARIABLE, require_inside
+
+#: From this many files on, a terminal shows how far the run is.
+MANY_FILES = 5
+
+
+@click.command(cls=CheckCommand, short_help="Check derivatives files.")
+@source_options
+@settings_options
+@output_options
+@watch_option
+@click.option("--exit-zero", is_flag=True, help="Exit with 0 also when there are findings.")
+@click.option(
+    "--compiler",
+    metavar="NAME",
+    help="Compile all formulas as well, with this C++ compiler and the headers of the installed torch; takes seconds.",
+)
+@fix_options
+@suppression_options
+@click.option("--no-cache", is_flag=True, help="Check everything again, and keep nothing.")
+@click.option(
+    "--untrusted",
+    is_flag=True,
+    help="Do not let the repository hide findings, name files outside of itself, start a compiler or have files "
+    f"written; {VARIABLE}=1 says the same.",
+)
+@show_options
+def check(
+    paths: tuple[str, ...],
+    output: Output,
+    exit_zero: bool,
+    compiler: str | None,
+    no_cache: bool,
+    untrusted: bool,
+    show_settings: bool,
+    show_files: bool,
+    config: tuple[str, ...],
+    no_config: bool,
+    stdin_filename: str | None,
+    fixes: FixOptions | None,
+    suppressions: SuppressionOptions,
+    **given: Any,
+) -> None:
+    """Check derivatives files.
+
+    PATHS are files, folders (searched for *derivatives*.yaml), patterns, - for standard input, or @FILE for the paths
+    that FILE lists, one a line. A native_functions.yaml stands for its derivatives file. Without PATHS, what the
+    configuration names is checked, else the nearest derivatives file, or with --torch installed the file that
+    ships inside the installed torch. Where there is none of these, the file of the installed torch is checked, or an
+    example that derivlint ships, and a message says which; but in CI or a hook, in a project with a configuration, and
+    with options that write or compare, that is an error.
+
+    With --compiler, what the compiler refuses and derivlint does not is reported as compiler-error: the final word,
+    where there is a compiler.
+
+    With --untrusted, what the command line says is trusted, and the files of the repository are not: of its
+    configuration only what makes the check stricter counts, and findings that its comments silence are shown.
+
+    The exit status is 0 where nothing is at the fail level or above, 1 where something is, 2 for wrong usage or a file
+    that cannot be read, 3 for an error in derivlint itself, and 130 where it is interrupted, as --watch always is. It
+    is the same in every format but lintrunner, which takes any other than 0 for a crash.
+    """
+    from derivlint.cli.checking.run import Run
+    from derivlint.cli.checking.suppressing import Suppressing
+    from derivlint.cli.checking.watch import is_watched, remember
+
+    lookup = SettingsOfFiles(no_config, config, untrusted=untrusted, **given)
+    if lookup.untrusted:
+        require_harmless(click.get_current_context(), output, fixes, suppressions)
+    keeps = given["baseline"] is not None or suppressions != SuppressionOptions(no_ignores=suppressions.no_ignores)
+    needs_own = fixes is not None or keeps or is_watched()
+    asked = configured(lookup, paths, stdin_filename, StandIn.NEVER if needs_own else StandIn.OUTSIDE_OF_PROJECTS)
+    files, folders, settings = asked.files, asked.folders, asked.settings
+    remember(files, folders, settings)
+    if show_files:
+        write_names(files)
+        return
+    if show_settings:
+        from derivlint.rules import load_rules
+
+        names = {path: [rule.name for rule in settings[path].selected(load_rules())] for path in files}
+        write_names(settings_lines(asked, names))
+        return
+    fixing = None
+    if fixes is not None:
+        from derivlint.cli.checking.fixing import Fixing
+
+        fixing = Fixing(fixes)
+    suppressing = Suppressing(suppressions, fixes=fixing is not None)
+    run = Run(
+        stdin_filename,
+        use_cache=not no_cache,
+        compiler=compiler,
+        fixing=fixing,
+        suppressing=suppressing,
+        say=output.say if output.verbose else None,
+    )
+    for path in with_progress(files):
+        run.check(path, folders[path], settings[path])
+    report = run.report()
+    if fixing is not None:
+        report = fixing.conclude(report, run.status, exit_zero)
+        exit_zero = exit_zero or fixing.only
+    status = suppressing.conclude(run.status(exit_zero), exit_zero)
+    output.show(report, quiet=fixing is not None and fixing.only)
+    if fixing is not None and not output.quiet:
+        tell(fixing.summary)
+    click.get_current_context().exit(output.status(status))
+
+
+def require_harmless(
+    context: click.Context, output: Output, fixes: FixOptions | None, suppressions: SuppressionOptions
+) -> None:
+    """Refuse what would have the files of a repository that is not trusted compiled, or written to.
+
+    Raises:
+        InputError: the command line asks for that, or names a file that leads out of the repository.
+    """
+    given = context.params
+    asked = {
+        "--compiler": given["compiler"] is not None,
+        "--fix, --fix-only and --diff": fixes is not None,
+        "--add-ignores": suppressions.add_ignores is not None,
+        "--update-baseline": suppressions.update_baseline,
+        "--prune-baseline": suppressions.prune_baseline,
+    }
+    refused = [option for option, is_asked in asked.items() if is_asked]
+    if refused:
+        raise InputError(f"a repository that is not trusted ({OPTION}) excludes {' and '.join(refused)}")
+    lists = [Path(path[1:]) for path in given["paths"] if path.startswith(LIST_MARK)]
+    named = [Path(item) for item in given["config"] if "=" not in item]
+    require_inside((output.file, given["baseline"], *lists, *named))
+
+
+def with_progress(files: list[str]) -> Iterator[str]:
+    """The files; on a terminal, where there are many of them, with a line that says how far the run is."""
+    shown = len(files) >= MANY_FILES
+    for number, path in enumerate(files, 1):
+        if shown:
+            show_progress(f"checking {number} of {len(files)}: {path}")
+        yield path
+    if shown:
+        show_progress("")

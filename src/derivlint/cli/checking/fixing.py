@@ -1,0 +1,178 @@
+"""``derivlint check --fix``: writing what fixes make of files, or showing it."""
+
+from __future__ import annotations
+
+import difflib
+import io
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import click
+from msgspec.structs import replace
+
+from derivlint.cli.checking.fix_options import FixOptions
+from derivlint.cli.exits import CLEAN, FINDINGS, tell
+from derivlint.cli.terminal import results_to_stderr, write_exactly
+from derivlint.formats import Report
+from derivlint.lint import Diagnostic, Rule
+from derivlint.lint.engine.kept import Kept
+from derivlint.lint.fixing import fixable
+from derivlint.lint.wording import counted
+from derivlint.project.check import CheckedFile, check_source
+from derivlint.project.errors import InputError
+from derivlint.project.files import STDIN
+from derivlint.project.finding_filter import FindingFilter
+from derivlint.project.fixing import FixedFile, fix_source
+from derivlint.project.settings import Settings
+from derivlint.rules import load_rules
+from derivlint.schema import NativeFunctions
+from derivlint.source import SourceFile, remove_leftovers, visible, write_file
+
+#: How many of the rejected fixes are listed.
+MAX_REPORTED = 10
+
+
+class Fixing:
+    """The files fixed so far.
+
+    Attributes:
+        only: whether what is left is not reported.
+        summary: what was fixed, what is left, and what other fixes there are, once that is known.
+        fixed: how many findings were fixed.
+        changed: how many files changed, or would.
+    """
+
+    def __init__(self, options: FixOptions) -> None:
+        self._options = options
+        self._on_stdin = False
+        self.only = options.only
+        self._output: list[str] = []
+        self.summary = ""
+        self.fixed = 0
+        self.changed = 0
+
+    def fix(
+        self,
+        path: str,
+        source: SourceFile,
+        natives: NativeFunctions,
+        settings: Settings,
+        rules: tuple[Rule, ...],
+        finding_filter: FindingFilter | None = None,
+    ) -> SourceFile:
+        """Fix a file, and write it, or keep it for the output.
+
+        Args:
+            path: the file, or ``-``.
+            source: its text.
+            natives: the operators.
+            settings: the settings for it.
+            rules: the rules whose fixes are wanted; none may make an error of any rule.
+            finding_filter: what is left of the findings; the rest is not fixed.
+
+        Returns:
+            the file as it is then.
+
+        Raises:
+            InputError: it cannot be written.
+        """
+        wanted = {rule.name for rule in rules}
+        others = tuple(rule for rule in load_rules() if rule.meta.status == "stable" and rule.name not in wanted)
+        unwanted = {rule.name for rule in others}
+        if finding_filter is not None:
+            finding_filter = replace(finding_filter, updates_baseline=False)
+
+        def check(text: SourceFile, kept: Kept | None) -> CheckedFile:
+            checked = check_source(
+                text, natives, settings, rules, others=others, finding_filter=finding_filter, kept=kept
+            )
+            return replace(checked, shown=tuple(item for item in checked.shown if item.rule not in unwanted))
+
+        fixed = fix_source(source, check, unsafe=self._options.unsafe)
+        if not self._options.diff and path != STDIN:
+            # also where nothing is to be written any more, what a run left that was killed goes
+            remove_leftovers(Path(path).resolve().parent)
+            if fixed.changed:
+                _write(path, fixed)
+        self._tell(fixed)
+        self.fixed += len(fixed.fixed)
+        self.changed += fixed.changed
+        if self._options.diff:
+            self._output += unified_diff(source.path, source.text, fixed.text)
+        elif path == STDIN:
+            self._on_stdin = True
+            self._output.append(fixed.text)
+        return fixed.result
+
+    def _tell(self, fixed: FixedFile) -> None:
+        path = fixed.source.path
+        if not fixed.readable:
+            tell(f'"{path}" is not valid YAML, so nothing is fixed in it')
+        for item in fixed.dropped[:MAX_REPORTED]:
+            line, column = fixed.source.position(item.span.start)
+            tell(f"{path}:{line}:{column}: not fixed, since that makes another error: {item.message} [{item.rule}]")
+        if len(fixed.dropped) > MAX_REPORTED:
+            tell(f"{len(fixed.dropped) - MAX_REPORTED:,} more fixes would make errors")
+        if fixed.untried:
+            fixes = counted(len(fixed.untried), "fix", "fixes")
+            tell(f"{path}: {fixes} not made: the file was checked with fixes in it as often as the limit allows")
+
+    def conclude(self, report: Report, status: Callable[[bool], int], exit_zero: bool) -> Report:
+        """Print the texts or differences.
+
+        While a text is on standard output, what the command prints goes to standard error. With ``--diff`` the command
+        ends here.
+
+        Args:
+            report: what there is to say of the files as they are now.
+            status: the exit status, given whether findings count for nothing.
+            exit_zero: whether they do.
+
+        Returns:
+            what is left to say.
+        """
+        context = click.get_current_context()
+        write_exactly("".join(self._output))
+        self.summary = self._summary(report.diagnostics)
+        if self._options.diff:
+            tell(self.summary)
+            context.exit(status(True) or (FINDINGS if self.changed and not exit_zero else CLEAN))
+        if self._on_stdin:
+            results_to_stderr()
+        return replace(report, diagnostics=() if self.only else report.diagnostics, fixed=self.fixed)
+
+    def _summary(self, left: tuple[Diagnostic, ...]) -> str:
+        if self._options.diff:
+            if not self.changed:
+                return "nothing would be fixed" + self._more(left)
+            return f"would fix {counted(self.fixed, 'finding')} in {counted(self.changed, 'file')}{self._more(left)}"
+        return f"{self.fixed:,} fixed, {len(left):,} left{self._more(left)}"
+
+    def _more(self, left: tuple[Diagnostic, ...]) -> str:
+        unsafe = 0 if self._options.unsafe else sum(fixable(item, unsafe=True) for item in left)
+        return f"; {unsafe:,} more with --unsafe-fixes" if unsafe else ""
+
+
+def _write(path: str, fixed: FixedFile) -> None:
+    """Replace a file, through links to it, unless someone forbids or changes that.
+
+    Raises:
+        InputError: it cannot be written, or is no longer what was read.
+    """
+    shown = fixed.source.path
+    try:
+        write_file(Path(path), fixed.text.encode("utf-8"), expected=fixed.source.text.encode("utf-8"))
+    except OSError as error:
+        raise InputError(f'cannot write "{shown}": {error.strerror or error}') from error
+
+
+def unified_diff(path: str, before: str, after: str) -> Iterator[str]:
+    """The lines of a unified difference, with their ends; none where the texts are equal."""
+    shown = visible(path)
+    for line in difflib.unified_diff(_lines(before), _lines(after), shown, shown):
+        yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+
+
+def _lines(text: str) -> list[str]:
+    r"""The lines with their ends; a lone ``\r`` or U+2028 ends none, as ``patch`` sees it."""
+    return io.StringIO(text, newline="\n").readlines()

@@ -1,0 +1,356 @@
+"""A run over derivatives files: checking each, gathering what there is to say, and the exit status."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from functools import cache, partial
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from derivlint.cli.exits import (
+    CLEAN,
+    FINDINGS,
+    INTERNAL,
+    REPORT_HINT,
+    USAGE,
+    debugging,
+    internal_error,
+    tell,
+)
+from derivlint.cli.terminal import show_progress
+from derivlint.formats import Report
+from derivlint.lint import INTERNAL_ERROR, Confidence, Diagnostic, Severity
+from derivlint.lint.wording import counted, did_you_mean
+from derivlint.project.cache import cache_folder
+from derivlint.project.errors import InputError
+from derivlint.project.files import read_source
+from derivlint.project.operators import LoadedOperators, fitted, load_operators, operators_for, problem_text
+from derivlint.project.outcome import Outcome, judge
+from derivlint.project.result_cache import place_of, store_findings, stored_findings
+from derivlint.project.settings import Settings
+from derivlint.project.untrusted import is_inside, repository_of
+from derivlint.source import SourceError, SourceFile, Span
+
+if TYPE_CHECKING:
+    from derivlint.cli.checking.fixing import Fixing
+    from derivlint.cli.checking.suppressing import Suppressing
+    from derivlint.compiler.gxx import Toolchain
+    from derivlint.lint.engine.kept import Kept
+    from derivlint.model import Model
+    from derivlint.project.check import Check, CheckedFile
+    from derivlint.project.finding_filter import FindingFilter
+    from derivlint.project.operators import Operators
+
+#: How many problems of native_functions.yaml are listed.
+MAX_PROBLEMS = 20
+#: A pattern of operators' names with one of these is not a name.
+WILDCARDS = "*?["
+
+
+class Run:
+    """The files checked so far."""
+
+    def __init__(
+        self,
+        stdin_filename: str | None,
+        *,
+        use_cache: bool = True,
+        compiler: str | None = None,
+        fixing: Fixing | None = None,
+        suppressing: Suppressing | None = None,
+        say: Callable[[str], None] | None = None,
+    ) -> None:
+        self._stdin_filename = stdin_filename
+        self._toolchain = toolchain_named(compiler) if compiler is not None else None
+        self._use_cache = use_cache
+        self._fixing = fixing
+        self._suppressing = suppressing
+        self._left_out: Counter[str] = Counter()
+        self._is_verbose = say is not None
+        self._say = say or _say_nothing
+        self._fail_levels: dict[str, Severity] = {}
+        self._load_operators = cache(load_operators)
+        self._shown: list[Diagnostic] = []
+        self._hidden = 0
+        self._sources: dict[str, SourceFile] = {}
+        self._others: dict[str, SourceFile] = {}
+        self._entries = self._formulas = 0
+        self._failing = self._crashed = self._unreadable = False
+        self._reported: dict[str, None] = {}
+        self._asked_about: set[str] = set()
+
+    def check(self, path: str, folder: Path, settings: Settings) -> None:
+        """Check one file; one that cannot be read is reported at once, and the others go on.
+
+        Args:
+            path: the file, or ``-``.
+            folder: where it is.
+            settings: the settings for it.
+        """
+        begin = perf_counter()
+        try:
+            source = read_source(path, self._stdin_filename)
+            operators = operators_for(folder, settings)
+        except (SourceError, InputError) as error:
+            self._unreadable = True
+            self._tell_once(str(error))
+            return
+        self._fail_levels[source.path] = settings.fail_level
+        self._say(f"{source.path}: configuration {settings.origin or 'none'}")
+        if settings.untrusted and self._use_cache and cache_is_foreign(folder):
+            # what lies in the repository could be findings that were planted there
+            self._use_cache = False
+            self._say("the cache lies in the repository and is not used")
+        operators = fitted(operators, source, self._load, self._use_cache)
+        self._say(f"{source.path}: operators: {operators.describe()}")
+        try:
+            suppressing = self._suppressing
+            finding_filter = suppressing.finding_filter(settings, operators) if suppressing is not None else None
+            outcome = self._outcome(path, source, operators, settings, finding_filter)
+        except (SourceError, InputError) as error:
+            # it was not checked, so nothing is to be said of it
+            self._sources.pop(source.path, None)
+            self._unreadable = True
+            self._tell_once(str(error))
+            return
+        except Exception as error:
+            if debugging():
+                raise
+            self._crashed = True
+            self._sources[source.path] = source
+            self._shown.append(_crash(source, error))
+            return
+        self._tell_unknown_operators(settings, operators)
+        findings = outcome.findings
+        self._say(f"{source.path}: checked by {len(findings.ran)} rules in {perf_counter() - begin:.2f} s")
+        self._say_judged(source, outcome)
+        self._entries += findings.entries
+        self._formulas += findings.formulas
+        self._crashed |= findings.crashes > 0
+        self._hidden += outcome.hidden
+        self._left_out.update(suppressed=outcome.suppressed, baselined=outcome.baselined, unchanged=outcome.unchanged)
+        self._failing |= outcome.fails
+        self._shown += outcome.shown
+        for item in outcome.shown:
+            self._fail_levels.setdefault(item.path, settings.fail_level)
+        if settings.untrusted:
+            self._tell_silenced(source, outcome)
+
+    def _say_judged(self, source: SourceFile, outcome: Outcome | CheckedFile) -> None:
+        """Say how much of a file the checks can judge, where it is wanted; what is in the cache does not know."""
+        if self._is_verbose and not isinstance(outcome, Outcome):
+            from derivlint.analysis.judged import judged_entries
+            from derivlint.formats.judged import judged_line
+
+            self._say(f"{source.path}: {judged_line(list(judged_entries(outcome.model)))}")
+
+    def _tell_unknown_operators(self, settings: Settings, operators: Operators) -> None:
+        """Say which names in the configuration are those of no operator."""
+        for name in settings.per_operator_ignores:
+            if name in self._asked_about or any(char in name for char in WILDCARDS):
+                continue
+            self._asked_about.add(name)
+            natives = self._load(operators).natives
+            if natives.operator(name) is not None:
+                continue
+            # names are compared with those of entries, which have their overloads
+            overloads = bool(natives.with_base(name))
+            question = f'did you mean "{name}.*"?' if overloads else did_you_mean(name, natives.operator_names())
+            message = f'"per-operator-ignores" names "{name}", which is not an operator'
+            tell(f"{message}; {question}" if question else message)
+
+    def _load(self, operators: Operators) -> LoadedOperators:
+        return self._load_operators(operators, self._use_cache)
+
+    def _tell_silenced(self, source: SourceFile, outcome: Outcome | CheckedFile) -> None:
+        """Say how many findings are shown although comments in the file silence them."""
+        silenced = {(item.rule, item.span) for item in outcome.findings.silenced}
+        number = sum((item.rule, item.span) in silenced for item in outcome.shown)
+        if number:
+            verb = "is" if number == 1 else "are"
+            tell(f"{source.path}: {counted(number, 'finding')} that comments silence {verb} shown with --untrusted")
+
+    def _outcome(
+        self,
+        path: str,
+        source: SourceFile,
+        operators: Operators,
+        settings: Settings,
+        finding_filter: FindingFilter | None,
+    ) -> Outcome | CheckedFile:
+        """Check a file, unless what is found in it is in the cache.
+
+        Raises:
+            InputError: it cannot be checked.
+        """
+        place = place_of(source, operators, settings) if self._use_cache else None
+        may_reuse = place is not None and self._may_reuse(finding_filter)
+        findings = stored_findings(place, source.path) if place is not None and may_reuse else None
+        if (
+            findings is not None
+            and findings.unjudged is None
+            and finding_filter is not None
+            and finding_filter.baseline
+        ):
+            # a run without baseline has kept it
+            findings = None
+        if place is not None and findings is not None:
+            self._sources[source.path] = source
+            self._others.update({file.path: file for file in place.sources})
+            self._say(f"{source.path}: found in the cache")
+            return judge(findings, source, settings, finding_filter)
+        loaded = self._load(operators)
+        self._sources[source.path] = source
+        self._tell_problems(loaded)
+        kept = None
+        if place is not None:
+            from derivlint.project.kept_on_disk import load_kept, store_kept
+
+            kept = load_kept(place.kept, source.path)
+        checked = self._checked(path, source, loaded, settings, finding_filter, kept)
+        # files that changed while they were read belong to no place
+        if place is not None and not loaded.natives.problems and place_of(source, operators, settings) == place:
+            # findings come last: where they are, nothing is written any more, nor removed what a killed run left
+            if checked.kept is not None:
+                store_kept(place.kept, checked.kept)
+            if may_reuse:
+                store_findings(place, source.path, checked.findings)
+        return checked
+
+    def _may_reuse(self, finding_filter: FindingFilter | None) -> bool:
+        """Whether findings are enough; what changes a file or compares it with another one needs its model."""
+        if self._toolchain is not None or self._fixing is not None:
+            return False
+        adds = self._suppressing is not None and self._suppressing.adds_ignores
+        return not adds and (finding_filter is None or finding_filter.changes is None)
+
+    def _checked(
+        self,
+        path: str,
+        source: SourceFile,
+        loaded: LoadedOperators,
+        settings: Settings,
+        finding_filter: FindingFilter | None,
+        kept: Kept | None,
+    ) -> CheckedFile:
+        from derivlint.project.check import check_source
+        from derivlint.rules import load_rules
+
+        rules = settings.selected(load_rules())
+        if self._fixing is not None:
+            source = self._fixing.fix(path, source, loaded.natives, settings, rules, finding_filter)
+            self._sources[source.path] = source
+        check = partial(
+            check_source,
+            natives=loaded.natives,
+            settings=settings,
+            rules=rules,
+            extra=self._compiled_with(settings),
+            finding_filter=finding_filter,
+            kept=kept,
+        )
+        checked = check(source)
+        if self._suppressing is not None:
+            checked = self._suppressing.add_ignores(path, checked, check)
+            self._sources[source.path] = checked.model.source
+        return checked
+
+    def _compiled_with(self, settings: Settings) -> Check | None:
+        """What the compiler refuses beyond what was found, where one is asked for."""
+        toolchain = self._toolchain
+        if toolchain is None:
+            return None
+
+        def compiled(model: Model, found: tuple[Diagnostic, ...]) -> list[Diagnostic]:
+            from derivlint.compiler.diagnostics import compiler_diagnostics
+            from derivlint.compiler.gxx import CompilerError
+
+            reported = {(item.entry, item.dispatch, item.key) for item in found if item.severity is Severity.ERROR}
+            try:
+                return compiler_diagnostics(
+                    model, toolchain, reported, includes=settings.headers, progress=show_progress
+                )
+            except CompilerError as error:
+                raise InputError(str(error)) from error
+            finally:
+                show_progress("")
+
+        return compiled
+
+    def _tell_problems(self, loaded: LoadedOperators) -> None:
+        """Tell what is wrong in files of native functions: operators that cannot be read would be called unknown."""
+        self._others.update({source.path: source for source in loaded.sources})
+        problems = loaded.natives.problems
+        for problem in problems[:MAX_PROBLEMS]:
+            self._unreadable = True
+            self._tell_once(problem_text(problem))
+        if len(problems) > MAX_PROBLEMS:
+            self._tell_once(f"{len(problems) - MAX_PROBLEMS:,} more problems in files of native functions")
+
+    def _tell_once(self, message: str) -> None:
+        if message not in self._reported:
+            self._reported[message] = None
+            tell(message)
+
+    def report(self) -> Report:
+        """What there is to say of all files."""
+        return Report(
+            # a header may belong to several files
+            diagnostics=tuple(sorted(set(self._shown))),
+            sources=self._sources,
+            entries=self._entries,
+            formulas=self._formulas,
+            hidden=self._hidden,
+            suppressed=self._left_out["suppressed"],
+            baselined=self._left_out["baselined"],
+            unchanged=self._left_out["unchanged"],
+            others=self._others,
+            problems=tuple(self._reported),
+            fail_levels=self._fail_levels,
+        )
+
+    def status(self, exit_zero: bool) -> int:
+        """The exit status."""
+        if self._crashed:
+            return INTERNAL
+        if self._unreadable:
+            return USAGE
+        return FINDINGS if self._failing and not exit_zero else CLEAN
+
+
+def toolchain_named(name: str) -> Toolchain:
+    """The compiler of that name, with the headers of the installed torch.
+
+    Raises:
+        InputError: one of them is not there.
+    """
+    from derivlint.compiler.gxx import CompilerError, find_toolchain
+
+    try:
+        return find_toolchain(name)
+    except CompilerError as error:
+        raise InputError(str(error)) from error
+
+
+def cache_is_foreign(folder: Path) -> bool:
+    """Whether the cache lies in the repository of a folder, or in that of the working folder."""
+    cache = cache_folder()
+    return cache is not None and any(is_inside(cache, repository_of(place)) for place in (folder, Path.cwd()))
+
+
+def _say_nothing(_: str) -> None:
+    pass
+
+
+def _crash(source: SourceFile, error: Exception) -> Diagnostic:
+    return Diagnostic(
+        path=source.path,
+        span=Span(0, 0),
+        rule=INTERNAL_ERROR,
+        message=internal_error(error),
+        severity=Severity.ERROR,
+        confidence=Confidence.HIGH,
+        help=REPORT_HINT,
+    )

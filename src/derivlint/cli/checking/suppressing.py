@@ -1,0 +1,153 @@
+"""Leaving findings out of a run: comments, baselines, what did not change."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from derivlint.cli.checking.suppression_options import SuppressionOptions
+from derivlint.cli.exits import CLEAN, FINDINGS, tell
+from derivlint.cli.terminal import results_to_stderr, write_exactly
+from derivlint.lint.wording import counted
+from derivlint.project.errors import InputError
+from derivlint.project.files import STDIN
+from derivlint.project.finding_filter import FindingFilter
+from derivlint.project.operators import INSTALLED, Operators
+from derivlint.project.settings import Settings
+from derivlint.source import SourceFile, write_file
+
+if TYPE_CHECKING:
+    from derivlint.project.baselines import BaselineFile
+    from derivlint.project.changes import Changes
+    from derivlint.project.check import CheckedFile
+    from derivlint.project.ignoring import Checker
+
+
+class Suppressing:
+    """What the options ask for, and what came of it so far."""
+
+    def __init__(self, options: SuppressionOptions, *, fixes: bool = False) -> None:
+        """Take the options; ``fixes`` tells that files are changed by fixes as well.
+
+        Raises:
+            InputError: options contradict each other.
+        """
+        if options.add_ignores is not None and fixes:
+            raise InputError('use "--add-ignores" or "--fix", one after the other')
+        self._options = options
+        self._changes: Changes | None = None
+        if options.diff_base is not None:
+            from derivlint.project.changes import Changes
+
+            self._changes = Changes(options.diff_base)
+        self._baselines: dict[Path, BaselineFile] = {}
+        self._texts: list[str] = []
+        self._added = self._changed = 0
+
+    @property
+    def adds_ignores(self) -> bool:
+        """Whether comments are added to files."""
+        return self._options.add_ignores is not None
+
+    def finding_filter(self, settings: Settings, operators: Operators) -> FindingFilter:
+        """How the findings of a file are narrowed down.
+
+        Raises:
+            InputError: the baseline cannot be read, or there is none to update.
+        """
+        options = self._options
+        return FindingFilter(
+            comments=not options.no_ignores and not settings.untrusted,
+            baseline=self._baseline(settings.baseline),
+            updates_baseline=options.update_baseline,
+            changes=self._changes,
+            # the functions of an installed PyTorch are not part of anybody's repository
+            native_functions=operators.native_functions if settings.torch != INSTALLED else (),
+        )
+
+    def _baseline(self, path: Path | None) -> BaselineFile | None:
+        """The baseline of a file's settings, read once."""
+        options = self._options
+        writes = options.update_baseline or options.prune_baseline
+        if path is None and not writes:
+            return None
+        if path is None or path not in self._baselines:
+            from derivlint.project.baselines import BaselineFile
+
+            chosen = BaselineFile.chosen(path, updates=options.update_baseline, writes=writes)
+            if path is None or chosen is None:
+                return chosen
+            self._baselines[path] = chosen
+        return self._baselines[path]
+
+    def add_ignores(self, path: str, checked: CheckedFile, check: Checker) -> CheckedFile:
+        """Add comments for what was found, where that is asked for, and write the file or keep it for the output.
+
+        Returns:
+            the check of the file as it is then.
+
+        Raises:
+            InputError: no comments can be added, or the file cannot be written.
+        """
+        reason = self._options.add_ignores
+        if reason is None:
+            return checked
+        from derivlint.project.ignoring import add_ignores
+
+        ignored = add_ignores(checked, check, reason.strip())
+        if path == STDIN:
+            self._texts.append(ignored.source.text)
+        elif ignored.silenced:
+            _write(path, checked.model.source, ignored.source.text)
+        self._added += len(ignored.silenced)
+        self._changed += bool(ignored.silenced)
+        return ignored.checked
+
+    def conclude(self, status: int, exit_zero: bool) -> int:
+        """Print texts, write baselines and tell what is stale in them; from then on the report is printed.
+
+        Args:
+            status: the exit status so far.
+            exit_zero: whether findings count for nothing.
+
+        Returns:
+            the exit status.
+
+        Raises:
+            InputError: a baseline cannot be written.
+        """
+        if self._options.add_ignores is not None:
+            tell(f"added comments for {counted(self._added, 'finding')} to {counted(self._changed, 'file')}")
+        if self._texts:
+            write_exactly("".join(self._texts))
+            results_to_stderr()
+        if status not in (CLEAN, FINDINGS):
+            # a rule that crashed or a file that could not be read would look like findings that are gone
+            return status
+        for baseline in self._baselines.values():
+            status = max(status, self._judge(baseline, exit_zero))
+        return status
+
+    def _judge(self, baseline: BaselineFile, exit_zero: bool) -> int:
+        if self._options.update_baseline:
+            tell(f'the baseline "{baseline.path}" has {counted(baseline.update(), "finding")}')
+            return CLEAN
+        if self._options.prune_baseline:
+            tell(f'removed {counted(baseline.prune(), "finding")} from the baseline "{baseline.path}"')
+            return CLEAN
+        stale = list(baseline.stale_lines())
+        for line in stale:
+            tell(line)
+        return FINDINGS if stale and not exit_zero else CLEAN
+
+
+def _write(path: str, before: SourceFile, text: str) -> None:
+    """Replace a file, through links to it.
+
+    Raises:
+        InputError: it cannot be written, or is no longer what was read.
+    """
+    try:
+        write_file(Path(path), text.encode("utf-8"), expected=before.text.encode("utf-8"))
+    except OSError as error:
+        raise InputError(f'cannot write "{path}": {error.strerror or error}') from error

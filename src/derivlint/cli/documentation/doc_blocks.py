@@ -1,0 +1,136 @@
+"""The generated blocks of handwritten pages: tables, and the output of commands that are run.
+
+A block is between ``<!-- generated: WHAT -->`` and ``<!-- end of generated -->``. WHAT is the name of a table, or a
+command line of derivlint, which is run in the repository.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from derivlint.cli.documentation.doc_tables import commands, findings_keys, formats, options_of_rules, settings
+from derivlint.project.errors import InputError
+
+BEGIN = "<!-- generated: "
+END = "<!-- end of generated -->"
+#: The tables by their names.
+TABLES: dict[str, Callable[[], str]] = {
+    "commands": commands,
+    "findings": findings_keys,
+    "formats": formats,
+    "rule-options": options_of_rules,
+    "settings": settings,
+}
+#: Longer lines of output are cut.
+MAX_LINE = 140
+#: What is shown instead of the folder that the pages were made in.
+SOMEWHERE = "/path/to/repository"
+#: Variables that change what a command prints.
+_CHANGING = (
+    "CI",
+    "CI_PROJECT_DIR",
+    "DERIVLINT_DEBUG",
+    "DERIVLINT_OUTPUT_FORMAT",
+    "FORCE_COLOR",
+    "GITHUB_WORKSPACE",
+)
+
+
+def fill(text: str, path: Path, root: Path) -> str:
+    """A page with its blocks made again.
+
+    Args:
+        text: the page.
+        path: its file, for messages.
+        root: the repository.
+
+    Raises:
+        InputError: a block has no end, names no table, or its command cannot be run.
+    """
+    lines = iter(text.splitlines(keepends=True))
+    result = []
+    for line in lines:
+        result.append(line)
+        if not line.startswith(BEGIN):
+            continue
+        what = line.removeprefix(BEGIN).strip().removesuffix("-->").strip()
+        for inner in lines:
+            if inner.strip() == END:
+                break
+        else:
+            raise InputError(f'"{path}": the block "{what}" has no end')
+        result += ["\n", block(what, path, root), "\n", f"{END}\n"]
+    return "".join(result)
+
+
+def block(what: str, path: Path, root: Path) -> str:
+    """The text of one block.
+
+    Raises:
+        InputError: there is no such table, or the command cannot be run.
+    """
+    if what == "contents":
+        return contents(root / path, root)
+    table = TABLES.get(what)
+    if table is not None:
+        return table()
+    arguments = shlex.split(what)
+    if arguments[:1] != ["derivlint"]:
+        raise InputError(f'"{path}": no table is called "{what}"')
+    return f"```console\n$ {what}\n{output(arguments[1:], path, root)}```\n"
+
+
+def pages(root: Path) -> list[Path]:
+    """The handwritten pages below ``docs``, the guides first."""
+    folder = root / "docs"
+    return [*sorted((folder / "guides").glob("*.md")), *sorted(folder.glob("*.md"))]
+
+
+def contents(path: Path, root: Path) -> str:
+    """The other pages, as links from one of them: the title and the first paragraph of each."""
+    lines = []
+    for page in (*pages(root), root / "docs" / "rules" / "README.md"):
+        if page == path:
+            continue
+        title, _, rest = page.read_text(encoding="utf-8").partition("\n\n")
+        about = " ".join(rest.partition("\n\n")[0].split())
+        about = "" if about.startswith(("|", "#")) else f": {about}"
+        lines.append(f"- [{title.removeprefix('# ')}]({page.relative_to(path.parent).as_posix()}){about}\n")
+    return "".join(lines)
+
+
+def output(arguments: list[str], path: Path, root: Path, limit: int = MAX_LINE) -> str:
+    """What a command of derivlint prints, in a process of its own that runs in the repository.
+
+    Args:
+        arguments: those of the command.
+        path: the page, for messages.
+        root: the repository.
+        limit: longer lines are cut.
+
+    Raises:
+        InputError: it does not work.
+    """
+    environment = {name: value for name, value in os.environ.items() if name not in _CHANGING}
+    process = subprocess.run(
+        [sys.executable, "-m", "derivlint", *arguments],
+        cwd=root,
+        env={**environment, "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8"},
+        capture_output=True,
+        check=False,
+    )
+    if process.returncode not in (0, 1):
+        said = process.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
+        raise InputError(f'"{path}": "derivlint {shlex.join(arguments)}" fails: {said}')
+    text = process.stdout.decode("utf-8").replace(str(root.resolve()), SOMEWHERE)
+    return "".join(f"{_cut(line, limit)}\n" for line in text.split("\n")[:-1])
+
+
+def _cut(line: str, limit: int) -> str:
+    line = line.rstrip()
+    return line if len(line) <= limit else f"{line[: limit - 1]}…"

@@ -1,0 +1,84 @@
+"""``derivlint docs``: the pages that are generated, and the generated blocks of the others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from derivlint.cli.documentation.doc_blocks import fill
+from derivlint.cli.documentation.doc_blocks import pages as handwritten
+from derivlint.cli.documentation.doc_pictures import PICTURE, picture
+from derivlint.cli.exits import CLEAN, FINDINGS, tell
+from derivlint.cli.maintenance.index import write_atomically
+from derivlint.cli.terminal import write
+from derivlint.formats.rule_page import rule_page, rule_tables
+from derivlint.lint.wording import counted
+from derivlint.project.errors import InputError
+from derivlint.rules import load_rules
+
+#: The JSON schemas that are shipped, of the configuration and of findings.
+SETTINGS_SCHEMA = Path("src/derivlint/project/data/derivlint.schema.json")
+FINDINGS_SCHEMA = Path("src/derivlint/project/data/findings.schema.json")
+#: What is derived from reference definitions, which takes longer than reading it.
+DERIVED = Path("src/derivlint/operators/data/derived.txt")
+
+
+@click.group(short_help="Generate the documentation.")
+def docs() -> None:
+    """Generate the documentation, and data that is derived and shipped."""
+
+
+@docs.command(short_help="Write the generated pages.")
+@click.option("--check", is_flag=True, help="Write nothing; exit with 1 where a page is stale.")
+@click.option("--root", type=click.Path(file_okay=False, path_type=Path), default=Path("."), help="The repository.")
+def build(check: bool, root: Path) -> None:
+    """Write docs/rules, the generated blocks of the other pages and of README.md, and shipped data."""
+    wanted = pages(root)
+    folder = root / "docs" / "rules"
+    stale = [path for path, text in wanted.items() if not path.is_file() or path.read_text(encoding="utf-8") != text]
+    left_over = [path for path in sorted(folder.glob("*.md")) if path not in wanted]
+    if check:
+        for path in (*stale, *left_over):
+            tell(f'{path} is stale; run "derivlint dev docs build"')
+        click.get_current_context().exit(FINDINGS if stale or left_over else CLEAN)
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in stale:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, wanted[path].encode())
+    for path in left_over:
+        path.unlink()
+    write(f"{counted(len(stale) + len(left_over), 'page')} changed\n")
+
+
+def pages(root: Path) -> dict[Path, str]:
+    """Every generated page with its text."""
+    rules = load_rules()
+    folder = root / "docs" / "rules"
+    result = {folder / f"{rule.name}.md": rule_page(rule) for rule in rules}
+    result[folder / "README.md"] = f"# Rules\n\n{rule_tables(rules)}"
+    result.update(shipped(root))
+    if (root / PICTURE).parent.is_dir():
+        result[root / PICTURE] = picture(root)
+    for path in (*handwritten(root), root / "README.md"):
+        try:
+            text = path.read_text(encoding="utf-8")
+        except OSError as error:
+            raise InputError(f'cannot read "{path}": {error.strerror}') from error
+        result[path] = fill(text, path.relative_to(root), root)
+    return result
+
+
+def shipped(root: Path) -> dict[Path, str]:
+    """The JSON schemas and what is derived from definitions, where the sources of derivlint are."""
+    from derivlint.formats.machine import json_schema as of_findings
+    from derivlint.operators.reference.derivation import derive
+    from derivlint.project.settings import json_schema as of_settings
+
+    if not (root / "src" / "derivlint").is_dir():
+        return {}
+    return {
+        root / SETTINGS_SCHEMA: of_settings.schema_text(),
+        root / FINDINGS_SCHEMA: of_findings.schema_text(),
+        root / DERIVED: derive(),
+    }

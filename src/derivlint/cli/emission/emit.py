@@ -1,0 +1,331 @@
+"""``derivlint emit``: the C++ that a derivatives file becomes."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from derivlint.cli.emission.emit_python import python
+from derivlint.cli.exits import CLEAN, FINDINGS, tell
+from derivlint.cli.help import GroupedCommand
+from derivlint.cli.loading import (
+    known_operators,
+    load_model,
+    print_findings,
+    refuse_errors,
+    require_all,
+    require_destination,
+)
+from derivlint.cli.options import EXISTING, emission_options, source_options
+from derivlint.cli.terminal import show_progress, write
+from derivlint.lint.wording import counted, did_you_mean
+from derivlint.project.errors import InputError
+from derivlint.project.untrusted import VARIABLE, asked_for
+from derivlint.source import visible
+
+if TYPE_CHECKING:
+    from derivlint.emit.emission import Authors, Emission, Helpers
+    from derivlint.model import Model
+
+IN_TREE_NAMESPACE = "torch::autograd::generated"
+DEFAULT_NAMESPACE = "derivlint_generated"
+_IN_TREE = 'a build of PyTorch has operators of the namespace "aten" only'
+#: The header with PyTorch's helpers, of any release or fork.
+FUNCTIONS_MANUAL = "FunctionsManual.h"
+#: So many operators that are refused are named.
+MAX_NAMED = 10
+_NAMESPACE = re.compile(r"[A-Za-z_]\w*(?:::[A-Za-z_]\w*)*")
+
+
+@click.group(short_help="Write the code that a derivatives file becomes.")
+def emit() -> None:
+    """Write the C++ that a derivatives file becomes, or Python of it."""
+
+
+emit.add_command(python)
+
+
+@emit.command(cls=GroupedCommand, short_help="Write autograd nodes and kernels.")
+@source_options
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="The folder to write to. Without it, the code of the operators that --ops names is printed.",
+)
+@click.option(
+    "--mode",
+    type=click.Choice(["extension", "in-tree"]),
+    default="extension",
+    show_default=True,
+    help="A library that overrides the kernels of an installed PyTorch, or files for a build of PyTorch.",
+)
+@click.option("--namespace", metavar="NAME", help=f"The namespace of the nodes. [default: {DEFAULT_NAMESPACE}]")
+@click.option("--shards", type=click.IntRange(min=1), help="Divide nodes and kernels into as many files each.")
+@click.option("--no-python-bindings", is_flag=True, help="Leave out what Python sees of nodes: grad_fn._saved_self.")
+@click.option(
+    "--helpers",
+    type=EXISTING,
+    help="A FunctionsManual.cpp, for the functions that formulas call and that PyTorch's library does not export.",
+)
+@click.option(
+    "--key",
+    metavar="KEY",
+    help="Write kernels for this autograd key only, AutogradPrivateUse1 for example, with the file's formulas for that "
+    "key or, where there are none, for all keys. They create PyTorch's own nodes where these have the same formulas.",
+)
+@click.option(
+    "--sources",
+    multiple=True,
+    type=EXISTING,
+    help="A C++ source of yours that is built with the extension, with functions that --headers declares or with "
+    "kernels; repeatable.",
+)
+@click.option("--compile-check", is_flag=True, help="Have the compiler read the files, and report errors in formulas.")
+@click.option("--compiler", metavar="NAME", help="The C++ compiler. [default: $CXX, else g++]")
+@emission_options
+def cpp(
+    paths: tuple[str, ...],
+    out: Path | None,
+    ops: tuple[str, ...],
+    mode: str,
+    namespace: str | None,
+    shards: int | None,
+    no_python_bindings: bool,
+    helpers: Path | None,
+    key: str | None,
+    sources: tuple[Path, ...],
+    ignore: tuple[str, ...],
+    force: bool,
+    check: bool,
+    compile_check: bool,
+    compiler: str | None,
+    color: str,
+    no_config: bool,
+    stdin_filename: str | None,
+    **given: Any,
+) -> None:
+    """Write autograd nodes and kernels in C++.
+
+    Errors in the file, or with --ops in the entries of those operators, are printed; then nothing is written, and the
+    exit status is 1. It is also 1 where an operator that --ops names is left out.
+
+    Only files that derivlint wrote, and that no one has changed since, are written over or removed. Where something
+    else is in the way, it is named, nothing is written, and the exit status is 2.
+
+    In mode extension the folder is built and loaded by derivlint.runtime.load(DIR), or by CMake. NAMES of operators are
+    base names (add), names of functions (add_) or names with an overload (add.Tensor).
+    """
+    from derivlint.emit.emission import Mode, emission
+    from derivlint.emit.files import FilesError, changes, write_files
+    from derivlint.emit.release import UnsupportedRelease, doubt_about
+    from derivlint.emit.selection import unreadable
+    from derivlint.runtime.shipped import shipped_nodes
+
+    exit_with = click.get_current_context().exit
+    require_destination(out, ops, {"--check": check, "--compile-check": compile_check})
+    in_tree = Mode(mode) is Mode.IN_TREE
+    if compile_check and asked_for():
+        raise InputError(f"--compile-check compiles formulas, which {VARIABLE} forbids")
+    name = _namespace(namespace, in_tree)
+    _refuse_in_tree({"--key": key is not None, "--sources": bool(sources)}, in_tree)
+    loaded = load_model(paths, stdin_filename, no_config, ignore=ignore, **given)
+    model = loaded.model
+    operators = known_operators(model, ops)
+    _refuse_foreign(model, operators, in_tree)
+    if key is not None:
+        _refuse_key(key, model)
+    if not force:
+        refuse_errors(loaded, operators, color)
+    try:
+        own = _helpers(helpers, in_tree)
+        left_out = {} if in_tree or own is not None else _left_out(model)
+        if not in_tree:
+            # a build of PyTorch needs all kernels, and its own generator copies what it cannot read
+            left_out |= unreadable(model)
+        shipped = shipped_nodes(model) if key is not None else frozenset()
+        authors = None if in_tree else _authors(loaded.settings.headers, sources, out or Path())
+        emitted = emission(
+            model,
+            operators,
+            name,
+            mode=Mode(mode),
+            shards=shards,
+            helpers=own,
+            left_out=left_out,
+            python_bindings=not no_python_bindings,
+            dispatch_key=key,
+            shipped=shipped,
+            authors=authors,
+        )
+        require_all(model, operators, emitted.operators, emitted.left_out)
+        if out is None:
+            print_files(emitted.files)
+            _tell_left_out(emitted)
+            exit_with(FINDINGS if emitted.left_out else CLEAN)
+            return
+        if check:
+            stale = changes(out, emitted.files)
+            for file in stale.stale:
+                tell(f"{out / file} is stale")
+            for reason in stale.refused:
+                tell(f"it would not be written over: {reason}")
+            exit_with(FINDINGS if stale or stale.refused else CLEAN)
+        done = write_files(out, emitted.files)
+    except FilesError as error:
+        raise InputError(*error.messages) from error
+    except UnsupportedRelease as error:
+        raise InputError(str(error)) from error
+    if doubt := doubt_about(model.natives.version):
+        tell(doubt)
+    for reason in done.left.values():
+        tell(f"not removed although it is no longer emitted: {reason}")
+    _report(emitted, len(done.written), out)
+    if compile_check:
+        _compile_check(model, out, compiler, color)
+    exit_with(FINDINGS if operators is not None and emitted.left_out else CLEAN)
+
+
+def _refuse_foreign(model: Model, operators: tuple[str, ...] | None, in_tree: bool) -> None:
+    """Refuse operators whose kernels C++ is not written for.
+
+    Raises:
+        InputError: there are some among those that are wanted.
+    """
+    from derivlint.emit.own_operators import refusal
+    from derivlint.emit.selection import outside_of_aten
+
+    refused = [(each, _IN_TREE if in_tree else refusal(each)) for each in outside_of_aten(model, operators)]
+    found = [(each, reason) for each, reason in refused if reason is not None]
+    if not found:
+        return
+    named = [f'"{each.namespace}::{each.name}"' for each, _ in found[:MAX_NAMED]]
+    more = f" and {len(found) - MAX_NAMED:,} more" if len(found) > MAX_NAMED else ""
+    raise InputError(f"no C++ is emitted for {', '.join(named)}{more}: {found[0][1]}; leave them out with --ops")
+
+
+def _namespace(given: str | None, in_tree: bool) -> str:
+    name = given or (IN_TREE_NAMESPACE if in_tree else DEFAULT_NAMESPACE)
+    if _NAMESPACE.fullmatch(name) is None or not name.isascii():
+        raise InputError(f'"{name}" is not a name of a namespace')
+    if not in_tree and name.partition("::")[0] in ("torch", "at", "c10", "std"):
+        raise InputError(f'an extension cannot be in "{name}", where PyTorch has its own classes')
+    return name
+
+
+def _refuse_in_tree(options: Mapping[str, bool], in_tree: bool) -> None:
+    for option, is_given in options.items():
+        if is_given and in_tree:
+            raise InputError(f"{option} is for extensions; a build of PyTorch has its own")
+
+
+def _refuse_key(key: str, model: Model) -> None:
+    """Refuse a dispatch key that PyTorch has no autograd kernels for.
+
+    Raises:
+        InputError: it is none.
+    """
+    from derivlint.emit.kernels.subject import AUTOGRAD
+
+    known = (AUTOGRAD, *model.natives.autograd_keys)
+    if key not in known:
+        of_backend = f"{AUTOGRAD}{key}"
+        question = f'did you mean "{of_backend}"?' if of_backend in known else did_you_mean(key, known)
+        raise InputError(f'"{key}" is not an autograd key' + (f"; {question}" if question else ""))
+
+
+def _authors(headers: Iterable[Path], sources: Iterable[Path], out: Path) -> Authors | None:
+    """The author's files, by their paths from the folder that is written to; None where there are none."""
+    from derivlint.emit.emission import Authors
+
+    def place(path: Path) -> str:
+        try:
+            return Path(os.path.relpath(path.resolve(), out.resolve())).as_posix()
+        except ValueError:
+            # it is on another drive
+            return path.resolve().as_posix()
+
+    # a FunctionsManual.h is included anyway: PyTorch's, or with --helpers the author's
+    own = (path for path in headers if path.name != FUNCTIONS_MANUAL)
+    found = Authors(tuple(map(place, own)), tuple(map(place, sources)))
+    return found if found.headers or found.sources else None
+
+
+def _helpers(path: Path | None, in_tree: bool) -> Helpers | None:
+    from derivlint.emit.emission import Helpers
+
+    if path is None:
+        return None
+    if in_tree:
+        raise InputError("--helpers is for extensions; a build of PyTorch has its own")
+    return Helpers.read(path)
+
+
+def _left_out(model: Model) -> dict[str, str]:
+    """The operators whose formulas call functions that cannot be called from outside of PyTorch's library.
+
+    Without an installed PyTorch no one knows; then the build says what is missing.
+    """
+    from derivlint.compiler.gxx import torch_includes
+    from derivlint.emit.helpers.needed import declared_helpers, helpers_of, hidden_helpers
+
+    includes = torch_includes()
+    if not includes:
+        return {}
+    library = includes[0].parent / "lib" / "libtorch_cpu.so"
+    hidden = hidden_helpers(declared_helpers(model), library if sys.platform == "linux" else None)
+    if not hidden:
+        return {}
+    reasons: dict[str, str] = {}
+    by_operator = helpers_of(model, model.entries)
+    for entry in model.entries:
+        needed = sorted(by_operator.get(entry.operator or "", frozenset()) & hidden)
+        if needed:
+            for match in model.functions_of(entry):
+                reasons[str(match.function.name)] = f"PyTorch's library offers no {', '.join(needed)}"
+    return reasons
+
+
+def print_files(files: Mapping[str, str]) -> None:
+    """Print what would be written, each file below its name."""
+    write("\n".join(f"==> {visible(name)} <==\n{text}" for name, text in files.items()))
+
+
+def _tell_left_out(emitted: Emission) -> None:
+    for name, reason in emitted.left_out.items():
+        tell(f"{name} is left out: {reason}")
+
+
+def _report(emitted: Emission, written: int, out: Path) -> None:
+    _tell_left_out(emitted)
+    left_out = f", {len(emitted.left_out):,} left out" if emitted.left_out else ""
+    write(
+        f"{counted(len(emitted.operators), 'operator')} and {counted(emitted.nodes, 'node')}{left_out}: "
+        f'{written} of {counted(len(emitted.files), "file")} written to "{visible(str(out))}"\n'
+    )
+
+
+def _compile_check(model: Model, out: Path, compiler: str | None, color: str) -> None:
+    """Report what the compiler refuses: in formulas at their places, elsewhere as it is."""
+    from derivlint.cli.compiled import messages_of
+    from derivlint.runtime.build import BuildError, syntax_errors
+
+    try:
+        refused = syntax_errors(out.resolve(), compiler=compiler, progress=show_progress)
+    except BuildError as error:
+        raise InputError(str(error)) from error
+    finally:
+        show_progress("")
+    found = messages_of(model, [item.output for item in refused])
+    print_findings(model, found.diagnostics, color)
+    for line in found.others:
+        tell(line)
+    if refused and not found.diagnostics and not found.others:
+        tell(f"the compiler refuses {refused[0].source}: {refused[0].output.strip()[:200]}")
+    if refused:
+        click.get_current_context().exit(FINDINGS)

@@ -1,0 +1,131 @@
+"""``derivlint emit python``: a Python module with the Functions of a derivatives file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from derivlint.cli.exits import CLEAN, FINDINGS, tell
+from derivlint.cli.help import GroupedCommand
+from derivlint.cli.loading import known_operators, load_model, refuse_errors, require_all, require_destination
+from derivlint.cli.options import emission_options, source_options
+from derivlint.cli.terminal import write
+from derivlint.lint.wording import counted
+from derivlint.project.errors import InputError
+from derivlint.source import visible
+
+if TYPE_CHECKING:
+    from derivlint.emit.python.module import PythonModule
+
+
+@click.command(cls=GroupedCommand, short_help="Write a Python module with a torch.autograd.Function for every entry.")
+@source_options
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="The file to write. Without it, the code of the operators that --ops names is printed.",
+)
+@click.option(
+    "--register",
+    is_flag=True,
+    help="Define the operators that are not PyTorch's in torch.library, and register the gradients of their entries.",
+)
+@click.option(
+    "--helpers",
+    multiple=True,
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="A Python file with functions of your own that formulas call; repeatable. It is read, and imported by the "
+    "module under its name.",
+)
+@emission_options
+def python(
+    paths: tuple[str, ...],
+    out: Path | None,
+    ops: tuple[str, ...],
+    register: bool,
+    helpers: tuple[Path, ...],
+    ignore: tuple[str, ...],
+    force: bool,
+    check: bool,
+    color: str,
+    no_config: bool,
+    stdin_filename: str | None,
+    **given: Any,
+) -> None:
+    """Write a Python module: a Function for every entry, and a function with the signature of the operator.
+
+    Errors in the file, or with --ops in the entries of those operators, are printed; then nothing is written, and the
+    exit status is 1. Entries that cannot be said in Python, or that torch.library does not take, are left out and named
+    with the reason; the exit status is 1 where --ops names one of them.
+
+    A file is written over only if derivlint wrote it, and no one has changed it since; else the exit status is 2.
+
+    The module needs torch and derivlint.functional. NAMES of operators are base names (add), names of functions (add_)
+    or names with an overload (add.Tensor).
+    """
+    from derivlint.emit.files import FilesError
+    from derivlint.emit.python.module import python_module
+    from derivlint.emit.single import is_stale, refusal, stamped, write_single
+
+    exit_with = click.get_current_context().exit
+    require_destination(out, ops, {"--check": check})
+    loaded = load_model(paths, stdin_filename, no_config, ignore=ignore, **given)
+    operators = known_operators(loaded.model, ops)
+    if not force:
+        refuse_errors(loaded, operators, color)
+    module = python_module(loaded.model, operators, register=register, own_helpers=_own_helpers(helpers))
+    emitted = [item.operator for item in module.functions]
+    require_all(loaded.model, operators, emitted, module.left_out)
+    if out is None:
+        write(module.text + "\n", utf8=True)
+        _tell_missing(module)
+        exit_with(FINDINGS if module.left_out else CLEAN)
+        return
+    data = stamped(module.text)
+    try:
+        if check:
+            stale = is_stale(out, data)
+            if stale:
+                tell(f"{out} is stale")
+            if reason := refusal(out, data):
+                tell(f"it would not be written over: {reason}")
+            exit_with(FINDINGS if stale else CLEAN)
+        write_single(out, data)
+    except FilesError as error:
+        raise InputError(*error.messages) from error
+    _tell_missing(module)
+    left_out = f", {len(module.left_out):,} left out" if module.left_out else ""
+    write(f'{counted(len(module.functions), "operator")}{left_out}: written to "{visible(str(out))}"\n')
+    exit_with(FINDINGS if operators is not None and module.left_out else CLEAN)
+
+
+def _own_helpers(files: tuple[Path, ...]) -> dict[str, str]:
+    """The functions of the author's modules, with the names of these.
+
+    Raises:
+        InputError: a file is not a Python module that can be imported.
+    """
+    from derivlint.emit.python.helpers import functions_in
+    from derivlint.source import SourceError, SourceFile
+
+    found: dict[str, str] = {}
+    for file in files:
+        if file.suffix != ".py" or not file.stem.isidentifier():
+            raise InputError(f'"{file}" cannot be imported: expected a name such as "my_helpers.py"')
+        try:
+            names = functions_in(SourceFile.read(file).text)
+        except SourceError as error:
+            raise InputError(str(error)) from error
+        except (SyntaxError, ValueError, RecursionError) as error:
+            raise InputError(f'"{file}" is not Python: {error}') from error
+        found |= dict.fromkeys(names, file.stem)
+    return found
+
+
+def _tell_missing(module: PythonModule) -> None:
+    for name, reason in module.left_out.items():
+        tell(f"{name} is left out: {reason}")
+    for name, reason in module.without_fake.items():
+        tell(f"{name} gets no fake kernel, since the formulas do not give the sizes of its outputs: {reason}")

@@ -1,0 +1,1 @@
+"""Commands for derivlint's own developers: new rules, indexes, and releases of PyTorch."""

@@ -1,0 +1,307 @@
+"""``derivlint dev``: what developers of derivlint need."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from string import Template
+
+import click
+
+from derivlint import __version__
+from derivlint.cli.documentation.docs import docs
+from derivlint.cli.maintenance.index import shipped, write_atomically
+from derivlint.cli.maintenance.release import release
+from derivlint.cli.terminal import write
+from derivlint.lint import INTERNAL_ERROR, RuleMeta, Severity
+from derivlint.lint.groups import GROUPS, Group
+from derivlint.lint.wording import quoted
+from derivlint.project.errors import InputError
+from derivlint.rules import EXTRA_FINDINGS, RENAMED
+
+#: Where rules are registered: the names of all of them, one a line.
+REGISTRY = Path("rules/__init__.py")
+_NAMES = re.compile(r"^NAMES: tuple\[str, \.\.\.\] = \(\n(?P<names>(?:    \"[^\"\n]+\",\n)+)\)\n", re.MULTILINE)
+_NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)+")
+#: Names say what is bad, never what is done about it.
+_VERBS = ("check", "disallow", "forbid", "prefer", "require")
+
+#: What rules may look at: the type that the decorator names, and the check of a rule that finds products with one.
+_NODE = '''
+@judges(Binary, DerivativeFormula)
+def check(node: Binary, formula: DerivativeFormula) -> Iterator[Finding]:
+    """Judge one product of a formula."""
+'''
+_FORMULA = '''
+@judges(DerivativeFormula)
+def check(formula: DerivativeFormula) -> Iterator[Finding]:
+    """Judge one key with its formula."""
+    for node in formula.parsed.nodes if formula.is_expression else ():
+'''
+_BODY = '''
+@judges(DispatchBody)
+def check(body: DispatchBody) -> Iterator[Finding]:
+    """Judge the formulas of one dispatch key."""
+    products = [(formula, node) for formula in body.formulas if formula.is_expression for node in formula.parsed.nodes]
+    for formula, node in products:
+'''
+_ENTRY = '''
+@judges(Entry)
+def check(entry: Entry) -> Iterator[Finding]:
+    """Judge one entry."""
+    formulas = [formula for body in entry.bodies for formula in body.formulas if formula.is_expression]
+    products = [(formula, node) for formula in formulas for node in formula.parsed.nodes]
+    for formula, node in products:
+'''
+_MODEL = '''
+@judges(Model)
+def check(model: Model) -> Iterator[Finding]:
+    """Judge a whole file; a rule that can look at entries does not go through them itself."""
+    formulas = [formula for entry in model.entries for body in entry.bodies for formula in body.formulas]
+    products = [(formula, node) for formula in formulas if formula.is_expression for node in formula.parsed.nodes]
+    for formula, node in products:
+'''
+_SUBJECTS = {
+    "node": ("DerivativeFormula", _NODE),
+    "formula": ("DerivativeFormula", _FORMULA),
+    "body": ("DispatchBody", _BODY),
+    "entry": ("Entry", _ENTRY),
+    "model": ("Model", _MODEL),
+}
+
+#: A rule that works: it finds factors of one, and shows the tree, a fix and what it yields to.
+SKELETON = Template('''\
+"""$summary: a factor of one, until you write what.
+
+## What it detects
+
+The form of YAML or formula that gives a finding, and what looks alike and gives none.
+
+## Why it is bad
+
+What PyTorch's generator, its compiler or a user's gradient makes of it.
+
+## Example
+
+    - name: clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor
+      self: grad * 1
+
+## Instead
+
+    - name: clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor
+      self: grad
+
+## Fix safety
+
+The fix is unsafe: a factor of one can be what is left of a slip.
+
+## Sources
+
+The file of PyTorch and the function in it that show it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.formula import Binary, Number
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.edits import formula_fix
+from derivlint.lint.engine.precedence import UNCOMPILED_HERE
+from derivlint.lint.judging import judges
+from derivlint.lint.wording import quoted
+from derivlint.model import $type
+
+META = RuleMeta(
+    $facts,
+    yields_to=(UNCOMPILED_HERE,),
+)
+
+VALID = (
+    """\\
+- name: clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor
+  self: grad
+""",
+    """\\
+- name: mul.Scalar(Tensor self, Scalar other) -> Tensor
+  self: mul_tensor_backward(grad, at::scalar_to_tensor(other), self.scalar_type())
+""",
+)
+
+INVALID = (
+    Invalid(
+        """\\
+- name: clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor
+  self: grad * 1
+""",
+        at="2:9-17",
+        message='"grad" is multiplied by 1',
+        help='write "grad"',
+        fixed="""\\
+- name: clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor
+  self: grad
+""",
+    ),
+    Invalid(
+        """\\
+- name: neg(Tensor self) -> Tensor
+  self: (grad * 1).neg()
+""",
+        at="2:10-18",
+        message='"grad" is multiplied by 1',
+        fixed="""\\
+- name: neg(Tensor self) -> Tensor
+  self: (grad).neg()
+""",
+    ),
+)
+
+$check''')
+
+CHECKLIST = """\
+wrote {path}, registered in {registry}; what is left (CONTRIBUTING.md, "Adding a rule"):
+
+1. state the fact in src/derivlint/model, computed from syntax trees, if the model lacks it
+2. write the docstring: the example gives the finding, what stands under "Instead" does not
+3. make the VALID and INVALID cases yours, at least two each, the latter with place, message and text after the fix
+4. make the check yours: pass spans of model objects, never compute positions; message: fact first, cure in help
+5. choose severity, confidence and group; take away status="preview" once it is silent on PyTorch's own files
+6. pytest tests/rules tests/conformance
+7. derivlint dev docs build, and a line in CHANGELOG.md
+"""
+
+
+@click.group(hidden=True)
+def dev() -> None:
+    """Work on derivlint itself."""
+
+
+dev.add_command(release)
+dev.add_command(docs)
+dev.add_command(shipped)
+
+
+@dev.command()
+def table() -> None:
+    """Write the parser's tables of grammar/formula.lark and grammar/statements.lark, as Lark makes them."""
+    from derivlint.formula.parsing.builder import TreeBuilder
+    from derivlint.formula.parsing.grammar_tables import describe, table_json
+    from derivlint.formula.parsing.statement_builder import StatementBuilder
+    from derivlint.formula.parsing.statements import statement_grammar
+    from derivlint.grammar import grammar_text, table_path
+
+    formulas = table_json(describe(grammar_text("formula"), TreeBuilder()))
+    statements = table_json(describe(statement_grammar(), StatementBuilder, "function"))
+    write_atomically(table_path("formula"), formulas.encode())
+    write_atomically(table_path("statements"), statements.encode())
+
+
+@dev.command(short_help="Find rules that report the same slip.")
+@click.option("--seed", default=1, metavar="N", help="Which slips.")
+@click.option("--count", default=2000, metavar="N", help="How many slips.")
+@click.option(
+    "--root", default=".", type=click.Path(path_type=Path, file_okay=False), help="The checkout of derivlint."
+)
+def clashes(seed: int, count: int, root: Path) -> None:
+    """Make slips in the derivatives.yaml of the installed PyTorch, and list which rules report the same one.
+
+    One of two rules that do should yield to the other, by META.yields_to.
+    """
+    if not (root / "tests" / "slips").is_dir():
+        raise InputError(f'"{root}" is not a checkout of derivlint; name it with --root')
+    command = [sys.executable, "-m", "tests.slips", "--seed", str(seed), "--count", str(count), "--clashes"]
+    raise SystemExit(subprocess.run(command, cwd=root, check=False).returncode)
+
+
+@dev.command("new-rule", short_help="Begin a rule.")
+@click.argument("name")
+@click.option(
+    "--target",
+    type=click.Choice(list(_SUBJECTS)),
+    default="node",
+    show_default=True,
+    help="What its check looks at.",
+)
+@click.option(
+    "--severity",
+    type=click.Choice([severity.value for severity in reversed(Severity)]),
+    default=Severity.WARNING.value,
+    show_default=True,
+    help="How bad its findings are.",
+)
+@click.option("--group", type=click.Choice(list(GROUPS)), default="style", show_default=True, help="What it is about.")
+@click.option("--root", type=click.Path(file_okay=False, path_type=Path), default=Path("."), help="The repository.")
+def new_rule(name: str, target: str, severity: str, group: Group, root: Path) -> None:
+    """Begin the rule NAME: write its file, register it, and say what is left to do.
+
+    NAME states the bad pattern in words with hyphens, and reads as "allow ...": grads-index-out-of-range. What is
+    written is a rule that works, with a fix and with cases that pass: it finds factors of one.
+    """
+    registry = root / REGISTRY
+    try:
+        text = registry.read_text(encoding="utf-8")
+    except OSError as error:
+        raise InputError(f'cannot read "{registry}": {error.strerror}') from error
+    found = _NAMES.search(text)
+    if found is None:
+        raise InputError(f'"{registry}" has no list NAMES with a name on each line')
+    names = re.findall(r'"([^"]+)"', found["names"])
+    path = REGISTRY.parent / f"{name.replace('-', '_')}.py"
+    _refuse(name, names, root / path)
+    listed = "".join(f'    "{item}",\n' for item in sorted([*names, name]))
+    write_atomically(root / path, skeleton(name, target, Severity(severity), group).encode())
+    write_atomically(registry, f"{text[: found.start('names')]}{listed}{text[found.end('names') :]}".encode())
+    write(CHECKLIST.format(path=path.as_posix(), registry=REGISTRY.as_posix()))
+
+
+def _refuse(name: str, names: list[str], path: Path) -> None:
+    """Say why a rule cannot have a name.
+
+    Raises:
+        InputError: it cannot.
+    """
+    if name in names:
+        raise InputError(f"there is a rule {quoted(name)} already")
+    if name in RENAMED:
+        raise InputError(f"{quoted(name)} is what {quoted(RENAMED[name])} was called; names are never used again")
+    if name in (INTERNAL_ERROR, *EXTRA_FINDINGS):
+        raise InputError(f"{quoted(name)} is the name of findings that come from no rule")
+    if _NAME.fullmatch(name) is None:
+        raise InputError(f"{quoted(name)} must be lower-case words joined by hyphens, two or more")
+    verb = name.partition("-")[0]
+    if verb in _VERBS:
+        raise InputError(f"{quoted(name)} must name the bad pattern; {quoted(verb)} says what is done about it")
+    if path.exists():
+        raise InputError(f'"{path}" exists and is not registered')
+
+
+def skeleton(name: str, target: str, severity: Severity, group: Group) -> str:
+    """The text of a rule that works, and is to be made another one."""
+    kind, check = _SUBJECTS[target]
+    facts = [f"severity=Severity.{severity.name}", f'group="{group}"', 'status="preview"']
+    if __version__ != RuleMeta(severity, group).since:
+        facts.append(f'since="{__version__}"')
+    summary = name.replace("-", " ").capitalize()
+    return SKELETON.substitute(summary=summary, type=kind, check=check + _finding(target), facts=",\n    ".join(facts))
+
+
+def _finding(target: str) -> str:
+    """The end of a check: what it finds of a node, at the depth at which it has one."""
+    is_product = 'node.op == "*" and isinstance(node.right, Number) and node.right.text == "1"'
+    if target != "node":
+        is_product = f"isinstance(node, Binary) and {is_product}"
+    lines = [
+        f"if {is_product}:",
+        "    factor = formula.parsed.text[node.left.start : node.left.end]",
+        "    yield Finding(",
+        "        formula.span_of(node),",
+        '        f"{quoted(factor)} is multiplied by 1",',
+        '        help=f"write {quoted(factor)}",',
+        '        fix=formula_fix(formula, "remove the factor", [(node.left.end, node.end, "")]),',
+        *([] if target in ("node", "formula") else ["        at=formula,"]),
+        "    )",
+    ]
+    depth = "    " if target == "node" else "        "
+    return "".join(f"{depth}{line}\n" for line in lines)

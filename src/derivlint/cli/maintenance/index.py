@@ -1,0 +1,288 @@
+"""``derivlint index``: the bundled index of operators."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from derivlint.cli.checking.run import toolchain_named
+from derivlint.cli.options import EXISTING
+from derivlint.cli.terminal import show_progress, tell, write, write_names
+from derivlint.lint.wording import counted, did_you_mean
+from derivlint.operators.errors import BundleError, SourceProblem
+from derivlint.project.errors import InputError
+from derivlint.project.headers import declarations_in, merged
+from derivlint.project.operators import INSTALLED, Operators, load_operators, operators_for, problem_text
+from derivlint.project.settings import Settings
+from derivlint.source import SourceError, SourceFile, visible, write_file
+
+if TYPE_CHECKING:
+    from derivlint.operators.extraction import Extraction
+    from derivlint.operators.sources import TorchSource
+    from derivlint.schema import NativeFunctions
+
+
+@click.group(short_help="Show what is known of an operator.")
+def index() -> None:
+    """Show what is known of operators: the index stands in for native_functions.yaml where there is no PyTorch."""
+
+
+@click.group("index", short_help="Make what is shipped of PyTorch's releases.")
+def shipped() -> None:
+    """Make what derivlint ships of PyTorch's releases: operators, headers, relations between C++ types, names."""
+
+
+@shipped.command(short_help="Write an index.")
+@click.option("--native-functions", multiple=True, type=EXISTING, help="A native_functions.yaml; repeatable.")
+@click.option("--tags", type=EXISTING, help="The tags.yaml beside it.")
+@click.option("--headers", multiple=True, type=EXISTING, help="A C++ header whose declarations go into it; repeatable.")
+@click.option("--derivatives", type=EXISTING, help="The derivatives.yaml that other files may override.")
+@click.option(
+    "--torch",
+    metavar="installed|PATH",
+    help="Take the files of the installed torch, of a wheel, packed or unpacked, or of a checkout of PyTorch.",
+)
+@click.option("--version", "version", help="The PyTorch version that it describes.")
+@click.option("--out", required=True, type=click.Path(path_type=Path), help="Where to write it.")
+def build(
+    native_functions: tuple[Path, ...],
+    tags: Path | None,
+    headers: tuple[Path, ...],
+    derivatives: Path | None,
+    torch: str | None,
+    version: str | None,
+    out: Path,
+) -> None:
+    """Write an index from a PyTorch or from files: facts only, always the same bytes for the same input.
+
+    Of a PyTorch the lists of operators in its generators are extracted, too, from their text; nothing of it is run. A
+    list that is not understood is named on standard error, and is not part of the index.
+    """
+    from derivlint.operators.extraction import Extraction, extract
+
+    source = torch_source(torch) if torch is not None else None
+    extraction = Extraction({}, ())
+    declared, entries = [], None
+    try:
+        functions = [SourceFile.read(path) for path in native_functions]
+        known_tags = SourceFile.read(tags) if tags is not None else None
+        declared = [SourceFile.read(path) for path in headers]
+        entries = SourceFile.read(derivatives) if derivatives is not None else None
+        if source is not None:
+            functions = functions or [source.native_functions]
+            known_tags = known_tags or source.tags
+            manual = source.functions_manual
+            declared = declared or ([manual] if manual is not None else [])
+            entries = entries or source.derivatives
+            version = version or source.version
+            extraction = extract(source.generators)
+    except (SourceError, SourceProblem) as error:
+        raise InputError(str(error)) from error
+    if not functions:
+        raise InputError("name a --native-functions file, or use --torch installed")
+    if not version:
+        raise InputError("say with --version which PyTorch the index describes")
+    data, natives = described(functions, known_tags, declared, entries, version, extraction)
+    write_atomically(out, data)
+    lists = f" and {counted(len(extraction.lists), 'list')} of its generators" if extraction.lists else ""
+    write(f"wrote {visible(str(out))}: {counted(len(natives.written), 'operator')}{lists} of PyTorch {version}\n")
+
+
+def described(
+    functions: Sequence[SourceFile],
+    tags: SourceFile | None,
+    headers: Sequence[SourceFile],
+    derivatives: SourceFile | None,
+    version: str,
+    extraction: Extraction,
+) -> tuple[bytes, NativeFunctions]:
+    """The index of the operators in files, and the operators; lists that are not understood are named on the way.
+
+    Raises:
+        InputError: the files are not those of a PyTorch.
+    """
+    from derivlint.schema import build_index, read_native_functions
+
+    natives = read_native_functions(functions, tags=tags)
+    if natives.problems:
+        raise InputError(problem_text(natives.problems[0]))
+    if not natives.written:
+        raise InputError(f'no native functions in "{functions[0].path}"')
+    for problem in extraction.problems:
+        tell(str(problem))
+    natives = natives.with_derivatives(_names_with_formulas(derivatives) if derivatives is not None else None)
+    natives = natives.with_generator_lists(extraction.lists or None)
+    return build_index(natives, version, merged(list(map(declarations_in, headers)))), natives
+
+
+def torch_source(torch: str) -> TorchSource:
+    """The PyTorch that ``--torch`` names: ``installed``, or a path.
+
+    Raises:
+        InputError: there is none.
+    """
+    from derivlint.operators.sources import TorchSource, installed_source
+
+    try:
+        return installed_source() if torch == INSTALLED else TorchSource(Path(torch))
+    except SourceProblem as error:
+        raise InputError(str(error)) from error
+
+
+@shipped.command(short_help="Write the bundled facts of several releases.")
+@click.argument("indexes", nargs=-1, required=True, type=EXISTING)
+@click.option("--out", required=True, type=click.Path(path_type=Path), help="The folder to write to.")
+def bundle(indexes: tuple[Path, ...], out: Path) -> None:
+    """Write what derivlint ships of PyTorch's releases, from the INDEXES that "derivlint dev index build" made of them.
+
+    The operators of all releases go into one file, and what the generators and derivatives.yaml say of each operator
+    into records with the releases that it holds for. The index of the default release is rewritten without its lists.
+    """
+    from derivlint.operators.bundling import bundled_files
+
+    contents = [_index_content(path) for path in indexes]
+    try:
+        files = bundled_files(contents)
+    except BundleError as error:
+        raise InputError(str(error)) from error
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f'cannot write to "{out}": {error.strerror or error}') from error
+    for name, data in files.items():
+        write_atomically(out / name, data)
+        write(f"wrote {visible(str(out / name))}: {len(data):,} bytes\n")
+
+
+def _index_content(path: Path) -> dict[str, Any]:
+    from derivlint.schema import IndexFormatError
+    from derivlint.schema.index import index_content
+
+    try:
+        return index_content(path.read_bytes())
+    except OSError as error:
+        raise InputError(f'cannot read "{path}": {error.strerror or error}') from error
+    except IndexFormatError as error:
+        raise InputError(f'"{path}": {error}') from error
+
+
+def _names_with_formulas(source: SourceFile) -> dict[str, list[str]]:
+    """For each operator of a derivatives file the names that have a formula under some dispatch key, in file order."""
+    from derivlint.model import read_file
+
+    found: dict[str, list[str]] = {}
+    for entry in read_file(source):
+        if entry.operator is not None:
+            names = [name.text for body in entry.bodies for formula in body.formulas for name in formula.names]
+            found[entry.operator] = list(dict.fromkeys(names))
+    return found
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Write a file as a whole or not at all.
+
+    Raises:
+        InputError: it cannot be written.
+    """
+    try:
+        write_file(path, data)
+    except OSError as error:
+        raise InputError(f'cannot write "{path}": {error.strerror or error}') from error
+
+
+@index.command(short_help="Print what is known of an operator.")
+@click.argument("operator")
+@click.option("--native-functions", multiple=True, type=EXISTING, help="Ask these files instead of the bundled index.")
+@click.option("--tags", type=EXISTING, help="The tags.yaml beside them.")
+@click.option("--torch", metavar="VERSION|installed", help="A bundled release of PyTorch, or the installed torch.")
+def show(operator: str, native_functions: tuple[Path, ...], tags: Path | None, torch: str | None) -> None:
+    """Print what is known of OPERATOR, such as add or add.Tensor: its overloads, variants, kernels and relations."""
+    from derivlint.formats.operator_text import operator_lines
+    from derivlint.schema import describe_operator
+
+    settings = Settings(native_functions=native_functions, tags=tags, torch=torch)
+    natives = load_operators(operators_for(Path.cwd(), settings)).natives
+    facts = describe_operator(natives, operator)
+    if facts is None:
+        question = did_you_mean(operator.partition(".")[0], natives.operator_names())
+        raise InputError(f'no operator "{operator}"' + (f"; {question}" if question else ""))
+    write_names(operator_lines(facts))
+
+
+@shipped.command(short_help="Write the table of relations between C++ types.")
+@click.option("--compiler", default="g++", show_default=True, help="The compiler to ask.")
+@click.option("--out", required=True, type=click.Path(path_type=Path), help="Where to write it.")
+def relations(compiler: str, out: Path) -> None:
+    """Ask a compiler how the C++ types of PyTorch convert and what operators do with them; takes two minutes.
+
+    It needs the headers of an installed torch. derivlint ships the table of the releases that it knows.
+    """
+    from derivlint.compiler.gxx import CompilerError
+    from derivlint.compiler.relations import ask_relations, render_relations
+
+    try:
+        content = ask_relations(toolchain_named(compiler), progress=lambda *done: _tell("type relations", *done))
+    except CompilerError as error:
+        raise InputError(str(error)) from error
+    finally:
+        show_progress("")
+    write_atomically(out, render_relations(content))
+    write(f"wrote {visible(str(out))}: relations of {counted(len(content['types']), 'type')}\n")
+
+
+@shipped.command(short_help="Write the names that exist in C++ namespaces.")
+@click.option("--compiler", default="g++", show_default=True, help="The compiler to ask.")
+@click.option("--out", required=True, type=click.Path(path_type=Path), help="Where to write it.")
+def names(compiler: str, out: Path) -> None:
+    """Ask a compiler which names the namespaces of PyTorch and of the standard library have; takes two minutes."""
+    from derivlint.compiler.gxx import CompilerError
+    from derivlint.compiler.names import ask_names, render_names
+
+    try:
+        content = ask_names(toolchain_named(compiler), progress=lambda *done: _tell("namespaces", *done))
+    except CompilerError as error:
+        raise InputError(str(error)) from error
+    finally:
+        show_progress("")
+    write_atomically(out, render_names(content))
+    total = sum(len(found.split()) for found in content["names"].values())
+    write(f"wrote {visible(str(out))}: {counted(total, 'name')} of {counted(len(content['names']), 'namespace')}\n")
+
+
+@shipped.command(short_help="Write the declarations of PyTorch's C++ classes.")
+@click.option("--out", required=True, type=click.Path(path_type=Path), help="Where to write it.")
+def library(out: Path) -> None:
+    """Read the headers of the installed torch and derivlint's stub files for what formulas use beside operators."""
+    from derivlint.cpp.library_sources import read_library
+    from derivlint.cpp.stubs import render_library
+    from derivlint.schema import installed_torch
+
+    found = installed_torch()
+    if found is None or found.functions_manual is None:
+        raise InputError("no torch with headers is installed in this Python")
+    natives = load_operators(Operators("index library", (found.native_functions,), found.tags)).natives
+    try:
+        declarations = read_library(found.functions_manual.parents[3], natives)
+    except OSError as error:
+        raise InputError(f"cannot read a header: {error}") from error
+    write_atomically(out, render_library(declarations))
+    write(f"wrote {visible(str(out))}: {counted(len(declarations.classes), 'class', 'classes')}\n")
+
+
+def _tell(what: str, done: int, total: int) -> None:
+    show_progress(f"{what}: {done} of {total}")
+
+
+def _hidden(command: click.Command) -> click.Command:
+    """A command under an earlier name, which help does not list."""
+    alias = copy(command)
+    alias.hidden = True
+    return alias
+
+
+for _name, _command in shipped.commands.items():
+    index.add_command(_hidden(_command), _name)

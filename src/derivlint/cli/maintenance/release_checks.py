@@ -1,0 +1,144 @@
+"""What shows that a release of PyTorch is understood: its compiler and its own torchgen have the last word."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+from derivlint.cli.terminal import show_progress
+from derivlint.compiler.gxx import CompilerError, Toolchain, compile_command, find_toolchain, first_error, run
+from derivlint.emit.emission import emission
+from derivlint.emit.release import UnsupportedRelease
+from derivlint.lint.wording import counted
+from derivlint.model import Model
+from derivlint.operators.sources import TorchSource
+from derivlint.verify.known import Known, Place
+
+#: What of a wheel is unpacked: torchgen, which the conformance tests run, and the headers.
+PARTS = ("torchgen/", "torch/include/")
+#: The tests that compare models with torchgen's, in the repository.
+CONFORMANCE = Path("tests/model/test_model_conformance.py")
+NAMESPACE = "derivlint_generated"
+#: The most errors of the compiler that are shown.
+SHOWN = 5
+
+_PASSED = re.compile(r"^(\d+ passed.*?) in ", re.MULTILINE)
+
+
+@contextmanager
+def unpacked(source: TorchSource) -> Iterator[Path]:
+    """The folder of a release, for as long as the context lasts; a wheel is unpacked as far as it is needed."""
+    if not source.is_archive:
+        yield source.path
+        return
+    with tempfile.TemporaryDirectory(prefix="derivlint-") as name:
+        source.unpack(Path(name), PARTS)
+        yield Path(name)
+
+
+def emission_lines(model: Model, folder: Path) -> Iterator[str]:
+    """What becomes of a release's own file as C++, and whether the compiler accepts it with the release's headers.
+
+    Args:
+        model: the file.
+        folder: where the release is.
+    """
+    try:
+        emitted = emission(model, None, NAMESPACE)
+    except UnsupportedRelease as error:
+        yield f"emission: {error}"
+        return
+    size = f"{counted(len(emitted.operators), 'operator')} with {counted(emitted.nodes, 'node class', 'node classes')}"
+    include = folder / "torch" / "include"
+    if not (include / "ATen" / "ATen.h").is_file():
+        yield f"emission: {size}; not compiled, since there are no headers"
+        return
+    python = Path(sysconfig.get_paths()["include"])
+    try:
+        toolchain = find_toolchain(None, [include, include / "torch/csrc/api/include", python])
+        errors = _refused(emitted.files, toolchain)
+    except CompilerError as error:
+        yield f"emission: {size}; not compiled: {error}"
+        return
+    sources = sum(name.endswith(".cpp") for name in emitted.files)
+    yield f"emission: {size}; the compiler accepts {sources - len(errors)} of {sources} sources"
+    yield from (f"  {text}" for text in errors[:SHOWN])
+
+
+def _refused(files: Mapping[str, str], toolchain: Toolchain) -> list[str]:
+    """The first error in each source that the compiler refuses."""
+    sources = [name for name in files if name.endswith(".cpp")]
+    with tempfile.TemporaryDirectory(prefix="derivlint-") as name:
+        folder = Path(name)
+        for path, text in files.items():
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_text(text, encoding="utf-8")
+        found = []
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            errors = pool.map(partial(_syntax_error, folder=folder, toolchain=toolchain), sources)
+            for number, (source, error) in enumerate(zip(sources, errors, strict=True), 1):
+                show_progress(f"compiled {number} of {len(sources)} sources")
+                if error is not None:
+                    found.append(f"{source}: {error}")
+    return found
+
+
+def _syntax_error(name: str, folder: Path, toolchain: Toolchain) -> str | None:
+    """Why the compiler refuses a source; None where it accepts it."""
+    done = run(compile_command(toolchain, "-w", "-O0", "-fsyntax-only", name), folder)
+    return first_error(done.stderr) if done.status else None
+
+
+def conformance_line(folder: Path, root: Path) -> str:
+    """How the conformance tests end with a release's own torchgen, which they run.
+
+    Args:
+        folder: where the release is.
+        root: the repository with the tests.
+    """
+    tests = root / CONFORMANCE
+    torchgen = folder / "torchgen"
+    needed = ("__init__.py", "packaged/autograd/derivatives.yaml")
+    if not all((torchgen / name).is_file() for name in needed):
+        return "conformance: not tested, since there is no packaged torchgen"
+    if not tests.is_file():
+        return f'conformance: not tested, since there is no "{tests}"'
+    show_progress("conformance tests")
+    with tempfile.TemporaryDirectory(prefix="derivlint-") as name:
+        # torchgen alone comes before the installed one: the release's torch is for another platform, perhaps
+        (Path(name) / "torchgen").symlink_to(torchgen.absolute(), target_is_directory=True)
+        path = os.pathsep.join(filter(None, (name, os.environ.get("PYTHONPATH"))))
+        command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-n", "0", str(CONFORMANCE)]
+        done = subprocess.run(
+            command, cwd=root, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, check=False
+        )
+    passed = _PASSED.search(done.stdout)
+    if done.returncode or passed is None:
+        failures = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
+        return "\n  ".join(["conformance: FAILED", *(failures or [*done.stderr.splitlines()[-1:]])])
+    return f"conformance with its torchgen: {passed[1]}"
+
+
+def vanished_findings(model: Model, known: Iterable[Known]) -> list[Place]:
+    """The known findings whose formulas a file no longer has.
+
+    Args:
+        model: the file.
+        known: what is known.
+    """
+    there = {
+        (entry.operator, formula.key_text)
+        for entry in model.entries
+        for body in entry.bodies
+        for formula in body.formulas
+    }
+    return [place for each in known for place in each.findings if place[:2] not in there]

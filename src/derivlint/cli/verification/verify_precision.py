@@ -1,0 +1,57 @@
+"""What ``derivlint verify --precision`` reports."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from derivlint.cli.exits import CLEAN, tell
+from derivlint.cli.output import Output
+from derivlint.cli.terminal import write, write_json
+from derivlint.lint.wording import counted
+from derivlint.verify.outcome import Outcome
+
+#: Fewer units in the last place are what a few roundings make.
+WORTH_TELLING = 8.0
+
+
+def report_precision(outcome: Outcome, output: Output) -> int:
+    """Show how precise formulas are, the least precise first; the exit status, which is not a judgement."""
+    functions = {each.described.number: each for each in outcome.functions}
+    rows = []
+    for each in outcome.measures:
+        function = functions[each["precision"]]
+        if function.written.auto is None:
+            # an automatic forward formula is made of the backward formula, which is measured
+            rows.append({"entry": function.described.operator, "key": function.described.key, **each})
+    for row in rows:
+        del row["precision"]
+    rows.sort(key=lambda row: (-row["lost"] / row["inputs"], -row["ulps"], row["entry"], row["what"], row["dtype"]))
+    if output.format == "json":
+        write_json(json.dumps({"version": 1, "precision": rows}, indent=2) + "\n")
+    else:
+        shown = [row for row in rows if output.verbose or "better" in row or row["lost"] or row["ulps"] > WORTH_TELLING]
+        write("".join(f"{_line(row)}\n" for row in shown))
+        precise = len(rows) - len(shown)
+        if precise:
+            tell(f"{counted(precise, 'derivative')} within {WORTH_TELLING:g} units everywhere (--verbose lists them)")
+    entries = len({row["entry"] for row in rows})
+    tell(f"the precision of {counted(entries, 'entry', 'entries')} was measured")
+    for missing in outcome.unchecked():
+        if output.verbose and not missing.key:
+            tell(str(missing))
+    return CLEAN
+
+
+def _line(row: dict[str, Any]) -> str:
+    """One derivative in one type."""
+    text = f"{row['entry']}, {row['kind']} of {row['what']}, {row['dtype']}: "
+    parts = [f"at most {row['ulps']:.4g} units off ({row['ulps_at']})"]
+    if row["lost"]:
+        parts.append(f"lost at {row['lost']} of {row['inputs']} inputs ({row['lost_at']})")
+    if "better" in row:
+        parts.append(
+            f"better on {row['better']}, worse on {row['worse']}; before: {row['ulps_before']:.4g} units, "
+            f"{row['lost_before']} lost"
+        )
+    return text + "; ".join(parts)

@@ -1,0 +1,241 @@
+"""What ``derivlint verify`` reports."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from derivlint.cli.exits import CLEAN, FINDINGS, UNCHECKED, tell
+from derivlint.cli.output import Output
+from derivlint.cli.verification.verify_page import page_of, write_page
+from derivlint.formats import NotChecked, NotReached, Report
+from derivlint.lint import Diagnostic
+from derivlint.lint.suppressions.suppression import suppressions_of
+from derivlint.lint.wording import counted
+from derivlint.model import Model
+from derivlint.project.baselines import BaselineFile
+from derivlint.project.errors import InputError
+from derivlint.project.finding_filter import FindingFilter, rule_names
+from derivlint.project.findings import Findings
+from derivlint.project.outcome import judge
+from derivlint.project.settings import Settings
+from derivlint.rules import NUMERIC
+from derivlint.source import replace_file
+from derivlint.verify.comparison.failures import CRASH
+from derivlint.verify.comparison.verdicts import Verdict
+from derivlint.verify.coverage import Reached, coverage, figure
+from derivlint.verify.findings import judged_findings
+from derivlint.verify.outcome import Outcome
+from derivlint.verify.reproduction import is_script
+from derivlint.verify.unchecked import Unchecked, Why
+
+#: What a summary says of entries and formulas that were not checked, by the kind of reason.
+_WORDS = {
+    Why.NO_INPUTS: "without inputs",
+    Why.OTHER_SCHEMA: "with another schema installed",
+    Why.NOT_IN_TORCH: "that the installed PyTorch lacks",
+    Why.NO_FUNCTION: "without a function",
+    Why.NOT_CALLABLE: "that cannot be called",
+    Why.NOT_COMPARED: "that nothing can be compared with",
+    Why.CRASHED: "crashed",
+    Why.KILLED: "killed",
+    Why.OUT_OF_MEMORY: "out of memory",
+    Why.TIMED_OUT: "out of time",
+    Why.HUNG: "hung",
+    Why.FAILED: "failed",
+    Why.BROKEN_OFF: "left when the run was broken off",
+}
+#: Formulas that could be checked in another way: who asks for them by name asks for that.
+_CHECKABLE = (Why.NOT_CALLABLE, Why.NOT_COMPARED)
+#: So many names of a kind are listed; with --verbose, all of them.
+_LISTED = 8
+
+
+class Reporting(Struct, frozen=True):
+    """How findings are reported.
+
+    Attributes:
+        model: the file.
+        settings: what is shown and what counts.
+        operators: the operators whose entries were asked for, None for all.
+        named: whether they were asked for by name.
+        scripts: where scripts are written, None for nowhere.
+        page: where a page of Markdown is written, None for nowhere.
+        shows_coverage: whether the parts of formulas that no input reached are listed.
+        baseline: the file of known findings, None where there is none.
+        updates_baseline: whether what is found becomes known.
+        exit_zero: whether findings do not matter for the exit status.
+    """
+
+    model: Model
+    settings: Settings
+    operators: Collection[str] | None
+    named: bool
+    scripts: Path | None
+    page: Path | None
+    shows_coverage: bool
+    baseline: BaselineFile | None
+    updates_baseline: bool
+    exit_zero: bool
+
+    def report(self, outcome: Outcome, output: Output) -> int:
+        """Show what was found; the exit status.
+
+        Raises:
+            InputError: a file cannot be written.
+        """
+        model, settings, baseline = self.model, self.settings, self.baseline
+        found = judged_findings(model, outcome)
+        every = tuple(item.diagnostic for item in found if item.verdict in (None, Verdict.NEW))
+        as_before, gone = (
+            tuple(item.diagnostic for item in found if item.verdict is verdict)
+            for verdict in (Verdict.UNCHANGED, Verdict.GONE)
+        )
+        names = rule_names(NUMERIC)
+        checked = {name for name, state in outcome.checked.items() if state.why is None}
+        formulas = sum(each.described.operator in checked for each in outcome.functions)
+        entries = len(checked)
+        silenced = frozenset(suppressions_of(model).matches(every, names))
+        findings = Findings(every, silenced, frozenset(NUMERIC), 0, entries, formulas)
+        finding_filter = FindingFilter(baseline=baseline, updates_baseline=self.updates_baseline)
+        judged = judge(findings, model.source, settings, finding_filter)
+        unchecked = self._unchecked(outcome)
+        crashes = [item for item in every if item.rule == CRASH and item not in judged.shown]
+        accepted = {item.entry for item in (*crashes, *as_before) if item.rule == CRASH}
+        missing = [each for each in unchecked if self._was_due(each, accepted)]
+        if self.scripts is not None:
+            _write_scripts(outcome, self.scripts)
+        output.show(
+            Report(
+                diagnostics=judged.shown,
+                sources={model.source.path: model.source},
+                entries=entries,
+                formulas=formulas,
+                hidden=judged.hidden,
+                suppressed=judged.suppressed,
+                baselined=judged.baselined,
+                fail_levels={model.source.path: settings.fail_level},
+                problems=tuple(map(str, missing)),
+                unchecked=tuple(NotChecked(each.operator, each.key, each.why.value, each.reason) for each in unchecked),
+                as_before=None if outcome.base is None else as_before,
+                gone=gone,
+                coverage=tuple(
+                    NotReached(each.operator, each.key, each.items, each.missing) for each in coverage(outcome)
+                )
+                if self.shows_coverage
+                else None,
+            )
+        )
+        new = "found" if outcome.base is None else "new"
+        write_page(self.page, page_of(((new, judged.shown), ("as before", as_before), ("gone", gone)), entries))
+        if not output.quiet:
+            _summarize(outcome, unchecked)
+            self._tell_others(as_before, gone, output)
+        if self.shows_coverage:
+            _tell_coverage(coverage(outcome))
+        self._tell_unchecked(unchecked, missing, output)
+        if baseline is not None and self.updates_baseline:
+            tell(f'the baseline "{baseline.path}" has {counted(baseline.update(), "finding")}')
+            return output.status(UNCHECKED if missing else CLEAN)
+        if judged.fails and not self.exit_zero:
+            return output.status(FINDINGS)
+        return output.status(UNCHECKED if missing else CLEAN)
+
+    def _unchecked(self, outcome: Outcome) -> list[Unchecked]:
+        """What was not checked, with the operators that have no formula that could be."""
+        found = outcome.unchecked()
+        known = set(outcome.checked) | {each.operator for each in found if not each.key}
+        known |= {each.described.operator for each in outcome.collected.functions}
+        said = "it has no formula that can be checked; derivlint check says what it lacks"
+        without = sorted(set(self.operators or ()) - known)
+        return found + [Unchecked(name, "", Why.NO_FUNCTION, said) for name in without]
+
+    def _was_due(self, each: Unchecked, accepted: Collection[str | None]) -> bool:
+        """Whether less was checked than was asked for.
+
+        Args:
+            each: what was not checked.
+            accepted: the operators whose crash is known and accepted.
+        """
+        if self.named and (not each.key or each.why in _CHECKABLE):
+            return True
+        return each.why.is_error and not (each.why is Why.CRASHED and each.operator in accepted)
+
+    def _tell_others(self, as_before: Sequence[Diagnostic], gone: Sequence[Diagnostic], output: Output) -> None:
+        """Say what is as before, of few entries or where that is wanted each finding, and what is gone."""
+        for title, items, listed in (
+            ("as before", as_before, output.verbose or len(as_before) <= _LISTED),
+            ("gone", gone, True),
+        ):
+            if listed:
+                for each in items:
+                    more = f" ({each.help})" if each.help and output.verbose else ""
+                    tell(f"{title}: {each.entry}, {each.key}: {each.message} [{each.rule}]{more}")
+            elif items:
+                tell(f"as before: {counted(len(items), 'finding')} (--verbose lists them, --no-base shows them)")
+
+    def _tell_unchecked(self, unchecked: Sequence[Unchecked], missing: Sequence[Unchecked], output: Output) -> None:
+        """Say what was not checked and why: of few entries of each formula; of the whole file in a line for each kind.
+
+        Args:
+            unchecked: what was not checked.
+            missing: what of that should have been.
+            output: where to.
+        """
+        alone = unchecked if self.operators is not None or output.verbose else missing
+        alike = Counter(each.reason for each in alone)
+        for each in alone:
+            if output.verbose or alike[each.reason] <= _LISTED:
+                tell(str(each))
+        for reason, count in alike.items():
+            if not output.verbose and count > _LISTED:
+                tell(f"{count} entries and formulas are not checked (--verbose lists them): {reason}")
+        rest: dict[tuple[Why, bool], list[str]] = {}
+        for each in unchecked:
+            if each not in alone:
+                rest.setdefault((each.why, bool(each.key)), []).append(f"{each.operator} {each.key}".strip())
+        for (why, is_formula), names in rest.items():
+            what = counted(len(names), "formula") if is_formula else counted(len(names), "entry", "entries")
+            more = f" and {len(names) - _LISTED} more (--verbose lists them)" if len(names) > _LISTED else ""
+            tell(f"not checked: {what} {_WORDS[why]}: {'; '.join(names[:_LISTED])}{more}")
+
+
+def _tell_coverage(reached: Sequence[Reached]) -> None:
+    for each in reached:
+        for item in each.missing:
+            tell(f"not reached: {each.operator}, {each.key}: {item}")
+    count, total = figure(reached)
+    whole = sum(not each.missing for each in reached)
+    formulas = counted(len(reached), "formula")
+    tell(f"coverage: {count} of {total} ({count / max(total, 1):.1%}), {whole} of {formulas} as a whole")
+
+
+def _summarize(outcome: Outcome, unchecked: Sequence[Unchecked]) -> None:
+    checked = [state for state in outcome.checked.values() if state.why is None]
+    compared = sum(state.compared for state in checked)
+    kinds = Counter(each.why for each in unchecked if not each.key)
+    listed = ", ".join(f"{count} {_WORDS[why]}" for why, count in kinds.items())
+    tell(
+        f"{counted(len(checked), 'entry', 'entries')} checked with {compared:,} comparisons"
+        + (f", {kinds.total()} not checked ({listed})" if kinds else "")
+    )
+
+
+def _write_scripts(outcome: Outcome, folder: Path) -> None:
+    functions = {each.described.number: each.described for each in outcome.functions}
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for failure in outcome.failures:
+            if failure["script"]:
+                described = functions[failure["failure"]]
+                key = described.key.replace(", ", "-")
+                name = f"{described.operator.replace('.', '_')}-{key}-{failure['rule']}.py"
+                path = folder / name
+                if path.exists() and not (path.is_file() and is_script(path)):
+                    raise InputError(f'"{path}" was not written by derivlint, and is left alone')
+                replace_file(path, failure["script"].encode())
+    except OSError as error:
+        raise InputError(f'cannot write scripts to "{folder}": {error.strerror or error}') from error

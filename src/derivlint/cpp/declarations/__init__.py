@@ -1,0 +1,1 @@
+"""Declarations in C++ headers: :mod:`derivlint.cpp.declarations.header` reads them."""

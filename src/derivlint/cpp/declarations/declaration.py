@@ -1,0 +1,332 @@
+"""What C++ declares, in canonical types: functions, variables and classes, and all of that as JSON.
+
+A declaration is kept as far as it says something of a call: types of parameters and result, which parameters have
+defaults. Bodies, values of defaults, access of members that are not public and operators are not kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from msgspec import Struct, field
+
+from derivlint.cpp.cpp_type import CppType, cpp_type
+
+#: The type of a result that the declaration does not tell.
+AUTO = cpp_type("auto")
+#: A type that could not be understood.
+UNREADABLE = cpp_type("?")
+
+
+class Parameter(Struct, frozen=True):
+    """A parameter of a function; ``name`` is empty where the declaration gives none."""
+
+    type: CppType
+    name: str
+    has_default: bool = False
+
+    def __str__(self) -> str:
+        text = f"{self.type} {self.name}" if self.name else self.type.text
+        return f"{text} = ..." if self.has_default else text
+
+
+class Function(Struct, frozen=True):
+    """A function, method or constructor.
+
+    Attributes:
+        name: its name without namespace or class.
+        result: the canonical type of what it returns, ``auto`` where the declaration does not say; that of the class
+            for a constructor.
+        parameters: its parameters, those of a method without the object.
+        template: the names of its template parameters, which its types may mention.
+        is_static: whether it is a static method.
+        variadic: whether any number of further arguments may follow.
+        deprecated: the advice of its deprecation, empty if there is none; None if it is not deprecated.
+    """
+
+    name: str
+    result: CppType
+    parameters: tuple[Parameter, ...]
+    template: tuple[str, ...] = ()
+    is_static: bool = False
+    variadic: bool = False
+    deprecated: str | None = None
+
+    @property
+    def required(self) -> int:
+        """The number of arguments that cannot be left out."""
+        for count, parameter in enumerate(self.parameters):
+            if parameter.has_default:
+                return count
+        return len(self.parameters)
+
+    @property
+    def signature(self) -> str:
+        """The declaration as a person reads it: ``Tensor norm_jvp(Tensor grad, optional<Scalar> p_ = ...)``."""
+        parameters = [str(parameter) for parameter in self.parameters]
+        if self.variadic:
+            parameters.append("...")
+        return f"{self.result} {self.name}({', '.join(parameters)})"
+
+
+class ClassDeclaration(Struct, frozen=True):
+    """The public members of a class.
+
+    Attributes:
+        name: its canonical name, without template arguments.
+        template: the names of its template parameters, which the types of its members may mention.
+        methods: the overloads of each method.
+        fields: the types of its data, static data and enumerators included.
+        constructors: its constructors.
+        bases: its public base classes. The base ``?`` says that there are members that could not be read.
+    """
+
+    name: str
+    template: tuple[str, ...] = ()
+    methods: Mapping[str, tuple[Function, ...]] = field(default_factory=dict)
+    fields: Mapping[str, CppType] = field(default_factory=dict)
+    constructors: tuple[Function, ...] = ()
+    bases: tuple[CppType, ...] = ()
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.template, self.bases))
+
+    def merged(self, other: ClassDeclaration) -> ClassDeclaration:
+        """The members of both declarations of a class."""
+        return ClassDeclaration(
+            self.name,
+            self.template or other.template,
+            _merged_overloads(self.methods, other.methods),
+            {**self.fields, **other.fields},
+            without_repetitions((*self.constructors, *other.constructors)),
+            tuple(dict.fromkeys((*self.bases, *other.bases))),
+        )
+
+
+class Declarations(Struct, frozen=True):
+    """What one or more headers declare.
+
+    A namespace is named by its path: ``at::Reduction``, the global one by ``""``. A class counts as a namespace for its
+    static members and for the enumerators of an enumeration.
+
+    Attributes:
+        functions: the overloads of each function of each namespace.
+        variables: the types of the variables, constants and enumerators of each namespace.
+        classes: the classes by canonical name.
+        opaque: the names of each namespace that are declared in a way that could not be understood: they exist, and
+            nothing more is known.
+        aliases: what other names of types stand for, by namespace.
+        using: what each namespace takes in: ``at::sum`` from a using-declaration, ``at::`` from a using-directive.
+    """
+
+    functions: Mapping[str, Mapping[str, tuple[Function, ...]]] = field(default_factory=dict)
+    variables: Mapping[str, Mapping[str, CppType]] = field(default_factory=dict)
+    classes: Mapping[str, ClassDeclaration] = field(default_factory=dict)
+    opaque: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    aliases: Mapping[str, Mapping[str, CppType]] = field(default_factory=dict)
+    using: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def __hash__(self) -> int:
+        return hash((tuple(self.functions), tuple(self.classes)))
+
+    def merged(self, *others: Declarations) -> Declarations:
+        """These declarations and others as one; of variables and aliases the last declaration counts."""
+        functions: dict[str, dict[str, tuple[Function, ...]]] = {}
+        variables: dict[str, dict[str, CppType]] = {}
+        classes: dict[str, ClassDeclaration] = {}
+        opaque: dict[str, frozenset[str]] = {}
+        aliases: dict[str, dict[str, CppType]] = {}
+        using: dict[str, tuple[str, ...]] = {}
+        for each in (self, *others):
+            for namespace, overloads in each.functions.items():
+                functions[namespace] = _merged_overloads(functions.get(namespace, {}), overloads)
+            for namespace, types in each.variables.items():
+                variables.setdefault(namespace, {}).update(types)
+            for name, declaration in each.classes.items():
+                known = classes.get(name)
+                classes[name] = declaration if known is None else known.merged(declaration)
+            for namespace, names in each.opaque.items():
+                opaque[namespace] = opaque.get(namespace, frozenset()) | names
+            for namespace, types in each.aliases.items():
+                aliases.setdefault(namespace, {}).update(types)
+            for namespace, taken in each.using.items():
+                using[namespace] = tuple(dict.fromkeys((*using.get(namespace, ()), *taken)))
+        return Declarations(functions, variables, classes, opaque, aliases, using)
+
+    def to_json(self) -> dict[str, Any]:
+        """The same as JSON, in sorted order; :func:`declarations_from_json` reads it."""
+        return {
+            "functions": _sorted(self.functions, _overloads_to_json),
+            "variables": _sorted(self.variables, _sorted_types),
+            "classes": _sorted(self.classes, _class_to_json),
+            "opaque": _sorted(self.opaque, sorted),
+            "aliases": _sorted(self.aliases, _sorted_types),
+            "using": _sorted(self.using, list),
+        }
+
+
+def declarations_from_json(content: Mapping[str, Any]) -> Declarations:
+    """The declarations that ``Declarations.to_json`` wrote; parts that are missing are empty.
+
+    Raises:
+        KeyError, TypeError, ValueError, AttributeError: it is not of that form.
+    """
+    reader = _Reader()
+    return Declarations(
+        {namespace: reader.overloads(names) for namespace, names in content.get("functions", {}).items()},
+        {namespace: _types(types) for namespace, types in content.get("variables", {}).items()},
+        {name: reader.class_declaration(name, value) for name, value in content.get("classes", {}).items()},
+        {namespace: frozenset(names) for namespace, names in content.get("opaque", {}).items()},
+        {namespace: _types(types) for namespace, types in content.get("aliases", {}).items()},
+        {namespace: tuple(names) for namespace, names in content.get("using", {}).items()},
+    )
+
+
+# ---- overloads
+
+
+def unknown_function(name: str) -> Function:
+    """A function known by name only: ``auto name(...)``."""
+    return Function(name, AUTO, (), variadic=True)
+
+
+def without_repetitions(functions: Iterable[Function]) -> tuple[Function, ...]:
+    """The overloads, of those that differ only in what a call does not show only one.
+
+    A declaration and its definition are one function, with the defaults of either. So are for us two methods that
+    differ in ``const``: the result is that of the one that returns a reference, which can do more.
+    """
+    found: dict[tuple[object, ...], Function] = {}
+    for function in functions:
+        key = (len(function.template), function.variadic, *(parameter.type for parameter in function.parameters))
+        known = found.get(key)
+        found[key] = function if known is None or known == function else _united(known, function)
+    return tuple(found.values())
+
+
+def _united(first: Function, second: Function) -> Function:
+    result = first.result
+    if result is AUTO or second.result.referred is result:
+        result = second.result
+    parameters = tuple(
+        Parameter(mine.type, mine.name or theirs.name, mine.has_default or theirs.has_default)
+        for mine, theirs in zip(first.parameters, second.parameters, strict=True)
+    )
+    deprecated = first.deprecated if first.deprecated is not None else second.deprecated
+    static = first.is_static or second.is_static
+    return Function(first.name, result, parameters, first.template, static, first.variadic, deprecated)
+
+
+def _merged_overloads(
+    first: Mapping[str, tuple[Function, ...]], second: Mapping[str, tuple[Function, ...]]
+) -> dict[str, tuple[Function, ...]]:
+    merged = dict(first)
+    for name, functions in second.items():
+        known = merged.get(name)
+        merged[name] = functions if known is None else without_repetitions((*known, *functions))
+    return merged
+
+
+# ---- JSON
+#
+# A function is [result, ["Tensor self", "int64_t dim="], {"template": ["T"]}], the last part only where it is needed.
+
+
+def _sorted(mapping: Mapping[str, Any], convert: Any) -> dict[str, Any]:
+    return {name: convert(mapping[name]) for name in sorted(mapping)}
+
+
+def _sorted_types(types: Mapping[str, CppType]) -> dict[str, str]:
+    return {name: types[name].text for name in sorted(types)}
+
+
+def _types(texts: Mapping[str, str]) -> dict[str, CppType]:
+    return {name: cpp_type(text) for name, text in texts.items()}
+
+
+def _overloads_to_json(names: Mapping[str, tuple[Function, ...]]) -> dict[str, Any]:
+    return {name: [_function_to_json(function) for function in names[name]] for name in sorted(names)}
+
+
+def _function_to_json(function: Function) -> list[Any]:
+    parameters = [
+        f"{parameter.type} {parameter.name}{'=' if parameter.has_default else ''}" for parameter in function.parameters
+    ]
+    more: dict[str, Any] = {}
+    if function.template:
+        more["template"] = list(function.template)
+    if function.is_static:
+        more["static"] = True
+    if function.variadic:
+        more["variadic"] = True
+    if function.deprecated is not None:
+        more["deprecated"] = function.deprecated
+    result = function.result.text
+    return [result, parameters, more] if more else [result, parameters]
+
+
+def _class_to_json(declaration: ClassDeclaration) -> dict[str, Any]:
+    parts: dict[str, Any] = {
+        "template": list(declaration.template),
+        "methods": _overloads_to_json(declaration.methods),
+        "fields": _sorted_types(declaration.fields),
+        "constructors": [_function_to_json(function) for function in declaration.constructors],
+        "bases": [base.text for base in declaration.bases],
+    }
+    return {name: value for name, value in parts.items() if value}
+
+
+class _Types(dict[str, CppType]):
+    def __missing__(self, text: str) -> CppType:
+        type = self[text] = cpp_type(text)
+        return type
+
+
+class _Reader:
+    """Reads functions; equal parameters, frequent in headers, become one object."""
+
+    def __init__(self) -> None:
+        self._parameters: dict[str, Parameter] = {}
+        self._types: dict[str, CppType] = _Types()
+
+    def overloads(self, names: Mapping[str, Any]) -> dict[str, tuple[Function, ...]]:
+        function = self._function
+        return {name: tuple([function(name, item) for item in items]) for name, items in names.items()}
+
+    def class_declaration(self, name: str, value: Mapping[str, Any]) -> ClassDeclaration:
+        return ClassDeclaration(
+            name,
+            tuple(value.get("template", ())),
+            self.overloads(value.get("methods", {})),
+            _types(value.get("fields", {})),
+            tuple([self._function(_base_name(name), item) for item in value.get("constructors", ())]),
+            tuple(map(cpp_type, value.get("bases", ()))),
+        )
+
+    def _function(self, name: str, item: Any) -> Function:
+        known = self._parameters
+        parameters = tuple([known.get(text) or self._parameter(text) for text in item[1]])
+        result = self._types[item[0]]
+        if len(item) == 2:
+            return Function(name, result, parameters)
+        more = item[2]
+        return Function(
+            name,
+            result,
+            parameters,
+            tuple(more.get("template", ())),
+            more.get("static", False),
+            more.get("variadic", False),
+            more.get("deprecated"),
+        )
+
+    def _parameter(self, text: str) -> Parameter:
+        type, _, name = text.rpartition(" ")
+        parameter = self._parameters[text] = Parameter(cpp_type(type), name.removesuffix("="), name.endswith("="))
+        return parameter
+
+
+def _base_name(name: str) -> str:
+    """The last segment of a class's name, which its constructors have."""
+    return name.rpartition("::")[2]

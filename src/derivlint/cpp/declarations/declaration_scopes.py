@@ -1,0 +1,256 @@
+"""Puts declarations together: which namespace or class each belongs to, and what the types in it are called there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import partial
+
+from msgspec import Struct, field
+
+from derivlint.cpp.canonical import MAX_LENGTH, canonical_type
+from derivlint.cpp.cpp_type import CppType, cpp_type, template_type
+from derivlint.cpp.declarations.declaration import (
+    AUTO,
+    UNREADABLE,
+    ClassDeclaration,
+    Declarations,
+    Function,
+    Parameter,
+    unknown_function,
+    without_repetitions,
+)
+
+#: Aliases of aliases are followed this far.
+_MAX_DEPTH = 20
+_NAME = re.compile(r"(?<![\w:])[A-Za-z_]\w*(?:::[A-Za-z_]\w*)*(?![\w:])(<?)")
+
+
+class Declared(Struct):
+    """A function with what decides whether its overloads can be distinguished."""
+
+    function: Function
+    is_constrained: bool = False
+
+
+class ClassScope(Struct):
+    """A class whose body is being read.
+
+    Attributes:
+        path: its full name.
+        name: its canonical name.
+        template: the names of its template parameters.
+        inherited: the names that using-declarations bring, with the class they come from.
+        is_known: whether all of its members could be read.
+    """
+
+    path: str
+    name: str
+    template: tuple[str, ...]
+    bases: tuple[CppType, ...] = ()
+    methods: dict[str, list[Declared]] = field(default_factory=dict)
+    constructors: list[Declared] = field(default_factory=list)
+    fields: dict[str, CppType] = field(default_factory=dict)
+    inherited: list[tuple[CppType, str]] = field(default_factory=list)
+    is_known: bool = True
+
+    @property
+    def simple_name(self) -> str:
+        """The name that its constructors have."""
+        return self.path.rpartition("::")[2]
+
+    @property
+    def own_type(self) -> CppType:
+        """The type that the name of the class stands for in its body."""
+        return template_type(self.name, map(cpp_type, self.template)) if self.template else cpp_type(self.name)
+
+
+def joined(scope: str, name: str) -> str:
+    """A name in a scope, as a path."""
+    return f"{scope}::{name}" if scope else name
+
+
+class Collector:
+    """Takes declarations one by one; names of types are resolved at the end, when all are known."""
+
+    def __init__(self) -> None:
+        self.classes: dict[str, ClassScope] = {}
+        self._functions: dict[str, dict[str, list[Declared]]] = {}
+        self._variables: dict[str, dict[str, CppType]] = {}
+        self._opaque: dict[str, set[str]] = {}
+        self._aliases: dict[str, dict[str, CppType]] = {}
+        self._using: dict[str, dict[str, None]] = {}
+        self._types: dict[str, CppType] = {}
+        self._resolved: dict[tuple[str, tuple[str, ...], CppType], CppType] = {}
+
+    # ---- taking in
+
+    def add_function(self, namespace: str, declared: Declared) -> None:
+        """A function of a namespace, or a static method of a class."""
+        self._functions.setdefault(namespace, {}).setdefault(declared.function.name, []).append(declared)
+
+    def add_variable(self, namespace: str, name: str, type: CppType) -> None:
+        """A variable, a constant or an enumerator."""
+        self._variables.setdefault(namespace, {})[name] = UNREADABLE if type.unreferenced is AUTO else type
+
+    def add_opaque(self, namespace: str, name: str) -> None:
+        """A name whose declaration could not be understood."""
+        self._opaque.setdefault(namespace, set()).add(name)
+
+    def add_using(self, namespace: str, name: str) -> None:
+        """A using-declaration, or a using-directive that ends with ``::``."""
+        self._using.setdefault(namespace, {})[name] = None
+        if not name.endswith("::"):
+            type = canonical_type(name)
+            if type is not None:
+                self.name_type(joined(namespace, name.rpartition("::")[2]), type)
+
+    def add_alias(self, namespace: str, name: str, type: CppType | None) -> None:
+        """Another name of a type; None where the type is not known."""
+        path = joined(namespace, name)
+        self._aliases.setdefault(namespace, {})[name] = type or UNREADABLE
+        self.name_type(path, type or UNREADABLE)
+
+    def add_class(self, path: str, template: tuple[str, ...] = ()) -> ClassScope:
+        """A class; several declarations of one class are one."""
+        name = self.add_type(path).text
+        found = self.classes.get(name)
+        if found is None:
+            found = self.classes[name] = ClassScope(path, name, template)
+            if template:
+                self.name_type(joined(path, found.simple_name), found.own_type)
+        return found
+
+    def add_type(self, path: str) -> CppType:
+        """A class or an enumeration of that path."""
+        name = canonical_type(path) or cpp_type(path)
+        if name.text != path.rpartition("::")[2]:
+            self.name_type(path, name)
+        return name
+
+    def name_type(self, path: str, type: CppType) -> None:
+        """Note that a path leads to a type."""
+        self._types[path] = type
+
+    # ---- names of types
+
+    def resolve(self, type: CppType, scope: str, template: tuple[str, ...], depth: int = 0) -> CppType:
+        """A type with the names replaced that stand for other types in a scope."""
+        if not self._types or type is UNREADABLE:
+            return type
+        key = (scope, template, type)
+        found = self._resolved.get(key)
+        if found is None:
+            # an alias that leads back to itself stays as it is
+            self._resolved[key] = type
+            text = _NAME.sub(partial(self._replaced, scope, template, depth), type.text)
+            is_readable = UNREADABLE.text not in text and len(text) <= MAX_LENGTH
+            found = self._resolved[key] = cpp_type(text) if is_readable else UNREADABLE
+        return found
+
+    def _replaced(self, scope: str, template: tuple[str, ...], depth: int, match: re.Match[str]) -> str:
+        text = match[0]
+        if match[1]:
+            # of a template only the namespace can be missing
+            name = self._replaced_name(scope, template, depth, text[:-1])
+            return text if "<" in name or name == UNREADABLE.text else f"{name}<"
+        return self._replaced_name(scope, template, depth, text)
+
+    def _replaced_name(self, scope: str, template: tuple[str, ...], depth: int, text: str) -> str:
+        if text in template:
+            return text
+        at = scope
+        while True:
+            path = joined(at, text)
+            type = self._types.get(path)
+            if type is not None:
+                break
+            if not at:
+                return text
+            at = at.rpartition("::")[0]
+        if type.text == text or depth >= _MAX_DEPTH:
+            return type.text
+        # what the type is spelled with is looked up where the alias stands
+        return self.resolve(type, path.rpartition("::")[0], template, depth + 1).text
+
+    # ---- giving out
+
+    def declarations(self) -> Declarations:
+        """All that was taken in."""
+        functions: dict[str, dict[str, tuple[Function, ...]]] = {}
+        for namespace, names in self._functions.items():
+            for name, declared in names.items():
+                overloads = self._overloads(declared, namespace, ())
+                if overloads is None:
+                    self.add_opaque(namespace, name)
+                else:
+                    functions.setdefault(namespace, {})[name] = overloads
+        variables = {
+            namespace: {name: self.resolve(type, namespace, ()) for name, type in types.items()}
+            for namespace, types in self._variables.items()
+        }
+        aliases = {
+            namespace: {name: self.resolve(type, namespace, ()) for name, type in types.items()}
+            for namespace, types in self._aliases.items()
+        }
+        classes = {name: self._class(scope) for name, scope in self.classes.items()}
+        opaque = {namespace: frozenset(names) for namespace, names in self._opaque.items()}
+        using = {namespace: tuple(names) for namespace, names in self._using.items()}
+        return Declarations(functions, variables, classes, opaque, aliases, using)
+
+    def _overloads(
+        self, declared: list[Declared], scope: str, template: tuple[str, ...]
+    ) -> tuple[Function, ...] | None:
+        """The overloads of a name; None where it depends on constraints which of them a call means."""
+        if sum(each.is_constrained for each in declared) > 1:
+            return None
+        return without_repetitions([self._function(each.function, scope, template) for each in declared])
+
+    def _function(self, function: Function, scope: str, template: tuple[str, ...]) -> Function:
+        if not self._types:
+            return function
+        template = (*template, *function.template)
+        return Function(
+            function.name,
+            self.resolve(function.result, scope, template),
+            tuple(
+                Parameter(self.resolve(item.type, scope, template), item.name, item.has_default)
+                for item in function.parameters
+            ),
+            function.template,
+            function.is_static,
+            function.variadic,
+            function.deprecated,
+        )
+
+    def _class(self, scope: ClassScope) -> ClassDeclaration:
+        methods: dict[str, tuple[Function, ...]] = {}
+        for name, declared in scope.methods.items():
+            overloads = self._overloads(declared, scope.path, scope.template)
+            methods[name] = overloads if overloads is not None else (unknown_function(name),)
+        constructors = self._overloads(scope.constructors, scope.path, scope.template)
+        if constructors is None:
+            constructors = (Function(scope.simple_name, scope.own_type, (), variadic=True),)
+        for base, name in scope.inherited:
+            if name == base.text.rpartition("::")[2]:
+                # the constructors of the base
+                constructors = (Function(scope.simple_name, scope.own_type, (), variadic=True),)
+            elif name in methods or base not in scope.bases:
+                methods[name] = without_repetitions((*methods.get(name, ()), *self._inherited(base, name)))
+        bases = [self.resolve(base, scope.path, scope.template) for base in scope.bases]
+        return ClassDeclaration(
+            scope.name,
+            scope.template,
+            methods,
+            {name: self.resolve(type, scope.path, scope.template) for name, type in scope.fields.items()},
+            constructors,
+            tuple(dict.fromkeys(bases if scope.is_known else [*bases, UNREADABLE])),
+        )
+
+    def _inherited(self, base: CppType, name: str) -> Iterable[Function]:
+        """The methods that a using-declaration adds to those of the class: unknown where the base is not."""
+        scope = self.classes.get((canonical_type(base.text) or base).text)
+        if scope is None or name not in scope.methods:
+            return (unknown_function(name),)
+        overloads = self._overloads(scope.methods[name], scope.path, scope.template)
+        return overloads if overloads is not None else (unknown_function(name),)

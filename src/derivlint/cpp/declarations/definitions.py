@@ -1,0 +1,114 @@
+"""The functions that a C++ source file defines, with their bodies as statements.
+
+Functions are found at the outermost level and in namespaces; what else stands there is passed over. Preprocessor
+directives are not followed: of ``#if`` and ``#else`` both branches are read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from derivlint.formula.nodes import Block, LambdaParam
+from derivlint.formula.parsing.lambdas import partners, read_params
+from derivlint.formula.parsing.statements import parse_body
+from derivlint.formula.parsing.tokens import tokens
+from derivlint.formula.vocabulary import TRIVIA, Token
+
+#: Comments and literals are matched so that a "#" in them is not taken for a directive.
+_DIRECTIVE = re.compile(
+    r'//[^\n]*|/\*[\s\S]*?\*/|"(?:[^"\\\n]|\\.)*"|(?P<directive>^[ \t]*#(?:[^\n\\]|\\[^\n]|\\\n)*)', re.MULTILINE
+)
+_NOT_BLANK = re.compile(r"[^\n]")
+#: What may come between the parameters of a function and its body.
+_BEFORE_BODY = frozenset({"const", "noexcept", "override"})
+
+
+class FunctionDefinition(Struct, frozen=True):
+    """A function with its body.
+
+    Attributes:
+        name: its name, without namespaces.
+        start: where its definition begins, with the result's type.
+        end: after the closing brace.
+        name_start: where its name begins.
+        name_end: where its name ends.
+        params: the parameters.
+        defaults: how many of them have a default value.
+        body: the statements.
+    """
+
+    name: str
+    start: int
+    end: int
+    name_start: int
+    name_end: int
+    params: tuple[LambdaParam, ...]
+    defaults: int
+    body: Block
+
+
+def function_definitions(text: str) -> Iterator[FunctionDefinition]:
+    """The functions that a source file defines, in order; never raises."""
+    items = [token for token in tokens(_without_directives(text)) if token.type not in TRIVIA]
+    partner = partners(items)
+    begin = index = 0
+    while index < len(items):
+        kind = items[index].type
+        if kind in ("SEMICOLON", "RBRACE"):
+            begin = index + 1
+        elif kind == "LBRACE":
+            head = items[begin:index]
+            if not any(token.text == "namespace" for token in head) and not _is_linkage(head):
+                closing = partner.get(index, len(items) - 1)
+                found = _definition(items, partner, begin, index, closing)
+                if found is not None:
+                    yield found
+                index = closing
+            begin = index + 1
+        elif kind in ("LPAR", "LSQB"):
+            index = partner.get(index, index)
+        index += 1
+
+
+def _without_directives(text: str) -> str:
+    """The text with blanks in place of preprocessor directives, as long as it was."""
+
+    def blank(match: re.Match[str]) -> str:
+        return match[0] if match["directive"] is None else _NOT_BLANK.sub(" ", match[0])
+
+    return _DIRECTIVE.sub(blank, text) if "#" in text else text
+
+
+def _is_linkage(head: list[Token]) -> bool:
+    """Whether a brace opens ``extern "C"``."""
+    return len(head) == 2 and head[0].text == "extern" and head[1].type == "STRING"
+
+
+def _definition(
+    items: list[Token], partner: dict[int, int], begin: int, opening: int, closing: int
+) -> FunctionDefinition | None:
+    """The function whose body is in a pair of braces; None where it is another thing."""
+    end = opening
+    while end > begin and items[end - 1].text in _BEFORE_BODY:
+        end -= 1
+    if end - begin < 3 or items[end - 1].type != "RPAR":
+        return None
+    first = next((index for index in range(begin, end) if partner.get(index) == end - 1), None)
+    if first is None or first - begin < 2 or items[first - 1].type != "IDENT":
+        return None
+    name = items[first - 1]
+    listed = items[first + 1 : end - 1]
+    params = read_params(listed)
+    return FunctionDefinition(
+        name.text,
+        items[begin].start,
+        items[closing].end,
+        name.start,
+        name.end,
+        params,
+        sum(token.text == "=" for token in listed),
+        parse_body(items[opening + 1 : closing], items[opening].start, items[closing].end),
+    )

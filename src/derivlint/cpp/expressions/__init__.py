@@ -1,0 +1,1 @@
+"""The types of C++ expressions: :mod:`derivlint.cpp.expressions.inference` infers them."""

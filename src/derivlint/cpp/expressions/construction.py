@@ -1,0 +1,111 @@
+"""Objects that are made on the spot, ``T{...}``, ``T(...)`` and ``(T) x``, checked against what makes a ``T``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from derivlint.cpp.cpp_type import CppType
+from derivlint.cpp.declarations.declaration import Function
+from derivlint.cpp.expressions.conversion import ARITHMETIC, IMPOSSIBLE, element_of
+from derivlint.cpp.expressions.overloads import ResolutionOutcome, resolve
+from derivlint.cpp.expressions.value import BRACES, LVALUE, TEMPORARY, UNKNOWN_VALUE, Value
+from derivlint.cpp.library import opaque
+from derivlint.cpp.lookup import EntityKind
+from derivlint.cpp.naming import check_template_arguments, entity_of, undeclared
+from derivlint.cpp.problem import TypeProblemKind
+
+if TYPE_CHECKING:
+    from derivlint.cpp.expressions.typer import Typer
+    from derivlint.formula import Cast, Construct, Expr
+
+
+def construct_value(typer: Typer, node: Construct) -> Value:
+    """The value of ``T{...}``."""
+    braces = typer.of(node.braces)
+    entity = entity_of(typer, node.type)
+    if entity.kind is EntityKind.TYPE and entity.type is not None:
+        if typer.conversions.rank(braces, entity.type) == IMPOSSIBLE and not _has_constructor(
+            typer, entity.type, braces.items or ()
+        ):
+            facts: dict[str, Any] = {
+                "name": entity.type.text,
+                "given": tuple(item.type for item in braces.items or ()),
+            }
+            return typer.report(TypeProblemKind.CONSTRUCTION, node, **facts)
+        return Value(entity.type)
+    if not check_template_arguments(typer, node.type):
+        return UNKNOWN_VALUE
+    if entity.kind is EntityKind.NOTHING:
+        return undeclared(typer, node.type, entity, TypeProblemKind.NOT_A_TYPE)
+    if entity.kind in (EntityKind.FUNCTION, EntityKind.VARIABLE):
+        return typer.report(TypeProblemKind.NOT_A_TYPE, node.type, name=node.type.spelling)
+    return UNKNOWN_VALUE
+
+
+def cast_value(typer: Typer, node: Cast) -> Value:
+    """The value of ``(T) x``."""
+    value = typer.operand(node.operand)
+    type = typer.library.type_named(node.type.spelling)
+    if type is None:
+        return UNKNOWN_VALUE
+    return construct(typer, node, type, [value])
+
+
+def construct(typer: Typer, node: Expr, type: CppType, arguments: Sequence[Value]) -> Value:
+    """The value of ``T(...)``, checked as far as the constructors of ``T`` are known."""
+    referred = type.unreferenced
+    made = Value(referred, LVALUE if type.referred is not None else TEMPORARY)
+    if not arguments or any(argument.is_unknown for argument in arguments):
+        return made
+    if len(arguments) == 1:
+        if _converts_explicitly(typer, arguments[0], referred):
+            return made
+        return typer.report(TypeProblemKind.CONSTRUCTION, node, name=referred.text, given=(arguments[0].type,))
+    if not _has_constructor(typer, referred, arguments):
+        facts: dict[str, Any] = {"name": referred.text, "given": tuple(argument.type for argument in arguments)}
+        return typer.report(TypeProblemKind.CONSTRUCTION, node, **facts)
+    return made
+
+
+def _converts_explicitly(typer: Typer, value: Value, type: CppType) -> bool:
+    conversions = typer.conversions
+    if conversions.rank(value, type) != IMPOSSIBLE:
+        return True
+    relations = conversions.relations
+    if value.type is not BRACES and relations.knows(value.type) and relations.knows(type):
+        if relations.explicit(value.type, type):
+            return True
+        return value.constant is not None and relations.explicit(value.type, type)
+    if not conversions.knows(type) or (value.type is not BRACES and not conversions.knows(value.type)):
+        return True
+    if value.type is BRACES and element_of(type) is not None:
+        return False
+    return _has_constructor(typer, type, [value])
+
+
+def _has_constructor(typer: Typer, type: CppType, arguments: Sequence[Value]) -> bool:
+    """Whether a constructor may take these arguments; True where the constructors are not known."""
+    conversions = typer.conversions
+    head, elements = type.head, type.arguments
+    if type in ARITHMETIC:
+        return False
+    if head in ("tuple", "pair"):
+        return len(arguments) == len(elements) and all(
+            conversions.rank(argument, element) != IMPOSSIBLE
+            for argument, element in zip(arguments, elements, strict=True)
+        )
+    members = typer.library.members(type)
+    if members is None or not members.constructors:
+        return True
+    return _takes_any(typer, members.constructors, arguments)
+
+
+def _takes_any(typer: Typer, constructors: Sequence[Function], arguments: Sequence[Value]) -> bool:
+    if any(map(opaque, constructors)):
+        return True
+    return resolve(typer.conversions, constructors, arguments).outcome in (
+        ResolutionOutcome.CHOSEN,
+        ResolutionOutcome.UNSURE,
+        ResolutionOutcome.AMBIGUOUS,
+    )

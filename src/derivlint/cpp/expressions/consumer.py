@@ -1,0 +1,104 @@
+"""What the generated code does with the value of an expression, and which types that takes.
+
+Follows the templates of gen_autograd_functions.py and gen_variable_type.py.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from derivlint.cpp.cpp_type import CppType, template_type
+from derivlint.cpp.expressions.conversion import IMPOSSIBLE
+from derivlint.cpp.expressions.operators import common_type
+from derivlint.cpp.expressions.value import BRACES, TEMPORARY, TENSOR, UNKNOWN, VOID, Value
+from derivlint.cpp.problem import TypeProblemKind
+
+if TYPE_CHECKING:
+    from derivlint.cpp.expressions.inference import Inference
+    from derivlint.formula import Expr
+
+#: What ``copy_range`` puts into the list of gradients; follows its overloads in FunctionsManual.h.
+GRADIENT_TYPES = (TENSOR, template_type("ArrayRef", [TENSOR]))
+
+
+class Use(Enum):
+    """How the value is used."""
+
+    #: ``auto grad_result = any_grad_defined ? (F) : Tensor();``
+    GRADIENT = "gradient"
+    #: ``auto grad_result = F;``, for a list of tensors and where the formula is not implemented
+    BARE_GRADIENT = "bare gradient"
+    #: ``grad_result.emplace_back(F);``, one for each tensor of a foreach function
+    ELEMENT_GRADIENT = "element gradient"
+    #: ``std::get<i>(grad_result)`` for each argument of the key
+    GRADIENTS = "gradients"
+    #: ``x = F;``
+    ASSIGNED = "assigned"
+
+
+class Consumer(Struct, frozen=True):
+    """What takes the value of an expression.
+
+    Attributes:
+        use: how.
+        count: for ``GRADIENTS``, how many arguments the key names.
+        type: for ``ASSIGNED``, the type that it is assigned to or initialises.
+    """
+
+    use: Use
+    count: int = 1
+    type: CppType = UNKNOWN
+
+
+def check_result(typer: Inference, node: Expr, value: Value, consumer: Consumer) -> None:
+    """Report a value that its consumer does not take."""
+    wanted = _refused(typer, value, consumer)
+    if wanted is not None:
+        typer.report(TypeProblemKind.RESULT, node, given=(value.type,), wanted=wanted)
+
+
+def _refused(typer: Inference, value: Value, consumer: Consumer) -> tuple[CppType, ...] | None:
+    """The types that would be taken, where this one is not; else None."""
+    if value.is_unknown:
+        return None
+    use = consumer.use
+    conversions = typer.conversions
+    if use is Use.ASSIGNED:
+        return None if conversions.rank(value, consumer.type) != IMPOSSIBLE else (consumer.type,)
+    if value.type is BRACES and use is Use.BARE_GRADIENT and value.items:
+        # "auto" makes an initializer list of it, and copy_range takes one of tensors
+        value = Value(template_type("ArrayRef", [value.items[0].type]))
+    if value.type in (BRACES, VOID):
+        return (TENSOR,) if use is not Use.GRADIENTS else _tuple_of(consumer.count)
+    if not conversions.knows(value.type):
+        return None
+    if use is Use.GRADIENTS:
+        head, elements = value.type.head, value.type.arguments
+        size = value.type.size
+        if size is not None:
+            # whatever its size is, no more elements are looked at
+            elements = (elements[0],) * min(size, consumer.count)
+        fits = head in ("tuple", "pair", "array") and len(elements) >= consumer.count
+        fits = fits and all(_is_gradient(typer, Value(each)) for each in elements[: consumer.count])
+        return None if fits else _tuple_of(consumer.count)
+    if use is Use.ELEMENT_GRADIENT:
+        relations = conversions.relations
+        fits = relations.explicit(value.type, TENSOR) if relations.knows(value.type) else False
+        return None if fits or value.type is TENSOR else (TENSOR,)
+    if use is Use.GRADIENT:
+        common = common_type(typer, value, Value(TENSOR, TEMPORARY))
+        if common is None:
+            return (TENSOR,)
+        value = Value(common)
+    return None if value.type is UNKNOWN or _is_gradient(typer, value) else GRADIENT_TYPES
+
+
+def _is_gradient(typer: Inference, value: Value) -> bool:
+    return any(typer.conversions.rank(value, wanted) != IMPOSSIBLE for wanted in GRADIENT_TYPES)
+
+
+def _tuple_of(count: int) -> tuple[CppType, ...]:
+    return (template_type("tuple", [TENSOR] * count),)

@@ -1,0 +1,290 @@
+"""Implicit conversions of arguments, ranked as overload resolution ranks them.
+
+Whether one type converts to another is looked up in the table that the compiler made (:mod:`derivlint.cpp.relations`).
+What is worked out here is what no finite table holds: braced lists, constants, and templates over any types.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from derivlint.cpp.cpp_type import CppType, cpp_type, template_type
+from derivlint.cpp.expressions.value import (
+    BOOL,
+    BRACES,
+    CHAR,
+    CHAR_POINTER,
+    DOUBLE,
+    FLOAT,
+    FUNCTION,
+    INT,
+    INT64,
+    LVALUE,
+    NULL_OPTION,
+    NULL_POINTER,
+    SIZE,
+    SYM_INT,
+    UNKNOWN,
+    VOID,
+    Value,
+)
+from derivlint.cpp.relations import Relations
+
+#: How good a conversion is; a lower number is better. Follows [over.ics.rank] of the C++ standard.
+IMPOSSIBLE, EXACT, PROMOTION, STANDARD, USER_DEFINED, UNSURE = -1, 0, 1, 2, 3, 4
+
+BYTE = cpp_type("uint8_t")
+UNSIGNED_INT = cpp_type("unsigned int")
+LONG_LONG = cpp_type("long long")
+REDUCTION = cpp_type("Reduction")
+INTEGERS = {
+    BOOL: 1,
+    CHAR: 8,
+    BYTE: 8,
+    INT: 32,
+    UNSIGNED_INT: 32,
+    INT64: 64,
+    LONG_LONG: 64,
+    SIZE: 64,
+}
+UNSIGNED = frozenset({BOOL, BYTE, UNSIGNED_INT, SIZE})
+FLOATS = frozenset({FLOAT, DOUBLE})
+ARITHMETIC = INTEGERS.keys() | FLOATS
+#: What an unscoped enumeration or a small integer is promoted to.
+PROMOTIONS = {(BOOL, INT), (CHAR, INT), (BYTE, INT), (FLOAT, DOUBLE), (REDUCTION, UNSIGNED_INT)}
+#: Templates whose objects are lists of their first argument and can be made of a braced list of elements.
+LISTS = frozenset({"ArrayRef", "vector", "initializer_list", "IListRef", "List", "SmallVector", "OptionalArrayRef"})
+#: Lists that refer to elements owned by others, and take any owner.
+VIEWS = frozenset({"ArrayRef", "IListRef"})
+OWNERS = frozenset({"vector", "array", "SmallVector", "initializer_list"})
+NAMED_LISTS = {cpp_type("DimVector"): INT64, cpp_type("SymDimVector"): SYM_INT}
+TEMPLATES = LISTS | {"optional", "array", "tuple", "pair", "OptionalArray"}
+
+
+@cache
+def element_of(type: CppType) -> CppType | None:
+    """The type of the elements of a list, None where the type is not a list."""
+    if type in NAMED_LISTS:
+        return NAMED_LISTS[type]
+    return type.arguments[0] if type.arguments and (type.head in LISTS or type.head == "array") else None
+
+
+class Conversions:
+    """Answers how an expression converts to a type; one object for one table, which remembers the answers."""
+
+    def __init__(self, relations: Relations) -> None:
+        self.relations = relations
+        self._ranks: dict[tuple[CppType, CppType], int] = {}
+        self._known: dict[CppType, bool] = {}
+
+    def knows(self, type: CppType) -> bool:
+        """Whether conversions of the type is known: the table has it, or it is built of types that the table has."""
+        known = self._known.get(type)
+        if known is None:
+            known = self._known[type] = self._knows(type)
+        return known
+
+    def _knows(self, type: CppType) -> bool:
+        if self.relations.knows(type) or type in (VOID, NULL_POINTER, NULL_OPTION, FUNCTION):
+            return True
+        if type.pointee is not None:
+            return self.knows(type.pointee)
+        head, arguments = type.head, type.arguments
+        if head == "array":
+            return type.size is not None and self.knows(arguments[0])
+        wanted = {"tuple": len(arguments), "pair": 2}.get(head, 1)
+        # a header may name a template without its arguments
+        return head in TEMPLATES and len(arguments) == wanted and all(map(self.knows, arguments))
+
+    def rank(self, value: Value, wanted: CppType) -> int:
+        """How the value converts to a parameter of type ``wanted``: a rank, ``IMPOSSIBLE`` or ``UNSURE``."""
+        given = value.type
+        if given is wanted:
+            return EXACT
+        if given is UNKNOWN or wanted is UNKNOWN:
+            return UNSURE
+        if wanted.referred is not None:
+            return self._bind(value, wanted.referred)
+        if given is BRACES:
+            return self.braced_rank(value.items or (), wanted)
+        key = (given, wanted)
+        rank = self._ranks.get(key)
+        if rank is None:
+            rank = self._ranks[key] = self._rank(given, wanted)
+        if rank == IMPOSSIBLE and value.constant is not None:
+            return self._constant_rank(value, wanted)
+        return rank
+
+    def _bind(self, value: Value, referred: CppType) -> int:
+        """Binding to a reference through which the value may be changed."""
+        if value.type is referred:
+            return EXACT if value.category == LVALUE else IMPOSSIBLE
+        if value.category == LVALUE and self.relations.knows(value.type) and self.relations.knows(referred):
+            return STANDARD if self.relations.is_base(value.type, referred) else IMPOSSIBLE
+        return IMPOSSIBLE if self.knows(value.type) and self.knows(referred) else UNSURE
+
+    def _constant_rank(self, value: Value, wanted: CppType) -> int:
+        """What only constants can do: the literal zero is a null pointer."""
+        if value.constant == 0 and value.type is INT:
+            if wanted.pointee is not None:
+                return STANDARD
+            if self.relations.knows(wanted) and self.relations.literal("0", wanted):
+                return USER_DEFINED
+        return IMPOSSIBLE
+
+    def _rank(self, given: CppType, wanted: CppType) -> int:
+        if given in ARITHMETIC and wanted in ARITHMETIC:
+            return PROMOTION if (given, wanted) in PROMOTIONS else STANDARD
+        if (given, wanted) in PROMOTIONS:
+            return PROMOTION
+        if wanted is BOOL and given.pointee is not None:
+            return STANDARD
+        relations = self.relations
+        if relations.knows(given) and relations.knows(wanted):
+            if not relations.implicit(given, wanted):
+                return IMPOSSIBLE
+            if relations.is_base(given, wanted) or (wanted in ARITHMETIC and given in (CHAR_POINTER, REDUCTION)):
+                return STANDARD
+            return USER_DEFINED
+        if not self.knows(given) or not self.knows(wanted):
+            return UNSURE
+        return USER_DEFINED if self._converts_structurally(given, wanted) else IMPOSSIBLE
+
+    def _converts(self, given: CppType, wanted: CppType) -> bool:
+        return self.rank(Value(given), wanted) != IMPOSSIBLE
+
+    def _converts_structurally(self, given: CppType, wanted: CppType) -> bool:
+        """Conversions between templates over types whose combination the table lacks."""
+        head, arguments = wanted.head, wanted.arguments
+        given_head, given_arguments = given.head, given.arguments
+        if head == "optional":
+            if given is NULL_OPTION:
+                return True
+            if given_head == "optional":
+                return self._converts(given_arguments[0], arguments[0])
+            return self._converts(given, arguments[0])
+        if head == "OptionalArrayRef":
+            return given is NULL_OPTION or self._converts(given, template_type("ArrayRef", arguments[:1]))
+        if head in VIEWS:
+            return given is arguments[0] or (given_head in OWNERS and given_arguments[0] is arguments[0])
+        if head == "tuple" and given_head == "tuple":
+            return len(arguments) == len(given_arguments) and all(map(self._converts, given_arguments, arguments))
+        return wanted.pointee is not None and given is NULL_POINTER
+
+    # ---- braced lists
+
+    def braced_rank(self, items: tuple[Value, ...], wanted: CppType) -> int:
+        """How ``{items}`` initialises a parameter; follows [over.ics.list]."""
+        if wanted.referred is not None:
+            return IMPOSSIBLE
+        if any(item.is_unknown for item in items) or not self.knows(wanted):
+            return UNSURE
+        if not items:
+            return self._empty_rank(wanted)
+        if len(items) == 1 and items[0].type is wanted:
+            return EXACT
+        if wanted in ARITHMETIC:
+            return self._scalar_rank(items, wanted)
+        head, arguments = wanted.head, wanted.arguments
+        if head in ("tuple", "pair"):
+            fits = len(items) == len(arguments) and all(map(self._initialises, items, arguments))
+            return USER_DEFINED if fits or self._copies(items, wanted) else IMPOSSIBLE
+        if head == "array":
+            return self._array_rank(items, wanted)
+        element = element_of(wanted)
+        if element is not None and all(self._initialises(item, element) for item in items):
+            return USER_DEFINED
+        if self._copies(items, wanted):
+            return USER_DEFINED
+        if head == "optional" and len(items) == 1 and self._initialises(items[0], arguments[0]):
+            return USER_DEFINED
+        if len(items) > 1 and head in ("vector", "List") and self._converts(items[0].type, SIZE):
+            return USER_DEFINED
+        return IMPOSSIBLE
+
+    def _empty_rank(self, wanted: CppType) -> int:
+        if wanted in ARITHMETIC or wanted.pointee is not None:
+            return EXACT
+        if self.relations.knows(wanted):
+            return USER_DEFINED if self.relations.literal("{}", wanted) else IMPOSSIBLE
+        return USER_DEFINED
+
+    def _copies(self, items: tuple[Value, ...], wanted: CppType) -> bool:
+        """Whether a list of one item makes an object by one of the type's constructors."""
+        if len(items) != 1:
+            return False
+        item = items[0]
+        if item.type is BRACES:
+            # a list in a list is the list of elements that a constructor takes, and not a list of such lists
+            inner = item.items or ()
+            element = element_of(wanted)
+            if not inner:
+                return self._known_literal("{{}}", wanted)
+            if element is not None:
+                return all(each.type is not BRACES and self._initialises(each, element) for each in inner)
+            return self.braced_rank(inner, wanted) != IMPOSSIBLE
+        if item.type is wanted:
+            return True
+        if narrows(item, element_of(wanted) or wanted):
+            return False
+        if isinstance(item.constant, str):
+            return self._known_literal('{"x"}', wanted)
+        if self.relations.knows(item.type) and self.relations.knows(wanted):
+            if self.relations.braced(item.type, wanted):
+                return True
+            return item.constant == 0 and item.type is INT and self.relations.literal("{0}", wanted)
+        return self._converts(item.type, wanted)
+
+    def _known_literal(self, literal: str, wanted: CppType) -> bool:
+        return not self.relations.knows(wanted) or self.relations.literal(literal, wanted)
+
+    def _scalar_rank(self, items: tuple[Value, ...], wanted: CppType) -> int:
+        if len(items) != 1:
+            return IMPOSSIBLE
+        item = items[0]
+        if item.type is BRACES:
+            return IMPOSSIBLE if item.items else self.braced_rank((), wanted)
+        if narrows(item, wanted):
+            return IMPOSSIBLE
+        return self.rank(item, wanted)
+
+    def _initialises(self, item: Value, type: CppType) -> bool:
+        """Whether an item of a list initialises an element."""
+        if item.type is BRACES:
+            return self.braced_rank(item.items or (), type) != IMPOSSIBLE
+        return not narrows(item, type) and self.rank(item, type) != IMPOSSIBLE
+
+    def _array_rank(self, items: tuple[Value, ...], wanted: CppType) -> int:
+        element = wanted.arguments[0]
+        length = wanted.size or 0
+        # the braces of the array inside of std::array may be left out
+        if len(items) == 1 and items[0].type is BRACES:
+            inner = items[0].items or ()
+            if len(inner) <= length and all(self._initialises(item, element) for item in inner):
+                return USER_DEFINED
+        if len(items) > length:
+            return IMPOSSIBLE
+        if len(items) == 1 and items[0].type is wanted:
+            return EXACT
+        return USER_DEFINED if all(self._initialises(item, element) for item in items) else IMPOSSIBLE
+
+
+def narrows(value: Value, wanted: CppType) -> bool:
+    """Whether braces refuse the conversion because a constant does not fit; of a variable g++ only warns."""
+    constant = value.constant
+    if wanted is SYM_INT:
+        # of its constructors, the one for integers is taken
+        wanted = INT64
+    if constant is None or wanted not in ARITHMETIC:
+        return False
+    if isinstance(constant, str):
+        # a pointer becomes true or false only outside of braces
+        return True
+    if wanted in FLOATS:
+        return False
+    if value.type in FLOATS:
+        return True
+    bits = INTEGERS[wanted]
+    if wanted in UNSIGNED:
+        return not 0 <= constant < 2**bits
+    return not -(2 ** (bits - 1)) <= constant < 2 ** (bits - 1)

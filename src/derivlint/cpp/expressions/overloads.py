@@ -1,0 +1,213 @@
+"""Overload resolution: which of several functions a call means; follows [over.match] of the C++ standard."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import Enum
+
+from msgspec import Struct
+
+from derivlint.cpp.cpp_type import CppType, cpp_type
+from derivlint.cpp.declarations.declaration import Function
+from derivlint.cpp.expressions.conversion import IMPOSSIBLE, UNSURE, Conversions
+from derivlint.cpp.expressions.value import BRACES, NULL_OPTION, TENSOR, UNKNOWN, Value
+from derivlint.cpp.library import instantiated
+
+
+class ResolutionOutcome(Enum):
+    """How a resolution ended."""
+
+    CHOSEN = "chosen"
+    #: nothing can be said: an argument is unknown, or a template too intricate
+    UNSURE = "unsure"
+    COUNT = "count"
+    TYPES = "types"
+    AMBIGUOUS = "ambiguous"
+
+
+class Resolution(Struct, frozen=True):
+    """The result of a resolution.
+
+    Attributes:
+        outcome: how it ended.
+        result: the type of the call, unknown where it is not known.
+        function: the chosen function.
+        considered: the functions that take that many arguments.
+        blamed: the argument that no function takes, where there is one such.
+        wanted: the types that the functions take in its place.
+        tried: how many overloads there are.
+    """
+
+    outcome: ResolutionOutcome
+    result: CppType = UNKNOWN
+    function: Function | None = None
+    considered: tuple[Function, ...] = ()
+    blamed: int | None = None
+    wanted: tuple[CppType, ...] = ()
+    tried: int = 1
+
+
+DISPUTED = {TENSOR, cpp_type("Scalar")}
+
+
+def resolve(conversions: Conversions, functions: Sequence[Function], arguments: Sequence[Value]) -> Resolution:
+    """Choose among overloads.
+
+    Args:
+        conversions: answers how arguments convert.
+        functions: the overloads; not empty.
+        arguments: the values of the arguments.
+    """
+    count = len(arguments)
+    fitting = [f for f in functions if f.required <= count and (count <= len(f.parameters) or f.variadic)]
+    if not fitting:
+        return Resolution(ResolutionOutcome.COUNT, _common_result(functions), considered=tuple(functions))
+    viable: list[tuple[Function, list[int]]] = []
+    unsure = False
+    for function in fitting:
+        if function.template:
+            deduced = deduce(function, arguments)
+            if deduced is None:
+                continue
+            function = deduced
+        ranks = []
+        for parameter, argument in zip(function.parameters, arguments, strict=False):
+            rank = conversions.rank(argument, parameter.type)
+            if rank == IMPOSSIBLE:
+                break
+            if rank == UNSURE:
+                unsure = True
+            ranks.append(rank)
+        else:
+            viable.append((function, ranks))
+    if not viable:
+        return _refusal(conversions, fitting, arguments, len(functions))
+    if len(viable) == 1:
+        function = viable[0][0]
+        return Resolution(ResolutionOutcome.CHOSEN, function.result, function, (function,))
+    if unsure:
+        return Resolution(ResolutionOutcome.UNSURE, _common_result([function for function, _ in viable]))
+    best = _best(viable)
+    if best is None:
+        result = _common_result([function for function, _ in viable])
+        if _is_disputed(arguments, viable):
+            return Resolution(ResolutionOutcome.UNSURE, result)
+        return Resolution(ResolutionOutcome.AMBIGUOUS, result, considered=tuple(function for function, _ in viable))
+    return Resolution(ResolutionOutcome.CHOSEN, best.result, best, (best,))
+
+
+def _common_result(functions: Sequence[Function]) -> CppType:
+    results = {function.result for function in functions}
+    return results.pop() if len(results) == 1 else UNKNOWN
+
+
+def _best(viable: list[tuple[Function, list[int]]]) -> Function | None:
+    """The function that is no worse in any argument than every other, and better in one; None where there is none."""
+    for function, ranks in viable:
+        if all(other is function or _is_better(ranks, theirs) for other, theirs in viable):
+            return function
+    # equal in every argument: a plain function beats a template, which here has already lost its parameters
+    return None
+
+
+def _is_better(ranks: list[int], theirs: list[int]) -> bool:
+    better = False
+    # what is where one has "..." is compared with nothing
+    for mine, other in zip(ranks, theirs, strict=False):
+        if mine > other:
+            return False
+        better = better or mine < other
+    return better
+
+
+def _is_disputed(arguments: Sequence[Value], viable: list[tuple[Function, list[int]]]) -> bool:
+    """Whether compilers disagree: a braced list for a tensor or a scalar."""
+    return any(
+        argument.type is BRACES
+        and {function.parameters[i].type for function, _ in viable if i < len(function.parameters)} == DISPUTED
+        for i, argument in enumerate(arguments)
+    )
+
+
+def _refusal(conversions: Conversions, functions: list[Function], arguments: Sequence[Value], tried: int) -> Resolution:
+    """Which argument to blame: the one that every overload refuses, or the one that alone keeps an overload away."""
+    failures: list[tuple[Function, list[int]]] = []
+    for function in functions:
+        plain = function
+        if function.template:
+            plain = deduce(function, arguments, tolerant=True) or function
+        failures.append(
+            (
+                plain,
+                [
+                    index
+                    for index, (parameter, argument) in enumerate(zip(plain.parameters, arguments, strict=False))
+                    if not _takes(conversions, argument, parameter.type, plain)
+                ],
+            )
+        )
+    fewest = min(len(failed) for _, failed in failures)
+    nearest = [(function, failed) for function, failed in failures if len(failed) == fewest]
+    common = set(failures[0][1]).intersection(*(failed for _, failed in failures))
+    blamed = None
+    if common:
+        blamed = min(common)
+    elif fewest == 1 and len({failed[0] for _, failed in nearest}) == 1:
+        blamed = nearest[0][1][0]
+    wanted: tuple[CppType, ...] = ()
+    if blamed is not None:
+        wanted = tuple(
+            dict.fromkeys(function.parameters[blamed].type for function, failed in nearest if blamed in failed)
+        )
+    considered = tuple(function for function, _ in nearest)
+    return Resolution(
+        ResolutionOutcome.TYPES,
+        _common_result(functions),
+        considered=considered,
+        blamed=blamed,
+        wanted=wanted,
+        tried=tried,
+    )
+
+
+def _takes(conversions: Conversions, argument: Value, wanted: CppType, function: Function) -> bool:
+    return bool(function.template) or conversions.rank(argument, wanted) != IMPOSSIBLE
+
+
+# ---- templates
+
+
+def deduce(function: Function, arguments: Sequence[Value], *, tolerant: bool = False) -> Function | None:
+    """The function with its template parameters deduced from the arguments, None where that fails."""
+    bindings: dict[str, CppType] = {}
+    for parameter, argument in zip(function.parameters, arguments, strict=False):
+        pattern = parameter.type.unreferenced
+        if argument.type in (UNKNOWN, BRACES) or not mentions(pattern, function.template):
+            continue
+        if not unify(pattern, argument.type, function.template, bindings) and not tolerant:
+            return None
+    return instantiated(function, bindings)
+
+
+def mentions(pattern: CppType, names: tuple[str, ...]) -> bool:
+    """Whether a type depends on template parameters."""
+    if pattern.text in names:
+        return True
+    return any(mentions(argument, names) for argument in pattern.innermost.arguments)
+
+
+def unify(pattern: CppType, type: CppType, names: tuple[str, ...], bindings: dict[str, CppType]) -> bool:
+    """Match a type with a pattern, and note what the template parameters stand for."""
+    if pattern.text in names:
+        if type is NULL_OPTION and pattern.text in bindings:
+            return bindings[pattern.text] is type
+        return bindings.setdefault(pattern.text, type) is type
+    if not pattern.arguments:
+        return pattern is type
+    return (
+        pattern.head == type.head
+        and len(pattern.arguments) == len(type.arguments)
+        and all(
+            unify(mine, theirs, names, bindings) for mine, theirs in zip(pattern.arguments, type.arguments, strict=True)
+        )
+    )

@@ -1,0 +1,161 @@
+"""What the outputs of an operator are like, for kernels that ``torch.library.register_fake`` takes.
+
+A tangent has the sizes and the type of the output that it belongs to, so a forward formula says what an output is like:
+it is evaluated with the arguments in place of their tangents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from derivlint.emit.python.expression import PythonExpression
+from derivlint.emit.python.layout import assigned, indented, listed
+from derivlint.emit.python.plan import Plan
+from derivlint.emit.python.signature import parameters, return_annotation
+from derivlint.emit.python.spelling import python_name, qualified
+from derivlint.emit.python.wrapping import wrapped
+from derivlint.model.differentiable import is_tensor_list
+from derivlint.schema import NativeFunctions
+
+#: The tag of operators whose result at a place depends on the arguments at that place only.
+POINTWISE = "pointwise"
+#: The tags of operators that cannot run without data.
+NEED_DATA = frozenset({"data_dependent_output", "dynamic_output_shape"})
+
+
+class Fake(Struct, frozen=True):
+    """A kernel that makes what is like the outputs.
+
+    Attributes:
+        lines: the body of the function.
+        operators: the operators that it calls, by full name.
+        called: those of the same module, with their namespaces.
+    """
+
+    lines: tuple[str, ...]
+    operators: frozenset[str]
+    called: tuple[str, ...] = ()
+
+
+class NoFake(Struct, frozen=True):
+    """Why the formulas do not say what the outputs are like."""
+
+    reason: str
+
+
+def fakes_of(plans: Sequence[Plan], natives: NativeFunctions) -> dict[str, Fake | NoFake]:
+    """The kernel for each operator, by its name, or why there is none.
+
+    Args:
+        plans: the plans of all operators.
+        natives: the operators that formulas call.
+    """
+    found = {str(plan.function.name): _fake_of(plan, natives) for plan in plans}
+    known: set[str] = set()
+    count = -1
+    while count < len(known):
+        count = len(known)
+        known |= {
+            name
+            for name, fake in found.items()
+            if isinstance(fake, Fake) and all(called in known or called not in found for called in fake.operators)
+        }
+    names = {str(plan.function.name): qualified(plan.function) for plan in plans}
+    for name, fake in found.items():
+        if isinstance(fake, NoFake):
+            continue
+        if name in known:
+            found[name] = replace(fake, called=tuple(names[each] for each in sorted(fake.operators & names.keys())))
+        else:
+            culprit = min(called for called in fake.operators if called in found and called not in known)
+            found[name] = NoFake(f'its forward formula calls "{culprit}", whose own formulas do not give them')
+    return found
+
+
+def _fake_of(plan: Plan, natives: NativeFunctions) -> Fake | NoFake:
+    if plan.is_inplace:
+        return Fake((f"return {python_name(plan.function.schema.arguments.flat_non_out[0].name)}",), frozenset())
+    # a forward formula is named like its outputs in the YAML, which may have no name in the schema
+    assert plan.entry.function is not None
+    keys = {output.key_name: output.name for output in plan.entry.function.outputs}
+    values = {keys.get(name, name): each.value for each in plan.tangents for name in each.names}
+    missing = next((name for name in plan.outputs if name not in values), None)
+    if missing is not None:
+        reason = plan.no_tangents if plan.no_tangents is not None and not plan.tangents else None
+        return NoFake(reason or f'"{missing}" has no forward formula')
+    if any(str(plan.function.name) in value.operators for value in values.values()):
+        # auto_linear calls the operator itself
+        return _of_gradient(plan, natives)
+    for value in values.values():
+        called = [natives.operator(name) for name in value.operators]
+        culprit = next((item for item in called if item is not None and item.tags & NEED_DATA), None)
+        if culprit is not None:
+            return NoFake(f'its forward formula calls "{culprit.name}", whose result has sizes that depend on data')
+        read = next((name for name in plan.outputs if name in value.names), None)
+        if read is not None and not _is_pointwise(value, natives):
+            return NoFake(f'its forward formula reads "{read}"')
+    return Fake(tuple(_lines(plan, values)), frozenset().union(*(value.operators for value in values.values())))
+
+
+def _of_gradient(plan: Plan, natives: NativeFunctions) -> Fake | NoFake:
+    """The kernel of a linear operator: its gradient is as its argument, and so is its output where both are equal."""
+    tensors = _tensors(plan)
+    gradient = plan.gradients[0].value
+    if len(tensors) != 1 or len(plan.outputs) != 1 or plan.flattened or tensors[0] in gradient.names:
+        return NoFake("its forward formula calls the operator itself")
+    if not _is_pointwise(gradient, natives) or "grads" in gradient.names:
+        return NoFake("its forward formula calls the operator itself")
+    names = [f"{name} = {python_name(tensors[0])}" for name in plan.gradient_names]
+    return Fake((*names, *wrapped("return ", gradient.text, "", 4)), gradient.operators)
+
+
+def _is_pointwise(value: PythonExpression, natives: NativeFunctions) -> bool:
+    called = [natives.operator(name) for name in value.operators]
+    return not value.helpers and all(item is not None and POINTWISE in item.tags for item in called)
+
+
+def _tensors(plan: Plan) -> list[str]:
+    return [item.name for item in plan.function.schema.arguments.flat_non_out if item.type.is_tensor_like]
+
+
+def _lines(plan: Plan, values: dict[str, PythonExpression]) -> list[str]:
+    """The statements of the function: the names that formulas use, and the formulas."""
+    used = frozenset().union(*(value.names for value in values.values()))
+    lines = []
+    for argument in plan.function.schema.arguments.flat_non_out:
+        name = python_name(argument.name)
+        if is_tensor_list(argument.type) and argument.name in used:
+            lines.append(f"{name} = F.Duals({name}, {name})")
+        names = [each for each in (f"{argument.name}_t", f"{argument.name}_p") if each in used]
+        if names:
+            lines.append(" = ".join([*names, name]))
+    tensors = [python_name(name) for name in _tensors(plan)]
+    read = [python_name(name) for name in plan.outputs if name in used]
+    if read:
+        lines.append(" = ".join([*read, tensors[0] if len(tensors) == 1 else f"F.broadcast({', '.join(tensors)})"]))
+    texts = [values[name].text for name in plan.outputs]
+    if plan.returns_list:
+        return [*lines, *wrapped("return ", f"list({texts[0]})", "", 4)]
+    if len(texts) == 1:
+        return [*lines, *wrapped("return ", texts[0], "", 4)]
+    targets = [f"{name}_like" for name in plan.outputs]
+    for target, text in zip(targets, texts, strict=True):
+        lines += assigned(target, text, depth=1)
+    return [*lines, f"return {', '.join(targets)}"]
+
+
+def fake_text(plan: Plan, fake: Fake | NoFake) -> str:
+    """The source of a kernel, to be taken where no other says what the outputs are like; else why there is none."""
+    if isinstance(fake, NoFake):
+        return (
+            f"# The formulas do not give the sizes of the outputs: {fake.reason}.\n"
+            "# torch.compile needs a kernel for CompositeExplicitAutograd, or one for torch.library.register_fake."
+        )
+    schema = plan.function.schema
+    returns = return_annotation(schema) if not plan.returns_list else "list[Tensor]"
+    names = [f'"{name}"' for name in (qualified(plan.function), *fake.called)]
+    head = listed("def _(", parameters(schema), f") -> {returns}:", depth=0)
+    return "\n".join([f"@F.fake({', '.join(names)})", *head, *indented(fake.lines)])

@@ -1,0 +1,11 @@
+namespace ${name} {
+
+// What else the author has there.
+using namespace ::${name};
+
+namespace {
+
+${functions}
+
+} // namespace
+} // namespace ${name}

@@ -1,0 +1,1 @@
+"""Output formats for programs: CI services, editors and scripts."""

@@ -1,0 +1,62 @@
+"""Diagnostics as reviewdog reads them: columns count bytes of UTF-8, ends are exclusive."""
+
+from __future__ import annotations
+
+from derivlint.formats.edits import merged_edit
+from derivlint.formats.links import HOME, rule_url
+from derivlint.formats.machine.json_text import Json, json_line, json_text
+from derivlint.formats.places import byte_position, relative_path, shown_span
+from derivlint.formats.report import Report
+from derivlint.lint import Diagnostic, Related, Severity
+from derivlint.source import SourceFile, Span
+
+SOURCE = {"name": "derivlint", "url": HOME}
+SEVERITIES = {Severity.ERROR: "ERROR", Severity.WARNING: "WARNING", Severity.INFO: "INFO"}
+
+
+def render_rdjson(report: Report) -> str:
+    """The report as one JSON document."""
+    return json_text({"source": SOURCE, "diagnostics": [_diagnostic(item, report) for item in report.diagnostics]})
+
+
+def render_rdjsonl(report: Report) -> str:
+    """The report as a line of JSON for each finding; nothing where nothing was found."""
+    return "".join(f"{json_line({**_diagnostic(item, report), 'source': SOURCE})}\n" for item in report.diagnostics)
+
+
+def _diagnostic(item: Diagnostic, report: Report) -> Json:
+    source = report.file_of(item)
+    place = _range(source, shown_span(source, item.span))
+    found: Json = {
+        "message": item.message if item.help is None else f"{item.message}\nhelp: {item.help}",
+        "location": {
+            "path": relative_path(item.path, report.root),
+            "range": place,
+        },
+        "severity": SEVERITIES[item.severity],
+        "code": {"value": item.rule, "url": rule_url(item.rule)},
+    }
+    edit = merged_edit(source, item.fix) if item.fix is not None else None
+    if edit is not None:
+        found["suggestions"] = [{"range": _range(source, edit.span), "text": edit.text}]
+    if item.related:
+        found["related_locations"] = [_related(related, item.path, report) for related in item.related]
+    return found
+
+
+def _related(related: Related, path: str, report: Report) -> Json:
+    shown = related.path if related.path is not None else path
+    source = report.source(shown)
+    location: Json = {"path": relative_path(shown, report.root)}
+    if source is not None:
+        location["range"] = _range(source, shown_span(source, related.span))
+    return {"message": related.message, "location": location}
+
+
+def _range(source: SourceFile, span: Span) -> Json:
+    return {"start": _position(source, span.start), "end": _position(source, span.end)}
+
+
+def _position(source: SourceFile, offset: int) -> Json:
+    line, column = byte_position(source, offset)
+    return {"line": line, "column": column}

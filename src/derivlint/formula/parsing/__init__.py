@@ -1,0 +1,1 @@
+"""From the text of a formula to its syntax tree: :mod:`derivlint.formula.parsing.parser`."""

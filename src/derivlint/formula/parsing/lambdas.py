@@ -1,0 +1,223 @@
+"""Where lambdas begin and end in a formula, before it is parsed.
+
+``[](int64_t i) { return -i; }`` is handed to the parser as what comes before the returned expression, the expression,
+and the closing ``; }``. A body of any other statements is one token: its words are known, its structure is not.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct, field
+
+from derivlint.formula.nodes import LambdaParam
+from derivlint.formula.vocabulary import KEYWORD, SEMICOLON, Token
+
+_ENDS_OPERAND = frozenset({"IDENT", "NUMBER", "STRING", "CHAR", "RPAR", "RSQB", "RBRACE", "TEMPLATE_CLOSE", "STEP"})
+_CLOSING = {"RPAR": "LPAR", "RSQB": "LSQB", "RBRACE": "LBRACE"}
+_OPENING = frozenset({"LPAR", "CAST_OPEN", "LSQB", "LBRACE"})
+
+
+class LambdaInfo(Struct, eq=False):
+    """What is known of a lambda from its tokens.
+
+    Attributes:
+        start: where it begins.
+        end: where it ends.
+        capture_end: after the bracket that closes the captures.
+        params: the parameters.
+        local_names: the parameters and, in a body of statements, what the statements declare.
+        type_starts: where words stand that belong to types of declarations.
+        uses: the identifiers of outside variables in the captures and in a body of statements.
+        body: the tokens of a body of statements.
+    """
+
+    start: int
+    end: int
+    capture_end: int
+    params: tuple[LambdaParam, ...] = ()
+    local_names: set[str] = field(default_factory=set)
+    type_starts: set[int] = field(default_factory=set)
+    uses: list[Token] = field(default_factory=list)
+    body: list[Token] = field(default_factory=list)
+
+
+def mark_lambdas(tokens: list[Token]) -> tuple[list[Token], list[LambdaInfo]]:
+    """The tokens with lambdas as such, and what is known of each lambda."""
+    if not any(_may_begin(tokens, index) for index, token in enumerate(tokens) if token.type == "LSQB"):
+        return tokens, []
+    partner = partners(tokens)
+    marked: list[Token] = []
+    infos: list[LambdaInfo] = []
+    ends: set[int] = set()
+    index = 0
+    while index < len(tokens):
+        token = tokens[index]
+        if index in ends:
+            marked.append(Token("LAMBDA_END", "", token.start, tokens[index + 1].end))
+            index += 2
+            continue
+        found = _lambda_at(tokens, index, partner) if token.type == "LSQB" and _may_begin(tokens, index) else None
+        if found is None:
+            marked.append(token)
+            index += 1
+            continue
+        info, brace = found
+        infos.append(info)
+        closing = partner[brace]
+        if _is_single_return(tokens, brace, closing, partner):
+            marked.append(Token("LAMBDA_RETURN", "", token.start, tokens[brace + 1].end, info))
+            ends.add(closing - 1)
+            index = brace + 2
+        else:
+            info.body = tokens[brace + 1 : closing]
+            _read_statements(info)
+            marked.append(Token("LAMBDA", "", token.start, tokens[closing].end, info))
+            index = closing + 1
+    return marked, infos
+
+
+def _may_begin(tokens: list[Token], index: int) -> bool:
+    return index == 0 or tokens[index - 1].type not in _ENDS_OPERAND
+
+
+def partners(tokens: list[Token]) -> dict[int, int]:
+    """The closing bracket of each opening one; what does not match has none."""
+    partner: dict[int, int] = {}
+    stack: list[int] = []
+    for index, token in enumerate(tokens):
+        if token.type in _OPENING:
+            stack.append(index)
+        elif token.type in _CLOSING and stack:
+            partner[stack.pop()] = index
+    return partner
+
+
+def _lambda_at(tokens: list[Token], index: int, partner: dict[int, int]) -> tuple[LambdaInfo, int] | None:
+    """The lambda that begins at a ``[`` and the index of its body's brace, or None where there is none."""
+    captures_end = partner.get(index)
+    if captures_end is None or captures_end + 1 >= len(tokens):
+        return None
+    position = captures_end + 1
+    params: tuple[int, int] | None = None
+    if tokens[position].type == "LPAR":
+        close = partner.get(position)
+        if close is None:
+            return None
+        params = (position + 1, close)
+        position = close + 1
+    # what may come before the body: "mutable", "noexcept", "-> Tensor"
+    while position < len(tokens) and tokens[position].type != "LBRACE":
+        allowed = ("IDENT", "SCOPE", "ACCESS", "TEMPLATE_OPEN", "TEMPLATE_CLOSE", "COMMA", "BOTH", "BINARY")
+        if tokens[position].type not in allowed:
+            return None
+        position += 1
+    if position not in partner:
+        return None
+    end = tokens[partner[position]].end
+    info = LambdaInfo(tokens[index].start, end, tokens[captures_end].end)
+    between = tokens[(params[1] if params else captures_end) + 1 : position]
+    info.type_starts.update(token.start for token in between if token.type == "IDENT")
+    if params is not None:
+        info.params = read_params(tokens[params[0] : params[1]], info)
+    info.uses.extend(token for token in tokens[index + 1 : captures_end] if token.type == "IDENT")
+    return info, position
+
+
+def _is_single_return(tokens: list[Token], brace: int, closing: int, partner: dict[int, int]) -> bool:
+    """Whether the body between two braces is one ``return`` of an expression."""
+    if closing - brace < 4 or tokens[brace + 1].text != "return" or tokens[closing - 1].type != SEMICOLON:
+        return False
+    index = brace + 2
+    while index < closing - 1:
+        if tokens[index].type in (SEMICOLON, KEYWORD):
+            return False
+        index = partner.get(index, index) + 1
+    return True
+
+
+def read_params(tokens: list[Token], info: LambdaInfo | None = None) -> tuple[LambdaParam, ...]:
+    """The parameters between the parentheses of a lambda or a function; those of a lambda are noted in what is known.
+
+    Args:
+        tokens: the tokens between the parentheses.
+        info: what is known of the lambda.
+    """
+    params = []
+    for group in _split_at_commas(tokens):
+        if not group:
+            continue
+        cut = next((i for i, token in enumerate(group) if token.text == "="), len(group))
+        declared = group[:cut]
+        if not declared:
+            continue
+        start, end = group[0].start, group[-1].end
+        last = declared[-1]
+        named = last.type == "IDENT" and len(declared) > 1 and declared[-2].type != "SCOPE" and last.text != "const"
+        types = declared[:-1] if named else declared
+        if info is not None:
+            info.type_starts.update(token.start for token in types if token.type == "IDENT")
+            info.local_names.update({last.text} if named else ())
+        if named:
+            param = LambdaParam(start, end, last.text, last.start, last.end, start, types[-1].end)
+        else:
+            param = LambdaParam(start, end, "", end, end, start, types[-1].end)
+        params.append(param)
+    return tuple(params)
+
+
+def _split_at_commas(tokens: list[Token]) -> list[list[Token]]:
+    groups: list[list[Token]] = [[]]
+    depth = 0
+    for token in tokens:
+        if token.text == "," and depth == 0:
+            groups.append([])
+            continue
+        if token.text in ("<", "(", "[", "{"):
+            depth += 1
+        elif token.text in (">", ")", "]", "}"):
+            depth -= 1
+        elif token.text == ">>":
+            depth -= 2
+        groups[-1].append(token)
+    return groups
+
+
+def _read_statements(info: LambdaInfo) -> None:
+    """Find what a body of statements declares, and which outside variables it uses."""
+    body = info.body
+    for index, token in enumerate(body):
+        if token.type == "IDENT" and _is_declared(body, index):
+            info.local_names.add(token.text)
+            _mark_declared_type(info, index)
+    for index, token in enumerate(body):
+        if token.type != "IDENT" or token.text in info.local_names or token.start in info.type_starts:
+            continue
+        before = body[index - 1].type if index else ""
+        after = body[index + 1].type if index + 1 < len(body) else ""
+        if before not in ("SCOPE", "ACCESS") and after not in ("SCOPE", "LPAR", "LBRACE", "TEMPLATE_OPEN"):
+            info.uses.append(token)
+
+
+def _is_declared(body: list[Token], index: int) -> bool:
+    """Whether a declaration names the identifier: ``auto x =``, ``const Tensor& x =``, ``std::vector<int> x;``."""
+    after = body[index + 1].text if index + 1 < len(body) else ""
+    if index == 0 or after not in ("=", ";", ":", "{", "(", ","):
+        return False
+    before = body[index - 1]
+    if before.type in ("IDENT", "TEMPLATE_CLOSE"):
+        return True
+    return before.text in ("&", "*", "&&") and index > 1 and _begins_statement(body, index - 2)
+
+
+def _begins_statement(body: list[Token], index: int) -> bool:
+    """Whether only a type is between the begin of a statement and an index: ``const at::Tensor`` before ``&``."""
+    while index >= 0 and body[index].type in ("IDENT", "SCOPE", "TEMPLATE_OPEN", "TEMPLATE_CLOSE", "COMMA"):
+        index -= 1
+    return index < 0 or body[index].text in (";", "{", "}", "(")
+
+
+def _mark_declared_type(info: LambdaInfo, index: int) -> None:
+    position = index - 1
+    while position >= 0 and (info.body[position].type in ("IDENT", "SCOPE") or info.body[position].text in "&*"):
+        if info.body[position].type == "IDENT":
+            info.type_starts.add(info.body[position].start)
+        position -= 1

@@ -1,0 +1,77 @@
+"""Parses formulas with the grammar in ``grammar/formula.lark``."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from derivlint.formula.formula import Formula
+from derivlint.formula.nodes import depth
+from derivlint.formula.parsing.angles import mark_angles, mark_casts
+from derivlint.formula.parsing.diagnose import diagnose
+from derivlint.formula.parsing.lambdas import mark_lambdas
+from derivlint.formula.parsing.lexical import lexical_problem
+from derivlint.formula.parsing.parse_table import formula_table
+from derivlint.formula.parsing.suspicious import suspicious_problem
+from derivlint.formula.parsing.tokens import tokens
+from derivlint.formula.problem import SyntaxProblem, SyntaxProblemKind
+from derivlint.formula.vocabulary import SEMICOLON, TRIVIA, Token
+
+if TYPE_CHECKING:
+    from derivlint.formula.nodes import Expr
+
+#: Deeper trees are refused, so that code that walks a tree may use recursion.
+MAX_DEPTH = 200
+#: Longer formulas are refused, so that what is done with one takes a bounded time. PyTorch's longest has about 300.
+MAX_TOKENS = 5_000
+
+
+@lru_cache(maxsize=65536)
+def parse_formula(text: str) -> Formula:
+    """The formula written ``text``; never raises, what is wrong with it is in ``problems``."""
+    everything = tokens(text)
+    significant = [token for token in everything if token.type not in TRIVIA]
+    last = len(significant)
+    while last and significant[last - 1].type == SEMICOLON:
+        last -= 1
+    expression = significant[:last] if last < len(significant) else significant
+    too_large = len(significant) > MAX_TOKENS
+    marked = expression if too_large else mark_casts(mark_angles(expression))
+    fed, lambdas = (marked, []) if too_large else mark_lambdas(marked)
+
+    def parse() -> tuple[Expr | None, tuple[SyntaxProblem, ...]]:
+        if too_large:
+            message = f"the formula has {len(significant):,} tokens, more than {MAX_TOKENS:,}"
+            return None, (SyntaxProblem(SyntaxProblemKind.TOO_LARGE, message, 0, len(text)),)
+        problem = lexical_problem(text, everything, significant)
+        if not marked or (problem is not None and problem.kind not in _KEEPS_TREE):
+            return None, () if problem is None else (problem,)
+        tree, problem = _tree_and_problem(text, expression, marked, fed, problem)
+        return tree, () if problem is None else (problem,)
+
+    return Formula(text, parse, marked, lambdas)
+
+
+def _tree_and_problem(
+    text: str, expression: list[Token], marked: list[Token], fed: list[Token], problem: SyntaxProblem | None
+) -> tuple[Expr | None, SyntaxProblem | None]:
+    """The tree and the one problem that is reported, given what was found before parsing."""
+    tree, culprit = formula_table().parse(fed)
+    if culprit is not None:
+        # of two problems the cause is reported: a comment that hides the closing bracket, not the missing bracket
+        if problem is None or problem.kind is SyntaxProblemKind.TRAILING_SEMICOLON:
+            problem = diagnose(text, expression, fed, culprit)
+        return tree, problem
+    if tree is None:
+        return None, problem
+    if len(marked) > MAX_DEPTH and depth(tree) > MAX_DEPTH:
+        return None, SyntaxProblem(
+            SyntaxProblemKind.TOO_DEEP, f"the formula is nested more than {MAX_DEPTH} levels deep", 0, len(text)
+        )
+    return tree, problem or suspicious_problem(text, marked, tree)
+
+
+#: Problems of a text that is otherwise an expression.
+_KEEPS_TREE = frozenset(
+    {SyntaxProblemKind.TRAILING_SEMICOLON, SyntaxProblemKind.LINE_COMMENT, SyntaxProblemKind.BAD_NUMBER}
+)

@@ -1,0 +1,377 @@
+"""Parses the bodies of C++ functions with the grammar in ``grammar/statements.lark``.
+
+What is not understood is an unknown statement, from where it begins to its semicolon or closing brace, and the rest of
+the body goes on. Nothing here raises on any text.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from derivlint.formula.nodes import Block, Declared, Name, UnknownStatement, depth
+from derivlint.formula.parsing.angles import mark_angles, mark_casts
+from derivlint.formula.parsing.builder import simple_name
+from derivlint.formula.parsing.lambdas import mark_lambdas, partners
+from derivlint.formula.parsing.parse_table import ParseTable, described
+from derivlint.formula.parsing.statement_builder import StatementBuilder
+from derivlint.formula.vocabulary import KEYWORD, SEMICOLON, Token
+from derivlint.grammar import grammar_text
+
+#: What begins a construct of the grammar.
+_WORDS = {
+    "return": "RETURN",
+    "break": "JUMP",
+    "continue": "JUMP",
+    "if": "IF",
+    "else": "ELSE",
+    "for": "FOR",
+    "while": "WHILE",
+}
+#: Deeper bodies are not understood, so that code that walks a tree may use recursion.
+MAX_DEPTH = 150
+#: Longer bodies are not understood; PyTorch's longest has about 3,000 tokens.
+MAX_TOKENS = 30_000
+#: So many statements of one body may be unknown; each costs another reading of the body.
+MAX_UNKNOWN = 12
+_AFTER_DECLARED = frozenset({"=", ";", "(", "{", ",", ":"})
+_MODIFIERS = frozenset({"const", "constexpr", "static", "volatile"})
+
+
+def statement_grammar() -> str:
+    """The grammar of statements, with that of the expressions in them."""
+    return f"{grammar_text('statements')}\n{grammar_text('formula')}"
+
+
+@cache
+def _table() -> ParseTable:
+    builder = StatementBuilder(_body)
+    return ParseTable(described("statements", statement_grammar(), builder, "function"), builder)
+
+
+def parse_body(tokens: list[Token], start: int, end: int) -> Block:
+    """The statements of a body, given its tokens without blanks and comments, and without its own braces.
+
+    Args:
+        tokens: the tokens.
+        start: where the body begins.
+        end: where it ends.
+    """
+    if len(tokens) > MAX_TOKENS:
+        return Block(start, end, (UnknownStatement(start, end, (), True),))
+    return _body(mark_casts(mark_angles(_with_declarations(tokens))), start, end)
+
+
+def _body(tokens: list[Token], start: int, end: int) -> Block:
+    """The statements of tokens in which declarations and angle brackets are marked, but no lambdas."""
+    if not tokens:
+        return Block(start, end, ())
+    fed, _ = mark_lambdas(tokens)
+    try:
+        fed, ends = _Outline(fed).outlined()
+        for _ in range(MAX_UNKNOWN):
+            statements, culprit = _table().parse(fed)
+            if culprit is None:
+                block = Block(start, end, tuple(statements))
+                if len(fed) > MAX_DEPTH and depth(block) > MAX_DEPTH:
+                    break
+                return block
+            fed, ends = _without_statement(fed, ends, culprit)
+    except RecursionError:
+        pass
+    return Block(start, end, (_unknown(tokens),))
+
+
+def _unknown(tokens: list[Token]) -> UnknownStatement:
+    names, may_return = _content(tokens)
+    return UnknownStatement(tokens[0].start, tokens[-1].end, names, may_return)
+
+
+def _content(tokens: list[Token]) -> tuple[tuple[Name, ...], bool]:
+    """The identifiers among tokens, and whether there is a return."""
+    names: list[Name] = []
+    returns = False
+    for token in tokens:
+        if token.type == "IDENT":
+            names.append(simple_name(token))
+        elif token.type == "DECLARE":
+            names.extend(token.info.names)  # type: ignore[attr-defined]  # it is what was declared
+        elif token.type in ("LAMBDA", "LAMBDA_RETURN"):
+            names.extend(map(simple_name, token.info.uses))  # type: ignore[attr-defined]  # what is known of a lambda
+        returns = returns or token.text == "return"
+    return tuple(names), returns
+
+
+def _unknown_token(tokens: list[Token]) -> Token:
+    return Token("UNKNOWN", "", tokens[0].start, tokens[-1].end, _content(tokens))
+
+
+def _without_statement(fed: list[Token], ends: dict[int, int], culprit: Token) -> tuple[list[Token], dict[int, int]]:
+    """The tokens with the innermost statement around one as an unknown one, and where statements end in them."""
+    at = next((index for index, token in enumerate(fed) if token is culprit), len(fed) - 1)
+    first = max((begin for begin, end in ends.items() if begin <= at < end), default=0)
+    after = ends.get(first, len(fed))
+    if fed[first].type == "UNKNOWN":
+        # what is around it is not understood either
+        first, after = 0, len(fed)
+    removed = after - first - 1
+    moved = {
+        begin if begin <= first else begin - removed: end if end <= first else end - removed
+        for begin, end in ends.items()
+        if begin <= first or begin >= after
+    }
+    return [*fed[:first], _unknown_token(fed[first:after]), *fed[after:]], moved | {first: first + 1}
+
+
+class _Outline:
+    """Finds where the statements of a body end, and marks the words that begin them."""
+
+    def __init__(self, tokens: list[Token]) -> None:
+        self.tokens = tokens
+        self.partner = partners(tokens)
+        self.out: list[Token] = []
+        self.ends: dict[int, int] = {}
+
+    def outlined(self) -> tuple[list[Token], dict[int, int]]:
+        """The tokens with the words that begin statements as such, and the index after each statement by its first."""
+        index = 0
+        while index < len(self.tokens):
+            index = self._statement(index)
+        return self.out, self.ends
+
+    def _type(self, index: int) -> str:
+        return self.tokens[index].type if index < len(self.tokens) else ""
+
+    def _text(self, index: int) -> str:
+        return self.tokens[index].text if index < len(self.tokens) else ""
+
+    def _copy(self, first: int, after: int) -> int:
+        self.out += self.tokens[first:after]
+        return min(after, len(self.tokens))
+
+    def _statement(self, index: int) -> int:
+        """Pass one statement on; the index after it."""
+        begin = len(self.out)
+        index = self._passed(index)
+        self.ends[begin] = len(self.out)
+        return index
+
+    def _passed(self, index: int) -> int:
+        token = self.tokens[index]
+        if token.type == "LBRACE":
+            closing = self.partner.get(index, len(self.tokens) - 1)
+            index = self._copy(index, index + 1)
+            while index < closing:
+                index = self._statement(index)
+            return self._copy(index, max(index, closing + 1))
+        if token.type != KEYWORD:
+            return self._simple(index)
+        if token.text in ("if", "for", "while") and self._type(index + 1) == "LPAR":
+            return self._construct(index)
+        if token.text in ("return", "break", "continue"):
+            self._word(index)
+            return self._simple(index + 1)
+        return self._unknown(index)
+
+    def _word(self, index: int) -> None:
+        token = self.tokens[index]
+        self.out.append(Token(_WORDS[token.text], token.text, token.start, token.end))
+
+    def _construct(self, index: int) -> int:
+        is_if = self.tokens[index].text == "if"
+        self._word(index)
+        index = self._copy(index + 1, self.partner.get(index + 1, len(self.tokens) - 1) + 1)
+        if index < len(self.tokens):
+            index = self._statement(index)
+        if is_if and self._text(index) == "else":
+            self._word(index)
+            index += 1
+            if index < len(self.tokens):
+                index = self._statement(index)
+        return index
+
+    def _simple(self, index: int) -> int:
+        """A statement up to its semicolon; one of a macro that has none gets one."""
+        first = index
+        assigns = False
+        while index < len(self.tokens) and self.tokens[index].type != SEMICOLON:
+            token = self.tokens[index]
+            if token.type == "RBRACE":
+                break
+            after = self.partner.get(index, index) + 1
+            self.out += self.tokens[index:after]
+            if token.text == "=" and not assigns and index > first:
+                assigns = True
+                self.out[-1] = Token("ASSIGN", token.text, token.start, token.end)
+            if index == first + 1 and token.type == "LPAR" and self._is_bare_macro(first, after):
+                end = self.tokens[after - 1].end
+                self.out.append(Token(SEMICOLON, ";", end, end))
+                return after
+            index = after
+        # a brace that nothing opened is passed on, to be refused
+        return self._copy(index, index + 1) if self._type(index) == SEMICOLON or index == first else index
+
+    def _is_bare_macro(self, first: int, after: int) -> bool:
+        return _is_macro(self.tokens, first) and self._type(after) in (
+            "IDENT",
+            "DECLARE",
+            KEYWORD,
+            "LBRACE",
+            "RBRACE",
+            "",
+        )
+
+    def _unknown(self, index: int) -> int:
+        """A statement of a kind that the grammar does not have: up to its semicolon or the last of its blocks."""
+        first = index
+        while index < len(self.tokens):
+            kind = self._type(index)
+            if kind == SEMICOLON:
+                index += 1
+                break
+            if kind == "RBRACE":
+                break
+            index = self.partner.get(index, index) + 1
+            if kind == "LBRACE" and self._text(index) not in ("catch", "while", ";"):
+                break
+        index = max(index, first + 1)
+        self.out.append(_unknown_token(self.tokens[first:index]))
+        return index
+
+
+# ---- declarations
+
+
+def _is_macro(tokens: list[Token], index: int) -> bool:
+    """Whether a macro is called at an index, by its name."""
+    following = tokens[index + 1].type if index + 1 < len(tokens) else ""
+    return tokens[index].type == "IDENT" and tokens[index].text.isupper() and following == "LPAR"
+
+
+def _with_declarations(tokens: list[Token]) -> list[Token]:
+    """The tokens with each ``const auto& x`` at the begin of a statement as one."""
+    found: list[Token] = []
+    partner = partners(tokens)
+    index = 0
+    begins = True
+    #: the type of the declaration that the statement is, and the bracket depth in it
+    type_words: tuple[str, ...] | None = None
+    nested = 0
+    after_macro = -1
+    while index < len(tokens):
+        token = tokens[index]
+        declared = _declared(tokens, index, partner) if begins else None
+        if declared is not None:
+            made, index = declared
+            found.append(Token("DECLARE", "", made.start, made.end, made))
+            if index < len(tokens) and tokens[index].text == "=":
+                found.append(Token("ASSIGN", "=", tokens[index].start, tokens[index].end))
+                index += 1
+            type_words, nested, begins = made.type_words, index, False
+            continue
+        following = _next_declared(tokens, index) if type_words is not None and token.type == "COMMA" else None
+        if following is not None and type_words is not None and _is_outermost(tokens, nested, index, partner):
+            name, after = following
+            found.append(token)
+            found.append(
+                Token(
+                    "DECLARE",
+                    "",
+                    name.start,
+                    name.end,
+                    Declared(name.start, name.end, (name,), type_words, False, False),
+                )
+            )
+            if tokens[after].text == "=":
+                found.append(Token("ASSIGN", "=", tokens[after].start, tokens[after].end))
+                after += 1
+            index = after
+            continue
+        if begins and _is_macro(tokens, index):
+            after_macro = partner.get(index + 1, -1)
+        if token.type == SEMICOLON:
+            type_words = None
+        begins = (
+            token.type in (SEMICOLON, "LBRACE", "RBRACE")
+            or index == after_macro
+            or (token.type == "LPAR" and index > 0 and tokens[index - 1].text == "for")
+        )
+        found.append(token)
+        index += 1
+    return found
+
+
+def _is_outermost(tokens: list[Token], begin: int, index: int, partner: dict[int, int]) -> bool:
+    """Whether no bracket that was opened since the begin is open at an index."""
+    while begin < index:
+        begin = partner.get(begin, begin) + 1
+    return begin == index
+
+
+def _next_declared(tokens: list[Token], index: int) -> tuple[Name, int] | None:
+    """The variable after a comma in a declaration, ``b`` of ``Tensor a, b = x;``, and the index after it."""
+    if (
+        index + 2 < len(tokens)
+        and tokens[index + 1].type == "IDENT"
+        and tokens[index + 2].text in _AFTER_DECLARED - {":"}
+    ):
+        return simple_name(tokens[index + 1]), index + 2
+    return None
+
+
+def _declared(tokens: list[Token], index: int, partner: dict[int, int]) -> tuple[Declared, int] | None:
+    """What is declared from an index on, and the index after it; None where no declaration begins there."""
+    if tokens[index].type == "LSQB" and tokens[index + 1 : index + 2] and tokens[index + 1].type == "LSQB":
+        # an attribute: "[[maybe_unused]]"
+        index = partner.get(index, index) + 1
+    first = index
+    words: list[str] = []
+    pointer = False
+    while index < len(tokens):
+        token = tokens[index]
+        if token.type == "IDENT":
+            words.append(token.text)
+            index += 1
+        elif token.text == "<" and index > first and tokens[index - 1].type == "IDENT":
+            closing = _after_angles(tokens, index)
+            if closing is None:
+                return None
+            index = closing
+        elif words and token.text in ("*", "&", "&&"):
+            pointer = True
+            index += 1
+        elif token.type == "SCOPE":
+            index += 1
+        else:
+            break
+    if index >= len(tokens) or not words:
+        return None
+    start = tokens[first].start
+    following = tokens[index]
+    if following.type == "LSQB" and words[-1] == "auto" and index in partner:
+        names = tuple(simple_name(token) for token in tokens[index + 1 : partner[index]] if token.type == "IDENT")
+        end = tokens[partner[index]].end
+        return Declared(start, end, names, tuple(words), True, pointer), partner[index] + 1
+    name, before = tokens[index - 1], tokens[index - 2] if index - first > 1 else None
+    if name.type != "IDENT" or before is None or before.type == "SCOPE" or following.text not in _AFTER_DECLARED:
+        return None
+    types = tuple(words[:-1])
+    if not set(types) - _MODIFIERS:
+        return None
+    return Declared(start, name.end, (simple_name(name),), types, False, pointer), index
+
+
+def _after_angles(tokens: list[Token], index: int) -> int | None:
+    """The index after the ``>`` of a ``<`` in a type; None where it is none."""
+    open_angles = 0
+    while index < len(tokens):
+        token = tokens[index]
+        if token.text == "<":
+            open_angles += 1
+        elif token.text in (">", ">>"):
+            open_angles -= len(token.text)
+            if open_angles <= 0:
+                return index + 1
+        elif token.type not in ("IDENT", "SCOPE", "COMMA", "NUMBER", "LPAR", "RPAR") and token.text not in ("*", "&"):
+            return None
+        index += 1
+    return None

@@ -1,0 +1,117 @@
+"""What rules read of a formula, and how far a formula could be read: a rule that read nothing has judged nothing.
+
+Where a schema is unknown, a formula does not parse, or the type of a part of it is not known, rules are silent. That
+is not the same as finding nothing wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import IntEnum
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from derivlint.analysis import TypedFormula
+    from derivlint.model import Entry, Model
+
+
+class Reading(IntEnum):
+    """How deep something looks, each level on top of the one before."""
+
+    #: what the entry is could not be found out
+    NOTHING = 0
+    #: keys, names and syntax trees, of an entry whose operator is known
+    FORM = 1
+    #: the C++ types of all expressions
+    TYPES = 2
+    #: how expressions depend on gradients and tangents
+    SEMANTICS = 3
+    #: the values of formulas and of the operator
+    VALUES = 4
+
+
+#: What a rule's module imports says what it reads.
+_PACKAGES = (
+    ("derivlint.analysis.scalar_evaluation", Reading.VALUES),
+    ("derivlint.analysis", Reading.SEMANTICS),
+    ("derivlint.lint.shared.degree_wording", Reading.SEMANTICS),
+    ("derivlint.lint.shared.argument_order", Reading.SEMANTICS),
+    ("derivlint.lint.shared.value_wording", Reading.VALUES),
+    ("derivlint.lint.shared.type_wording", Reading.TYPES),
+    ("derivlint.model.generated.typing", Reading.TYPES),
+    ("derivlint.cpp", Reading.TYPES),
+)
+
+
+def reading_of(names: Mapping[str, object]) -> Reading:
+    """What the functions of a module read.
+
+    Args:
+        names: what the module holds: what it defines and what it imports.
+    """
+    found = Reading.FORM
+    for value in names.values():
+        module = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
+        for package, reading in _PACKAGES:
+            if isinstance(module, str) and (module == package or module.startswith(f"{package}.")):
+                found = max(found, reading)
+                break
+    return found
+
+
+def read_of(model: Model, entry: Entry) -> Reading:
+    """How far the formulas of an entry can be read.
+
+    Args:
+        model: the file, whose YAML is sound.
+        entry: one of its entries.
+    """
+    return Reading(model.entry_fact(_read_of, entry))
+
+
+def _read_of(model: Model, entry: Entry) -> int:
+    from derivlint.model.entry import Role
+
+    if entry.function is None or entry.problems:
+        return Reading.NOTHING
+    for formula in entry.formulas:
+        if formula.role is Role.UNRESOLVED or formula.text is None:
+            return Reading.NOTHING
+        if formula.is_expression and formula.parsed.tree is None:
+            return Reading.NOTHING
+    return _read(model, entry)
+
+
+def _read(model: Model, entry: Entry) -> Reading:
+    from derivlint.analysis import analyses_of
+    from derivlint.analysis.degree import Degree
+    from derivlint.analysis.scalar_evaluation.evaluate import compile_formula
+    from derivlint.analysis.scalar_evaluation.truth import truth_of
+    from derivlint.model.entry import Role
+
+    analyses = analyses_of(model)
+    formulas = analyses.formulas(entry)
+    typed = {id(formula.written) for formula in formulas}
+    expected = [written for written in entry.formulas if written.role is not Role.NON_DIFFERENTIABLE]
+    # the C++ of older releases is not known
+    if not model.natives.has_symbolic_sizes or any(id(written) not in typed for written in expected):
+        return Reading.FORM
+    if not all(map(_is_typed, formulas)):
+        return Reading.FORM
+    interpretations = analyses.interpretations(entry)
+    if any(fact.degree is Degree.UNKNOWN for item in interpretations for fact in item.facts.values()):
+        return Reading.TYPES
+    assert entry.function is not None
+    if truth_of(entry.function.canonical) is None:
+        return Reading.SEMANTICS
+    if any(formula.written.auto is None and compile_formula(formula) is None for formula in formulas):
+        return Reading.SEMANTICS
+    return Reading.VALUES
+
+
+def _is_typed(formula: TypedFormula) -> bool:
+    """Whether the type of every expression in a formula is known."""
+    from derivlint.cpp.expressions.value import UNKNOWN_VALUE
+
+    return all(value.type != UNKNOWN_VALUE.type for value in formula.values.values())

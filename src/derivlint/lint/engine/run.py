@@ -1,0 +1,276 @@
+"""Runs rules over a model, entry by entry.
+
+An entry is checked on its own: what is found in it depends on its text and on what is looked up in the file as a whole
+meanwhile. A check that crashes is a finding at the entry on which it crashed, and everything else is still found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from derivlint.lint.diagnostic import Diagnostic, Finding
+from derivlint.lint.engine.crash import INTERNAL_ERROR, Crash, Crashed, diagnostics_of, entry_of, place_of
+from derivlint.lint.engine.precedence import Claim, unexplained
+from derivlint.lint.engine.result import Result, Unjudged
+from derivlint.lint.engine.watched import Watched
+from derivlint.lint.rule import Rule, Target
+from derivlint.source import Span
+
+if TYPE_CHECKING:
+    from derivlint.cpp.problem import TypeProblemKind
+    from derivlint.lint.suppressions.suppression import PlacedSuppression, RuleNames
+    from derivlint.lint.suppressions.suppressions_in_use import SuppressionsInUse
+    from derivlint.model import Entry, Model
+
+__all__ = ["INTERNAL_ERROR", "SUPPRESSIONS", "Checker", "Result", "Unjudged", "judge_suppressions", "run_rules"]
+
+#: The target of rules that judge what comments silence, and so need to know what the other rules found.
+SUPPRESSIONS = "suppressions"
+#: After so many crashes on single suppressions a rule about them is given up.
+MAX_CRASHES = 100
+
+
+#: A rule, its check, and what the check takes next to its target.
+_Bound = tuple[Rule, Callable[..., Iterable[Finding]], tuple[object, ...]]
+#: The rules that judge nodes or problems of each kind; under None those that judge all.
+_ByKind = Mapping["TypeProblemKind | type | None", Sequence[_Bound]]
+
+
+def by_kind(rules: Iterable[_Bound]) -> _ByKind:
+    """Rules by the kinds of nodes, or of what C++ refuses, that they are asked about."""
+    found: dict[TypeProblemKind | type | None, list[_Bound]] = {}
+    for bound in rules:
+        for kind in bound[0].kinds or (None,):
+            found.setdefault(kind, []).append(bound)
+    return found
+
+
+class Raw(Struct, frozen=True):
+    """What rules say of an entry, or of the file as a whole, before findings yield to others.
+
+    Attributes:
+        claims: what they say.
+        crashes: the diagnostics that say that checks crashed.
+        crashed: the checks that did.
+    """
+
+    claims: tuple[Claim, ...] = ()
+    crashes: tuple[Diagnostic, ...] = ()
+    crashed: frozenset[Crashed] = frozenset()
+
+
+class Checker:
+    """Asks rules about a file and its entries."""
+
+    def __init__(self, model: Model, rules: Iterable[Rule]) -> None:
+        rules = tuple(rules)
+        self._model = model
+        self._yields_to = {rule.name: rule.meta.yields_to for rule in rules}
+        by_target: dict[Target, list[_Bound]] = {}
+        for rule in rules:
+            by_target.setdefault(rule.target, []).append((rule, *rule.bound(model)))
+        self._of_file = by_target.get("model", [])
+        self._of_entries = by_target.get("entry", [])
+        self._of_bodies = by_target.get("body", [])
+        self._of_formulas = by_target.get("formula", [])
+        self._of_nodes = by_kind(by_target.get("node", []))
+        self._of_problems = by_kind(by_target.get("problem", []))
+
+    def file(self) -> Raw:
+        """What rules find that look at the file as a whole."""
+        run = _Run(self._model)
+        run.ask(self._of_file, self._model)
+        return run.result()
+
+    def entry(self, entry: Entry) -> Raw:
+        """What rules find in one entry."""
+        run = _Run(self._model)
+        run.ask(self._of_entries, entry)
+        for body in entry.bodies:
+            run.ask(self._of_bodies, body)
+            for formula in body.formulas:
+                run.ask(self._of_formulas, formula)
+                if self._of_nodes and formula.is_expression:
+                    for node in formula.parsed.nodes:
+                        run.ask(self._of_nodes.get(type(node), ()), formula, node)
+        if self._of_problems:
+            run.ask_of_problems(self._of_problems, entry)
+        return run.result()
+
+    def everything(self) -> Iterator[Raw]:
+        """What rules find in the file and in each of its entries, one after the other."""
+        yield self.file()
+        yield from map(self.entry, self._model.entries)
+
+    def settled(self, raw: Iterable[Raw]) -> Result:
+        """What is left of what was said of all entries and of the file: one diagnostic for one slip."""
+        from derivlint.model.index import UNRESOLVED
+
+        raw = tuple(raw)
+        unresolved = filter(None, self._model.values_in(UNRESOLVED, ""))
+        claims = [claim for each in raw for claim in each.claims]
+        kept = unexplained(claims, self._yields_to, unresolved) if claims else set()
+        crashes = {item for each in raw for item in each.crashes}
+        crashed = frozenset[Crashed]().union(*(each.crashed for each in raw))
+        return Result(tuple(sorted(kept | crashes, key=Diagnostic.identity)), len(crashes), crashed)
+
+
+def run_rules(model: Model, rules: Iterable[Rule], *, names: RuleNames | None = None) -> Result:
+    """Ask every rule about every part of the model; a check that crashes is a finding, and the others go on.
+
+    Args:
+        model: the file.
+        rules: the rules to run; what comments silence is found as well, and rules about suppressions judge it.
+        names: the names of all rules that there are, by default of those that run.
+    """
+    rules = tuple(rules)
+    checker = Checker(model, rules)
+    result = checker.settled(checker.everything())
+    judged = judge_suppressions(model, rules, result.diagnostics, names=names, crashed=result.crashed)
+    return together([result, judged])
+
+
+def together(results: Iterable[Result]) -> Result:
+    """Several results as one."""
+    results = tuple(results)
+    return Result(
+        tuple(sorted({item for result in results for item in result.diagnostics}, key=Diagnostic.identity)),
+        sum(result.internal_errors for result in results),
+        frozenset().union(*(result.crashed for result in results)),
+    )
+
+
+def judge_suppressions(
+    model: Model,
+    rules: Iterable[Rule],
+    found: Iterable[Diagnostic],
+    *,
+    names: RuleNames | None = None,
+    crashed: frozenset[Crashed] = frozenset(),
+    models: Sequence[Model] = (),
+    says_unjudged: bool = False,
+) -> Result:
+    """Ask the rules about suppressions, when all other rules have run.
+
+    Args:
+        model: the file.
+        rules: the rules of the run, also those that ran already.
+        found: what those found, in all models of the file.
+        names: the names of all rules that there are, by default of those that run.
+        crashed: the checks that crashed.
+        models: all models of the file that were checked, by default this one.
+        says_unjudged: whether it is asked what was not judged.
+    """
+    rules = tuple(rules)
+    judging = [rule for rule in rules if rule.target == SUPPRESSIONS]
+    run = _Run(model)
+    unjudged: Unjudged | None = None
+    # what is read from the cache needs no models
+    from derivlint.lint.suppressions.suppression import RuleNames, suppressions_of
+    from derivlint.lint.suppressions.suppressions_in_use import SuppressionsInUse
+
+    if (judging and suppressions_of(model).placed) or says_unjudged:
+        from derivlint.lint.engine.judged import Judged
+
+        found = tuple(found)
+        judged = Judged(models or (model,), rules, crashed, found)
+        unjudged = judged.unjudged() if says_unjudged else None
+        known = names if names is not None else RuleNames(frozenset(rule.name for rule in rules))
+        in_use = SuppressionsInUse(model, found, known, judged)
+        for rule in judging:
+            run.ask_of_suppressions(rule, in_use)
+    raw = run.result()
+    found = tuple(sorted({*(claim.diagnostic for claim in raw.claims), *raw.crashes}, key=Diagnostic.identity))
+    return Result(found, len(raw.crashes), crashed | raw.crashed, unjudged)
+
+
+class _Run:
+    """What rules find in a model, and how they crash."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._claims: dict[Diagnostic, Claim] = {}
+        self._crashes: list[Crash] = []
+
+    def result(self) -> Raw:
+        """What was found, with the crashes."""
+        if not self._crashes:
+            return Raw(tuple(self._claims.values())) if self._claims else _NOTHING
+        crashes = tuple(diagnostics_of(self._crashes, self._model.source.path))
+        return Raw(tuple(self._claims.values()), crashes, frozenset(crash.crashed for crash in self._crashes))
+
+    def _add(self, rule: Rule, target: object, finding: Finding) -> None:
+        diagnostic = _diagnostic(self._model, rule, target, finding)
+        self._claims[diagnostic] = Claim(diagnostic, finding.about, finding.rests_on)
+
+    def ask(self, rules: Iterable[_Bound], target: object, *parts: object) -> None:
+        """Add what rules find in the file, an entry, a body or a formula, or in a part of it."""
+        for rule, check, more in rules:
+            try:
+                for finding in check(*parts, target, *more):
+                    self._add(rule, target, finding)
+            except Exception as error:
+                self._crashes.append(Crash(rule.name, target, entry_of(target), error, place_of(target)))
+
+    def ask_of_problems(self, rules: _ByKind, entry: Entry) -> None:
+        """Add what rules find that judge what C++ refuses in an entry; most entries have nothing of that kind."""
+        try:
+            problems = self._model.type_problems(entry)
+        except Exception as error:
+            asked = {rule.name for members in rules.values() for rule, *_ in members}
+            self._crashes += [Crash(name, entry, entry, error, place_of(entry)) for name in sorted(asked)]
+            return
+        for problem in problems:
+            self.ask(rules.get(None, ()), problem)
+            if problem.is_written:
+                self.ask(rules.get(problem.problem.kind, ()), problem)
+
+    def ask_of_suppressions(self, rule: Rule, in_use: SuppressionsInUse) -> None:
+        """Add what a rule finds in the suppressions: after a crash, in those without the one on which it crashed."""
+        every = in_use.placed
+        left_out: list[PlacedSuppression] = []
+        check, more = rule.bound(self._model)
+        while True:
+            watched = in_use.placed = Watched(item for item in every if not any(item is other for other in left_out))
+            try:
+                for finding in check(in_use, *more):
+                    self._add(rule, in_use, finding)
+            except Exception as error:
+                placed = watched.current
+                where = placed.suppression.span if placed is not None else Span(0, 0)
+                entry = placed.entry if placed is not None else None
+                self._crashes.append(Crash(rule.name, entry, entry, error, where))
+                if placed is None or len(left_out) >= MAX_CRASHES:
+                    break
+                left_out.append(placed)
+            else:
+                break
+        in_use.placed = every
+
+
+_NOTHING = Raw()
+
+
+def _diagnostic(model: Model, rule: Rule, target: object, finding: Finding) -> Diagnostic:
+    # what is read from the cache needs neither rules nor models
+    from derivlint.lint.engine.ownership import names_of
+
+    entry, dispatch, key = names_of(finding.at if finding.at is not None else target)
+    return Diagnostic(
+        path=(finding.source or model.source).path,
+        span=finding.where,
+        rule=rule.name,
+        message=finding.message,
+        severity=rule.meta.severity,
+        confidence=finding.confidence or rule.meta.confidence,
+        help=finding.help,
+        entry=entry,
+        dispatch=dispatch,
+        key=key,
+        related=finding.related,
+        fix=finding.fix,
+        elsewhere=finding.source is not None,
+    )

@@ -1,0 +1,1 @@
+"""Findings, wordings and fixes that several rules share."""

@@ -1,0 +1,52 @@
+"""Arguments that seem to be meant for another parameter, as rules report them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.analysis import analyses_of
+from derivlint.analysis.argument_order import PassedWrongly, passed_wrongly
+from derivlint.analysis.passed_outputs import outputs_passed_wrongly
+from derivlint.lint.diagnostic import Finding, Fix
+from derivlint.lint.wording import quoted
+from derivlint.model import Entry, Model
+
+
+def wrongly_passed(entry: Entry, model: Model) -> Iterator[PassedWrongly]:
+    """The suspicious arguments in an entry, inputs and outputs of operators alike."""
+    analyses = analyses_of(model)
+    yield from analyses.found(entry, passed_wrongly)
+    yield from analyses.found(entry, outputs_passed_wrongly)
+
+
+def parameter(problem: PassedWrongly, index: int = 0) -> str:
+    """The parameter that an argument is passed for, in quotes; "another" where its name is not known."""
+    known = problem.arguments[index].parameter
+    return quoted(known.name) if known is not None else "another"
+
+
+def passed(problem: PassedWrongly) -> str:
+    """The text of the argument to blame, in quotes."""
+    return quoted(problem.formula.source_of(problem.arguments[0].node))
+
+
+def order_finding(problem: PassedWrongly, message: str, help: str, fix: Fix | None = None) -> Finding:
+    """A finding about an argument: it follows from the call as a whole.
+
+    Args:
+        problem: what is suspicious.
+        message: what the function gets; its name comes before that.
+        help: the cure.
+        fix: how to correct it.
+    """
+    formula = problem.formula
+    return Finding(
+        formula.span_of(problem.arguments[0].node),
+        f"{quoted(problem.call.spelling)} is passed {message}",
+        help=help,
+        fix=fix,
+        at=formula.written,
+        about=formula.span_of(problem.call.node),
+        # an automatic formula is made of the backward formula
+        rests_on=(formula.written.entry.operator or "",) if formula.written.auto is not None else (),
+    )

@@ -1,0 +1,105 @@
+"""What is not linear in a gradient or tangent, in words."""
+
+from __future__ import annotations
+
+from derivlint.analysis.callee import callee_name
+from derivlint.analysis.facts import Cause, Culprit
+from derivlint.analysis.linearity import NotLinear
+from derivlint.analysis.typed import TypedFormula
+from derivlint.formula import Binary, Call, Expr, Name
+from derivlint.lint.diagnostic import Finding
+from derivlint.lint.wording import quoted, quoted_list
+from derivlint.operators.reference.terms import polynomials
+
+#: The functions that only multiply their arguments.
+PRODUCTS = frozenset(name for name, known in polynomials().items() if known.is_product)
+#: Longer parts of a formula are underlined, not quoted.
+LONG = 60
+
+
+def shown(formula: TypedFormula, node: Expr) -> str:
+    """A part of a formula in quotes; by another word where it is long."""
+    text = " ".join(formula.source_of(node).split())
+    return quoted(text) if len(text) <= LONG else "this"
+
+
+def degree_finding(problem: NotLinear, help: str) -> Finding:
+    """A finding about the part of a formula that keeps it from being linear.
+
+    Args:
+        problem: the part.
+        help: what such formulas are linear in.
+    """
+    formula, culprit = problem.interpretation.formula, problem.culprit
+    written = formula.written
+    # of a sum and of a conditional it is the part without a gradient that is wrong
+    place = culprit.parts[0] if culprit.cause in (Cause.CONSTANT_TERM, Cause.CONSTANT_BRANCH) else culprit.node
+    message = _MESSAGES[culprit.cause](formula, culprit)
+    if written.auto is not None:
+        message = f"{quoted(written.auto)} stands for {shown(formula, formula.tree)}, in which {message}"
+    return Finding(
+        formula.span_of(place),
+        message,
+        help=help,
+        at=written,
+        about=formula.span_of(culprit.node),
+        # an automatic formula is made of the backward formula
+        rests_on=(written.entry.operator or "",) if written.auto is not None else (),
+    )
+
+
+def _what(formula: TypedFormula) -> str:
+    return "gradient" if formula.is_backward else "tangent"
+
+
+def _named(formula: TypedFormula, culprit: Culprit) -> str:
+    names = sorted(culprit.seeds)
+    return f"the {_what(formula)}{'s' if len(names) > 1 else ''} {quoted_list(names)}"
+
+
+def _product(formula: TypedFormula, culprit: Culprit) -> str:
+    parts = [shown(formula, part) for part in culprit.parts]
+    node = culprit.node
+    if isinstance(node, Call) and not _multiplies(node):
+        callee = node.callee
+        name = callee.spelling if isinstance(callee, Name) else callee_name(node) or ""
+        which = "two arguments" if len(parts) == 2 else f"{len(parts)} arguments"
+        return f"{quoted(name)} has {_named(formula, culprit)} in {which}, {' and '.join(parts)}"
+    if len(culprit.seeds) == 1:
+        return f"{_named(formula, culprit)} is multiplied by itself"
+    return f"{_named(formula, culprit)} are multiplied by each other"
+
+
+def _multiplies(node: Expr) -> bool:
+    """Whether an expression is a product of its operands as written."""
+    if isinstance(node, Binary):
+        return True
+    name = callee_name(node) if isinstance(node, Call) else None
+    return name is not None and name.rstrip("_") in PRODUCTS
+
+
+def _divisor(formula: TypedFormula, culprit: Culprit) -> str:
+    return f"{shown(formula, culprit.node)} divides by {_named(formula, culprit)}"
+
+
+def _function(formula: TypedFormula, culprit: Culprit) -> str:
+    return f"{shown(formula, culprit.node)} is not linear in {_named(formula, culprit)}"
+
+
+def _constant_term(formula: TypedFormula, culprit: Culprit) -> str:
+    part = shown(formula, culprit.parts[0])
+    return f"the term {part} has no {_what(formula)}, and the rest of the sum is linear in {_named(formula, culprit)}"
+
+
+def _constant_branch(formula: TypedFormula, culprit: Culprit) -> str:
+    part = shown(formula, culprit.parts[0])
+    return f"the branch {part} has no {_what(formula)}, and the other is linear in {_named(formula, culprit)}"
+
+
+_MESSAGES = {
+    Cause.PRODUCT: _product,
+    Cause.DIVISOR: _divisor,
+    Cause.FUNCTION: _function,
+    Cause.CONSTANT_TERM: _constant_term,
+    Cause.CONSTANT_BRANCH: _constant_branch,
+}

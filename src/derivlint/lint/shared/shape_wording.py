@@ -1,0 +1,84 @@
+"""Sizes of tensors in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from derivlint.analysis.shapes.cases import AXES, KEEPDIM
+from derivlint.analysis.shapes.compare import WrongShape
+from derivlint.analysis.typed import TypedFormula
+from derivlint.lint.diagnostic import Finding
+from derivlint.lint.wording import quoted
+from derivlint.operators.shapes.size_values import Sizes, Value
+
+
+def value(item: Value) -> str:
+    """Sizes as ``[2, 3]``, a list as ``{1, 2}``, a flag by its name in C++."""
+    if type(item) is Sizes:
+        return repr(item)
+    if type(item) is tuple:
+        return f"{{{', '.join(map(value, item))}}}"
+    if isinstance(item, bool):
+        return str(item).lower()
+    return "nullopt" if item is None else str(item)
+
+
+def given(formula: TypedFormula, about: str, arguments: Iterable[tuple[str, Value]]) -> str:
+    """The arguments that a reader needs: those that the formula mentions, and what says how dimensions are reduced.
+
+    Args:
+        formula: the formula.
+        about: the name that is spoken of anyway.
+        arguments: names with their values, sizes for tensors.
+    """
+    variables = formula.variables
+    shown = [
+        f"{name} = {value(item)}"
+        for name, item in arguments
+        if name != about and (name in AXES or name == KEEPDIM or _mentions(variables, name))
+    ]
+    return f" at {', '.join(shown)}" if shown else ""
+
+
+def _mentions(variables: Iterable[str], name: str) -> bool:
+    """Whether one of the variables is an argument, or a part of it that is saved."""
+    return any(variable == name or variable.startswith(f"{name}_") for variable in variables)
+
+
+def size_finding(wrong: WrongShape, what: str, help: str) -> Finding:
+    """A finding about a formula whose value does not have the sizes that it has to have.
+
+    Args:
+        wrong: the formula with the sizes.
+        what: what such a formula gives.
+        help: what to say where it is not a dimension that is missing.
+    """
+    formula, name = wrong.formula, quoted(wrong.name)
+    at = given(formula, wrong.name, wrong.at)
+    return Finding(
+        formula.span_of(formula.tree),
+        f"the {what} of {name} has the sizes {wrong.found}, {name} has {wrong.expected}{at}",
+        help=_cure(wrong) or help,
+        at=formula.written,
+    )
+
+
+def _cure(wrong: WrongShape) -> str | None:
+    """What to do about a dimension that is missing; None where it is not that."""
+    axis = _lost(wrong.found, wrong.expected)
+    if axis is None:
+        return None
+    named = next((name for name, item in wrong.at if name in AXES and _names(item, axis, len(wrong.expected))), "")
+    which = f"{axis}, {quoted(named)}," if named else str(axis)
+    return f"dimension {which} is missing: put it back with unsqueeze, or keep it where it is reduced"
+
+
+def _lost(found: Sequence[int], expected: Sequence[int]) -> int | None:
+    """The one dimension that makes the difference."""
+    axes = range(len(expected))
+    return next((at for at in axes if tuple(found) == (*expected[:at], *expected[at + 1 :])), None)
+
+
+def _names(item: Value, axis: int, rank: int) -> bool:
+    dims = item if type(item) is tuple else (item,)
+    return any(type(dim) is int and dim % rank == axis for dim in dims)

@@ -1,0 +1,333 @@
+"""What the type checker finds, in words: the fact, and the cure where there is one.
+
+The rule of each kind says it of formulas as they are written, others of what PyTorch makes of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from derivlint.cpp.cpp_type import CppType
+from derivlint.cpp.declarations.declaration import Function
+from derivlint.cpp.expressions.value import BRACES, CHAR_POINTER, FUNCTION, TENSOR, UNKNOWN, VOID
+from derivlint.cpp.problem import TypeProblem, TypeProblemKind
+from derivlint.lint.diagnostic import Finding, Fix
+from derivlint.lint.severity import Confidence
+from derivlint.lint.wording import closest, counted, quoted, quoted_list
+from derivlint.model.generated.typing import FormulaProblem
+
+#: Longer help texts are omitted.
+LONG = 100
+#: Types that no author would name like that.
+NAMELESS = {
+    BRACES: "a braced list",
+    CHAR_POINTER: "a string literal",
+    FUNCTION: "a function",
+    UNKNOWN: "an unknown type",
+}
+#: What takes the place of an operator of booleans between tensors.
+_OF_ELEMENTS = {"&&": "&", "||": "|"}
+#: More overloads than this are not listed.
+MANY = 3
+
+
+def shown(type: CppType) -> str:
+    """A type as messages name it."""
+    return NAMELESS.get(type) or quoted(type.text)
+
+
+def _all(types: Sequence[CppType], word: str = "or") -> str:
+    names = list(dict.fromkeys(map(shown, types)))
+    if len(names) < 2:
+        return "".join(names)
+    return f"{', '.join(names[:-1])} {word} {names[-1]}"
+
+
+def _is(type: CppType) -> str:
+    """``is a "Tensor"``, ``is a braced list``, ``has an unknown type``."""
+    text = shown(type)
+    return f"is {text}" if text.startswith("a ") else f"is of type {text}"
+
+
+def _this(problem: TypeProblem) -> str:
+    """The value that is wrong, by its name where it has one."""
+    return quoted(problem.subject) if problem.subject else "this"
+
+
+def fact(problem: TypeProblem) -> str:
+    """What is wrong, as the first line of a diagnostic."""
+    return _FACTS[problem.kind](problem)
+
+
+def cure(problem: TypeProblem) -> str | None:
+    """What helps, None where that is not known."""
+    find = _CURES.get(problem.kind)
+    return find(problem) if find is not None else None
+
+
+def signatures(functions: Sequence[Function]) -> str | None:
+    """The declarations of overloads, one of them where they are too many; None where there are none."""
+    texts = list(dict.fromkeys(function.signature for function in functions))
+    if len(texts) > MANY:
+        return f"one of {len(texts)} declarations is {quoted(texts[0])}"
+    return f"declared as {quoted_list(texts)}" if texts else None
+
+
+def _count(problem: TypeProblem) -> str:
+    given = len(problem.given)
+    least = min(function.required for function in problem.candidates)
+    most = max(len(function.parameters) for function in problem.candidates)
+    if given < least:
+        takes = counted(least, "argument") if least == most else f"at least {counted(least, 'argument')}"
+    elif given > most:
+        takes = counted(most, "argument") if least == most else f"at most {counted(most, 'argument')}"
+    else:
+        counts = sorted({len(function.parameters) for function in problem.candidates})
+        takes = f"{', '.join(map(str, counts[:-1]))} or {counts[-1]} arguments"
+    be = "is" if given == 1 else "are"
+    return f"{quoted(problem.name)} takes {takes.replace('0 arguments', 'no argument')}, {given or 'none'} {be} given"
+
+
+def _argument(problem: TypeProblem) -> str:
+    index = problem.argument or 0
+    parameter = f" ({quoted(problem.parameter)})" if problem.parameter else ""
+    which = f"argument {index + 1}{parameter} of {quoted(problem.name)}"
+    mutable = len(problem.wanted) == 1 and problem.wanted[0].referred is problem.given[index]
+    if mutable:
+        return f"{which} is changed by the call and must be a variable"
+    return f"{which} {_is(problem.given[index])}, expected {_all(problem.wanted)}"
+
+
+def _members_of(problem: TypeProblem) -> str:
+    return f"{shown(problem.object or UNKNOWN)} has no member {quoted(problem.name)}"
+
+
+def _not_in(problem: TypeProblem) -> str:
+    if not problem.owner:
+        return f"there is no namespace {quoted(problem.name)}"
+    return f"{quoted(problem.owner)} has no member {quoted(problem.name)}"
+
+
+def _not_called(problem: TypeProblem) -> str:
+    if problem.wanted:
+        return f"{quoted(problem.name)} is a type, not a value"
+    return f"{quoted(problem.name)} is a function and is not called"
+
+
+def _operands(problem: TypeProblem) -> str:
+    if len(problem.given) == 1:
+        return f"{quoted(problem.name)} is not defined for {shown(problem.given[0])}"
+    left, right = problem.given
+    if left == right:
+        return f"{quoted(problem.name)} is not defined for two values of type {shown(left)}"
+    return f"{quoted(problem.name)} is not defined between {shown(left)} and {shown(right)}"
+
+
+def _tuple_index(problem: TypeProblem) -> str:
+    type = problem.given[0]
+    if not problem.name:
+        return f'"std::get" takes a tuple, this {_is(type)}'
+    count = type.size or len(type.arguments)
+    return f"{shown(type)} has no element {problem.name}: its {count} elements are counted from 0"
+
+
+def _result(problem: TypeProblem) -> str:
+    given = problem.given[0]
+    value = "gives nothing" if given is VOID else f"{_is(given)}"
+    # a forward formula may leave out the tangent, which is not advice
+    wanted = [type.arguments[0] if type.head == "optional" else type for type in problem.wanted]
+    return f"the formula {value}, expected {_all(wanted)}"
+
+
+def _construction(problem: TypeProblem) -> str:
+    return f"{quoted(problem.name)} cannot be constructed from {_all(problem.given, 'and') or 'nothing'}"
+
+
+def _assignable(problem: TypeProblem) -> str:
+    if problem.name == "&":
+        return '"&" takes the address of a temporary value'
+    return f"{quoted(problem.name)} changes a value that cannot be changed"
+
+
+_FACTS: dict[TypeProblemKind, Callable[[TypeProblem], str]] = {
+    TypeProblemKind.UNDECLARED_NAME: lambda p: f"{quoted(p.name)} is not declared",
+    TypeProblemKind.UNDECLARED_FUNCTION: lambda p: f"no function {quoted(p.name)} is declared",
+    TypeProblemKind.NOT_IN_NAMESPACE: _not_in,
+    TypeProblemKind.NOT_A_TYPE: lambda p: f"{quoted(p.name)} is not a type",
+    TypeProblemKind.NO_SUCH_MEMBER: _members_of,
+    TypeProblemKind.MEMBER_OF_OPTIONAL: lambda p: (
+        f"{quoted(p.name)} is accessed on {shown(p.object or UNKNOWN)}, which may be empty"
+    ),
+    TypeProblemKind.WRONG_ACCESS: lambda p: f"{quoted(p.name)} cannot be used on {shown(p.object or UNKNOWN)}",
+    TypeProblemKind.NOT_CALLED: _not_called,
+    TypeProblemKind.NOT_CALLABLE: lambda p: f"{_this(p)} {_is(p.given[0])} and cannot be called",
+    TypeProblemKind.ARGUMENT_COUNT: _count,
+    TypeProblemKind.ARGUMENT_TYPE: _argument,
+    TypeProblemKind.NO_OVERLOAD: lambda p: f"no overload of {quoted(p.name)} takes ({', '.join(map(str, p.given))})",
+    TypeProblemKind.MISSING_SYMINT: lambda p: f"{quoted(p.name)} does not take symbolic sizes",
+    TypeProblemKind.SUPERFLUOUS_SYMINT: lambda p: (
+        f"{quoted(p.name)} takes symbolic sizes, and these are plain integers"
+        if p.given
+        else f"there is no {quoted(p.name)}: {quoted(p.other or '')} has no form for symbolic sizes"
+    ),
+    TypeProblemKind.AMBIGUOUS_CALL: lambda p: (
+        f"the call of {quoted(p.name)} is ambiguous: {len(p.candidates)} overloads match equally well"
+    ),
+    TypeProblemKind.AMBIGUOUS_NAME: lambda p: f"{quoted(p.name)} is a function of one namespace and a type of another",
+    TypeProblemKind.OPERANDS: _operands,
+    TypeProblemKind.CONDITION: lambda p: f"{shown(p.given[0])} is neither true nor false",
+    TypeProblemKind.BRANCHES: lambda p: f"the branches have no common type: {_all(p.given, 'and')}",
+    TypeProblemKind.NOT_INDEXABLE: lambda p: f"{shown(p.object or UNKNOWN)} takes no index of type {shown(p.given[0])}",
+    TypeProblemKind.TUPLE_INDEX: _tuple_index,
+    TypeProblemKind.CONSTRUCTION: _construction,
+    TypeProblemKind.MISPLACED_BRACES: lambda p: "a braced list cannot be here: its type is not known",
+    TypeProblemKind.NOT_ASSIGNABLE: _assignable,
+    TypeProblemKind.RESULT: _result,
+    TypeProblemKind.INTEGER_DIVISION: lambda p: "integer division discards the fractional part",
+    TypeProblemKind.INTEGER_BASE: lambda p: "the power of an integer and an integer tensor is an integer",
+    TypeProblemKind.DEPRECATED: lambda p: f"{quoted(p.name)} is deprecated",
+}
+
+
+def _near(problem: TypeProblem) -> str | None:
+    near = closest(problem.name, problem.known)
+    return f"did you mean {quoted(near)}?" if near is not None else None
+
+
+def _function_cure(problem: TypeProblem) -> str | None:
+    other = problem.other
+    if other is None:
+        return _near(problem) or (
+            f"declare {quoted(problem.name)} in FunctionsManual.h or in a header named with --headers, or the operator "
+            "in native_functions.yaml"
+        )
+    if other.startswith("."):
+        return f'it is a method: write "x{other}()"'
+    return f"write {quoted(other)}: unqualified names are looked up there only for tensor arguments"
+
+
+def _rewritten_cure(problem: TypeProblem) -> str:
+    return (
+        f"torchgen saves {quoted(problem.subject)} as {quoted(problem.name)}, whatever precedes it; remove the prefix"
+    )
+
+
+def _namespace_cure(problem: TypeProblem) -> str | None:
+    if problem.subject:
+        return _rewritten_cure(problem)
+    declare = f"declare {quoted(problem.name)} in a header named with --headers"
+    return f"write {quoted(problem.other)}" if problem.other else _near(problem) or declare
+
+
+def _member_cure(problem: TypeProblem) -> str | None:
+    if problem.subject:
+        return _rewritten_cure(problem)
+    near = _near(problem)
+    if near is not None:
+        return near
+    if problem.other is not None:
+        return f'it is a function: write "{problem.other}(x)"'
+    if problem.object is not TENSOR:
+        return None
+    return 'methods are the functions with "variants: method" in native_functions.yaml: add it there'
+
+
+def _access_cure(problem: TypeProblem) -> str:
+    return 'write "."' if problem.name == "->" else 'write "->"'
+
+
+def _argument_cure(problem: TypeProblem) -> str | None:
+    given = problem.given[problem.argument or 0]
+    if given.head == "optional" and given.arguments[0] in problem.wanted:
+        return 'write ".value()" after it, and make sure that it has one'
+    if given is TENSOR and all(each.signature.startswith("double ") for each in problem.candidates):
+        return f'this function is for numbers; of tensors it is "at::{problem.name}" or the method "{problem.name}"'
+    return signatures(problem.candidates)
+
+
+def _operands_cure(problem: TypeProblem) -> str | None:
+    if problem.name in _OF_ELEMENTS and any("Tensor" in type.text for type in problem.given):
+        return f'write "{_OF_ELEMENTS[problem.name]}", which works on the elements of tensors'
+    return "convert one of them" if len(problem.given) == 2 else "convert it"
+
+
+def _condition_cure(problem: TypeProblem) -> str | None:
+    if "Tensor" not in problem.given[0].text:
+        return 'compare it with something, as in "x != 0"'
+    return 'ask ".defined()" of a tensor that may be undefined, or write "at::where" to choose by its elements'
+
+
+def _result_cure(problem: TypeProblem) -> str | None:
+    """What makes a formula give what its key asks for."""
+    given, wanted = problem.given[0], problem.wanted[0] if problem.wanted else UNKNOWN
+    if given is VOID:
+        return "call a function that returns the value"
+    if given.head == "tuple":
+        return 'take one of its elements: "std::get<0>(...)"'
+    if wanted.head == "tuple":
+        return "a key with several arguments has a formula that gives a tuple, in their order"
+    return None
+
+
+def _advice(text: str) -> str | None:
+    """The sentence of a deprecation that says what to use, None where there is none or it is a story."""
+    sentences = [sentence.strip().rstrip(".") for sentence in text.split(". ")]
+    found = next((sentence for sentence in sentences if "use " in sentence.lower()), None)
+    return found[0].lower() + found[1:] if found is not None and len(found) <= LONG else None
+
+
+def _braces_cure(problem: TypeProblem) -> str:
+    return "name the type in front of it"
+
+
+_CURES: dict[TypeProblemKind, Callable[[TypeProblem], str | None]] = {
+    TypeProblemKind.UNDECLARED_NAME: _near,
+    TypeProblemKind.UNDECLARED_FUNCTION: _function_cure,
+    TypeProblemKind.NOT_IN_NAMESPACE: _namespace_cure,
+    TypeProblemKind.NO_SUCH_MEMBER: _member_cure,
+    TypeProblemKind.MEMBER_OF_OPTIONAL: lambda p: f'write "->{p.name}", and make sure that there is a value',
+    TypeProblemKind.WRONG_ACCESS: _access_cure,
+    TypeProblemKind.NOT_A_TYPE: _near,
+    TypeProblemKind.NOT_CALLED: lambda p: f'write "{p.name}()"' + (", which makes a value of it" if p.wanted else ""),
+    TypeProblemKind.NOT_CALLABLE: lambda p: "remove the parentheses after it",
+    TypeProblemKind.ARGUMENT_COUNT: lambda p: signatures(p.candidates),
+    TypeProblemKind.ARGUMENT_TYPE: _argument_cure,
+    TypeProblemKind.OPERANDS: _operands_cure,
+    TypeProblemKind.CONDITION: _condition_cure,
+    TypeProblemKind.NO_OVERLOAD: lambda p: signatures(p.candidates),
+    TypeProblemKind.AMBIGUOUS_CALL: lambda p: signatures(p.candidates),
+    TypeProblemKind.MISSING_SYMINT: lambda p: f"call {quoted(p.other or '')}",
+    TypeProblemKind.SUPERFLUOUS_SYMINT: lambda p: f"call {quoted(p.other or '')}",
+    TypeProblemKind.MISPLACED_BRACES: _braces_cure,
+    TypeProblemKind.INTEGER_DIVISION: lambda p: 'write one of them as a "double", such as "2.0"',
+    TypeProblemKind.INTEGER_BASE: lambda p: 'write it as a "double", such as "2.0"',
+    TypeProblemKind.BRANCHES: lambda p: "convert one of them to the type of the other",
+    TypeProblemKind.NOT_INDEXABLE: lambda p: "index it with an integer",
+    TypeProblemKind.TUPLE_INDEX: lambda p: None if p.name else 'remove "std::get"',
+    TypeProblemKind.CONSTRUCTION: lambda p: f"give {quoted(p.name)} what one of its constructors takes",
+    TypeProblemKind.NOT_ASSIGNABLE: lambda p: "write an expression that makes a new value",
+    TypeProblemKind.RESULT: _result_cure,
+    TypeProblemKind.DEPRECATED: lambda p: _advice(p.other or ""),
+    TypeProblemKind.AMBIGUOUS_NAME: lambda p: f'write "at::{p.name}" for the function',
+}
+
+
+def type_finding(problem: FormulaProblem, fix: Fix | None = None, confidence: Confidence | None = None) -> Finding:
+    """A finding that says what C++ refuses in a formula, and what helps.
+
+    Args:
+        problem: what is refused.
+        fix: how to correct it.
+        confidence: how sure the rule is, where that is not its own confidence.
+    """
+    # an automatic formula is made of the backward formula
+    premise = (problem.written.entry.operator or "",) if problem.written.auto is not None else ()
+    return Finding(
+        problem.where,
+        fact(problem.problem),
+        help=cure(problem.problem),
+        fix=fix,
+        at=problem.written,
+        confidence=confidence,
+        rests_on=premise,
+    )

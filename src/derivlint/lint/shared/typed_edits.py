@@ -1,0 +1,105 @@
+"""Fixes of formulas that are known as typed trees: of parts that the author wrote, never of generated ones."""
+
+from __future__ import annotations
+
+from derivlint.analysis.argument_order import PassedWrongly
+from derivlint.analysis.typed import TypedFormula
+from derivlint.formula import Binary, Call, Cast, Conditional, Expr, Lambda, Member, Name, Unary, unparenthesized, walk
+from derivlint.lint.diagnostic import Fix
+from derivlint.lint.edits import Change, formula_fix
+from derivlint.model.generated.forward import PRIMAL, TANGENT
+
+CONJ = ".conj()"
+#: What a method cannot be called on without parentheses.
+_LOOSE = (Binary, Unary, Conditional, Cast, Lambda)
+
+
+def written(formula: TypedFormula, node: Expr) -> tuple[int, int] | None:
+    """Where the author wrote a part of a formula, counted in the formula's text; None where it is generated."""
+    evaluation = formula.evaluation
+    return None if evaluation.place is not None else evaluation.written_range(node.start, node.end)
+
+
+def with_method(formula: TypedFormula, node: Expr, method: str) -> list[Change]:
+    """The changes that call a method on a part of a formula; none where the part is generated."""
+    place = written(formula, node)
+    if place is None:
+        return []
+    start, end = place
+    if isinstance(node, _LOOSE):
+        return [(start, start, "("), (end, end, f"){method}")]
+    return [(end, end, method)]
+
+
+def conjugate(formula: TypedFormula, node: Expr) -> Fix | None:
+    """The fix that conjugates a part of a formula."""
+    return formula_fix(formula.written, 'add ".conj()"', with_method(formula, node, CONJ))
+
+
+def conjugate_call(formula: TypedFormula, argument: Expr, function: str) -> Fix | None:
+    """The fix that conjugates an argument of a function, and what the function returns."""
+    for call in walk(formula.tree):
+        if isinstance(call, Call) and any(unparenthesized(each) is unparenthesized(argument) for each in call.args):
+            name = call.callee.parts[-1].identifier if isinstance(call.callee, Name) else None
+            before, after = with_method(formula, argument, CONJ), with_method(formula, call, CONJ)
+            if name == function and before and after:
+                return formula_fix(formula.written, "conjugate both", (*before, *after))
+    return None
+
+
+def without_conj(formula: TypedFormula, node: Expr) -> Fix | None:
+    """The fix that takes ``.conj()`` off the end of a part of a formula."""
+    node = unparenthesized(node)
+    if not isinstance(node, Call) or node.args or not isinstance(node.callee, Member) or node.callee.name != "conj":
+        return None
+    whole, receiver = written(formula, node), written(formula, node.callee.object)
+    if whole is None or receiver is None:
+        return None
+    return formula_fix(formula.written, 'remove ".conj()"', [(receiver[1], whole[1], "")])
+
+
+def swapped(problem: PassedWrongly) -> Fix | None:
+    """Swap the two arguments in question."""
+    return _swap(problem.formula, problem.arguments[0].node, problem.arguments[1].node)
+
+
+def as_named(problem: PassedWrongly) -> Fix | None:
+    """Pass the argument that has the parameter's name; a forward formula has none under their own names."""
+    formula, blamed = problem.formula, problem.arguments[0].node
+    return _replace(formula, blamed, problem.names[1]) if formula.is_backward else None
+
+
+def with_other_suffix(problem: PassedWrongly) -> Fix | None:
+    """The primal for the tangent, or the tangent for the primal; both change places where the other is there, too."""
+    formula, blamed = problem.formula, problem.arguments[0]
+    name = blamed.node.simple if isinstance(blamed.node, Name) else None
+    if name is None:
+        return None
+    suffix, other = (PRIMAL, TANGENT) if name.endswith(PRIMAL) else (TANGENT, PRIMAL)
+    if not name.endswith(suffix):
+        return None
+    wanted = name.removesuffix(suffix) + other
+    for argument in problem.call.arguments:
+        parameter = argument.parameter
+        if (
+            argument is not blamed
+            and formula.source_of(argument.node) == wanted
+            and parameter is not None
+            and parameter.name.endswith(suffix)
+        ):
+            return _swap(formula, blamed.node, argument.node)
+    return _replace(formula, blamed.node, wanted)
+
+
+def _replace(formula: TypedFormula, node: Expr, text: str) -> Fix | None:
+    place = written(formula, node) if isinstance(node, Name) else None
+    return formula_fix(formula.written, f'pass "{text}"', [(*place, text)]) if place is not None else None
+
+
+def _swap(formula: TypedFormula, first: Expr, second: Expr) -> Fix | None:
+    one, other = written(formula, first), written(formula, second)
+    if one is None or other is None or not (one[1] <= other[0] or other[1] <= one[0]):
+        return None
+    text = formula.written.parsed.text
+    changes = [(*one, text[slice(*other)]), (*other, text[slice(*one)])]
+    return formula_fix(formula.written, "swap the two", changes)

@@ -1,0 +1,45 @@
+"""Findings about values that may be undefined where an operator reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from derivlint.analysis import analyses_of
+from derivlint.analysis.definedness import UnguardedRead
+from derivlint.analysis.interpret import Interpretation
+from derivlint.lint.diagnostic import Finding
+from derivlint.lint.option import Options
+from derivlint.lint.wording import quoted
+from derivlint.model import Entry, Model
+
+
+def unguarded_findings(
+    entry: Entry,
+    model: Model,
+    options: Options,
+    reads: Callable[[Model, Interpretation], Iterable[UnguardedRead]],
+    *,
+    when: str,
+    then: str = "",
+) -> Iterator[Finding]:
+    """A finding for each read without a guard, but for those of the operators that the options list.
+
+    Args:
+        entry: the entry.
+        model: the model of its file.
+        options: the options of the rule; ``operators`` take undefined values.
+        reads: finds the reads in a formula.
+        when: when the value is undefined, as the message ends.
+        then: what the formula does where it is, as the help ends.
+    """
+    for interpretation in analyses_of(model).interpretations(entry):
+        formula = interpretation.formula
+        for read in reads(model, interpretation):
+            reader = quoted(read.operator) if read.operator else "an operator"
+            if not options.lists("operators", read.operator):
+                yield Finding(
+                    formula.span_of(read.node),
+                    f"{reader} is passed {quoted(read.name)}, {when}",
+                    help=f'check "{read.name}.defined()" first{then}',
+                    at=formula.written,
+                )

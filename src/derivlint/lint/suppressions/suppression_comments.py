@@ -1,0 +1,266 @@
+"""Comments that silence findings: finding them in a file, and reading them.
+
+``# derivlint: ignore[rule, rule] reason`` and ``# derivlint: ignore-file[rule] reason``. What they cover is
+:mod:`derivlint.lint.suppressions.suppression`.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from functools import lru_cache
+
+from msgspec import Struct
+
+from derivlint.lint.wording import closest, quoted
+from derivlint.source import Span
+from derivlint.source.file import BOM
+from derivlint.yaml_reader import Document, Mapping, Node, Scalar, Sequence
+from derivlint.yaml_reader.decode import BREAKS
+
+IGNORE = "ignore"
+IGNORE_FILE = "ignore-file"
+#: What other linters call it.
+_FOREIGN = ("disable", "noqa", "nolint", "suppress", "allow")
+_FORM = 'write "# derivlint: ignore[rule, rule] reason"'
+
+
+@lru_cache(maxsize=1)
+def _head() -> re.Pattern[str]:
+    """What begins a suppression: the number sign, the name, the colon and the word after it."""
+    return re.compile(r"(?<![^\s\ufeff])#[ \t]*(derivlint)\b([ \t]*:)?[ \t]*([^\s\[\],:#]*)", re.IGNORECASE)
+
+
+@lru_cache(maxsize=1)
+def _comment_start() -> re.Pattern[str]:
+    return re.compile(r"(?<![^\s\ufeff])#")
+
+
+@lru_cache(maxsize=1)
+def _comment_end() -> re.Pattern[str]:
+    return re.compile(rf"[{BREAKS}]|\Z")
+
+
+class Comment(Struct, frozen=True):
+    """A comment of a YAML file.
+
+    Attributes:
+        span: from the number sign to the end of the line.
+        own_line: whether nothing else is on its line.
+    """
+
+    span: Span
+    own_line: bool
+
+
+class SuppressedName(Struct, frozen=True):
+    """The name of a rule in a suppression, with its place."""
+
+    text: str
+    span: Span
+
+
+class Malformed(Struct, frozen=True):
+    """What keeps a comment from being a suppression.
+
+    Attributes:
+        message: the fact.
+        help: the cure.
+        span: the place.
+        instead: what the comment should begin with, to be in the place of ``Suppression.head``; None if not known.
+    """
+
+    message: str
+    help: str
+    span: Span
+    instead: str | None = None
+
+
+class Suppression(Struct, frozen=True):
+    """A comment, or a part of one, that silences findings or is meant to.
+
+    Attributes:
+        comment: the comment.
+        span: from the number sign to the end of the reason.
+        head: from the number sign to the closing bracket.
+        kind: ``ignore`` or ``ignore-file``; empty for anything else.
+        names: the rules; empty where it is malformed.
+        inside: the text between the brackets; an empty range where there are none.
+        reason: what comes after the brackets.
+        malformed: what is wrong with it; then it silences nothing.
+    """
+
+    comment: Comment
+    span: Span
+    head: Span
+    kind: str
+    names: tuple[SuppressedName, ...]
+    inside: Span
+    reason: str
+    malformed: Malformed | None = None
+
+
+def end_of_text(text: str, end: int, blanks: str | None = None) -> int:
+    """Where what comes before an offset ends, without the blanks between; those given, or all that Python strips."""
+    while end > 0 and (text[end - 1].isspace() if blanks is None else text[end - 1] in blanks):
+        end -= 1
+    return end
+
+
+def read_suppressions(document: Document) -> tuple[Suppression, ...]:
+    """The suppressions of a file, in order, malformed ones as well."""
+    text = document.source.text
+    if "derivlint" not in text.lower():
+        return ()
+    found: list[Suppression] = []
+    comments = Comments(document)
+    lines = dict.fromkeys(document.source.position(match.start()).line for match in _head().finditer(text))
+    for line in lines:
+        comment = comments.on_line(line)
+        if comment is not None:
+            found.extend(_suppressions(text, comment))
+    return tuple(found)
+
+
+class Comments:
+    """The comments of a file: the number signs that are in no scalar."""
+
+    def __init__(self, document: Document) -> None:
+        self._source = document.source
+        scalars = sorted(_scalars(document.root), key=lambda scalar: scalar.start)
+        self._scalars = scalars
+        self._starts = [scalar.start for scalar in scalars]
+
+    def on_line(self, number: int) -> Comment | None:
+        """The comment on a line (from 1), None where there is none."""
+        text = self._source.text
+        line = self._source.line_starts[number - 1]
+        end = line + len(self._source.line(number))
+        for match in _comment_start().finditer(text, line, end):
+            start = match.start()
+            if not self._in_scalar(start):
+                stop = _comment_end().search(text, start)
+                assert stop is not None
+                before = text[line:start].removeprefix(BOM if line == 0 else "")
+                return Comment(Span(start, stop.start()), not before.strip())
+        return None
+
+    def _in_scalar(self, offset: int) -> bool:
+        """Whether a character belongs to a scalar; the header of a block has comments, its text has none."""
+        index = bisect_right(self._starts, offset) - 1
+        if index < 0:
+            return False
+        scalar = self._scalars[index]
+        if offset >= scalar.end:
+            return False
+        if scalar.style not in ("literal", "folded"):
+            return True
+        stop = _comment_end().search(self._source.text, scalar.start)
+        return stop is not None and stop.start() < offset
+
+
+def _scalars(root: Node | None) -> Iterator[Scalar]:
+    todo = [root] if root is not None else []
+    while todo:
+        node = todo.pop()
+        if isinstance(node, Scalar):
+            # an empty one has no character that could be a number sign
+            if node.start < node.end:
+                yield node
+        elif isinstance(node, Sequence):
+            todo.extend(node.items)
+        elif isinstance(node, Mapping):
+            todo.extend(part for pair in node.pairs for part in pair)
+
+
+def _suppressions(text: str, comment: Comment) -> Iterator[Suppression]:
+    start, end = comment.span
+    heads = list(_head().finditer(text, start, end))
+    # a separator of lines that only YAML knows may end the comment before the first of them
+    ends = [*(match.start() for match in heads), end][1:]
+    for head, behind in zip(heads, ends, strict=True):
+        suppression = _read(text, comment, head, behind)
+        if suppression is not None:
+            yield suppression
+
+
+def _read(text: str, comment: Comment, match: re.Match[str], end: int) -> Suppression | None:
+    """What a comment that begins with ``# derivlint`` says; None where that is prose."""
+    end = match.end() + len(text[match.end() : end].rstrip())
+    word, after = match.group(3), match.end()
+    opening = after + len(text[after:end]) - len(text[after:end].lstrip(" \t"))
+    has_bracket = text[opening : opening + 1] == "[" and opening < end
+    if match.group(2) is None and not (has_bracket and word.lower() in (IGNORE, IGNORE_FILE)):
+        return None
+    start = match.start()
+    word_span = Span(match.start(3), after) if word else Span(start, after)
+    kind = word.lower() if word.lower() in (IGNORE, IGNORE_FILE) else ""
+    nowhere = Span(after, after)
+    if not kind:
+        near = IGNORE if word.lower() in _FOREIGN else closest(word, (IGNORE, IGNORE_FILE)) if word else None
+        help_text = f"did you mean {quoted(near)}?" if near is not None else _FORM
+        message = f"{quoted(word)} is not a known suppression comment" if word else "the comment asks for nothing"
+        problem = Malformed(message, help_text, word_span, f"# derivlint: {near}" if near and has_bracket else None)
+        head = Span(start, after)
+        return Suppression(comment, Span(start, end), head, "", (), nowhere, "", problem)
+    closing = text.find("]", opening, end) if has_bracket else -1
+    if not has_bracket:
+        problem = Malformed(f"{quoted(kind)} names no rule", f'write "{kind}[rule, rule] reason"', word_span)
+        return Suppression(comment, Span(start, end), Span(start, after), kind, (), nowhere, "", problem)
+    if closing < 0:
+        return _unclosed(text, comment, Span(start, end), opening, kind)
+    inside = Span(opening + 1, closing)
+    names = tuple(_names(text, inside))
+    reason = text[closing + 1 : end].strip()
+    head = Span(start, closing + 1)
+    problem_or_none = _slip(text, match, opening, closing, end, kind, names)
+    return Suppression(comment, Span(start, end), head, kind, names, inside, reason, problem_or_none)
+
+
+def _unclosed(text: str, comment: Comment, span: Span, opening: int, kind: str) -> Suppression:
+    written = re.compile(r"[ \t]*[a-z0-9-]+(?:[ \t]*,[ \t]*[a-z0-9-]+)*").match(text, opening + 1, span.end)
+    stop = written.end() if written is not None else opening + 1
+    instead = f"# derivlint: {kind}[{text[opening + 1 : stop].strip()}]" if written is not None else None
+    problem = Malformed('the "[" is never closed', 'close it with "]"', Span(opening, opening + 1), instead)
+    return Suppression(comment, span, Span(span.start, stop), kind, (), Span(stop, stop), "", problem)
+
+
+def _slip(
+    text: str,
+    match: re.Match[str],
+    opening: int,
+    closing: int,
+    end: int,
+    kind: str,
+    names: tuple[SuppressedName, ...],
+) -> Malformed | None:
+    """What is wrong with a comment that says all there is to say."""
+    written = [name.text for name in names if name.text]
+    instead = f"# derivlint: {kind}[{', '.join(written)}]" if written else None
+    whole = Span(match.start(), closing + 1)
+    if not written:
+        return Malformed(f"{quoted(kind)} names no rule", f'write "{kind}[rule, rule] reason"', whole)
+    for name in names:
+        if name.text in ("*", "all"):
+            return Malformed(f"{quoted(name.text)} is not a rule", "name each rule", name.span)
+        if not name.text:
+            return Malformed("a name is missing beside a comma", "delete the comma", whole, instead)
+    if match.group(2) is None:
+        return Malformed('the ":" after "derivlint" is missing', "add it", whole, instead)
+    if match.group(1) != "derivlint" or match.group(3) != kind:
+        return Malformed(f"suppressions are lower case, {quoted('derivlint: ' + kind)}", _FORM, whole, instead)
+    if opening > match.end():
+        return Malformed(f'blanks are between {quoted(kind)} and "["', "delete them", whole, instead)
+    if closing + 1 < end and text[closing + 1] not in " \t":
+        return Malformed('a blank is missing after "]"', "add it", whole, f"{instead} ")
+    return None
+
+
+def _names(text: str, inside: Span) -> Iterator[SuppressedName]:
+    start = inside.start
+    for piece in text[inside.start : inside.end].split(","):
+        name = piece.strip()
+        begin = start + len(piece) - len(piece.lstrip()) if name else start
+        yield SuppressedName(name, Span(begin, begin + len(name)))
+        start += len(piece) + 1

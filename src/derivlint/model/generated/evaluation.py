@@ -1,0 +1,363 @@
+"""Every C++ expression that the generated code evaluates, with the variables that are declared where it is.
+
+Backward formulas are evaluated in the ``apply`` of a node, which unpacks what was saved; forward formulas in a kernel,
+which has the arguments, the outputs, and primals and tangents of differentiable arguments; saved properties in the
+kernel, too. Follows gen_autograd_functions.py (``process_function``) and gen_variable_type.py (``emit_body``,
+``emit_fw_derivatives``, ``save_variables``). This is the one place that knows the declarations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from enum import Enum
+from functools import cache
+from types import MappingProxyType
+
+from msgspec import Struct
+
+from derivlint.cpp import argument_type, return_names, return_type
+from derivlint.cpp.canonical import canonical_type
+from derivlint.cpp.cpp_type import template_type
+from derivlint.cpp.expressions.consumer import Consumer, Use
+from derivlint.cpp.expressions.value import TENSOR as CANONICAL_TENSOR
+from derivlint.cpp.expressions.value import UNKNOWN
+from derivlint.formula import Edit, parse_formula
+from derivlint.model.differentiable import Differentiability, is_tensor_list
+from derivlint.model.entry import Derivative, DerivativeFormula, DifferentiabilityInfo, Entry, ForwardDerivative
+from derivlint.model.generated.foreach import kernel_text
+from derivlint.model.generated.gradients import GRAD, GRAD_INPUT_MASK
+from derivlint.model.match import How
+from derivlint.model.saved_attribute import SavedAttribute
+from derivlint.model.scope import RETAIN_VARIABLES
+from derivlint.model.words import mentions
+from derivlint.operators.special import NOT_IMPLEMENTED
+from derivlint.schema import NativeFunction
+
+#: What the members of nodes are unpacked into, by the type that the generated kernel saves.
+UNPACKED = {
+    "at::Tensor": "Tensor",
+    "::std::optional<at::Tensor>": "Tensor",
+    "at::TensorList": "std::vector<Tensor>",
+    "at::ITensorListRef": "std::vector<Tensor>",
+    "::std::vector<at::Tensor>": "std::vector<Tensor>",
+    "c10::List<::std::optional<at::Tensor>>": "torch::List<std::optional<Tensor>>",
+    "at::IntArrayRef": "std::vector<int64_t>",
+    "c10::SymIntArrayRef": "std::vector<c10::SymInt>",
+    "at::ArrayRef<at::Scalar>": "std::vector<at::Scalar>",
+    "at::OptionalIntArrayRef": "c10::OptionalArray<int64_t>",
+    "at::OptionalSymIntArrayRef": "c10::OptionalArray<c10::SymInt>",
+    "::std::optional<c10::SymIntArrayRef>": "c10::OptionalArray<c10::SymInt>",
+    "::std::optional<at::ArrayRef<double>>": "c10::OptionalArray<double>",
+    "c10::string_view": "std::string",
+    "::std::optional<c10::string_view>": "std::optional<std::string>",
+}
+TENSOR = "at::Tensor"
+SCALAR = "at::Scalar"
+INDEX = "i"
+#: The first argument of an in-place function before it is overwritten.
+ORIGINAL_SELF = "original_self"
+NO_VARIABLES: Mapping[str, str] = MappingProxyType({})
+
+
+class Mode(Enum):
+    """Which part of the generated code evaluates an expression."""
+
+    BACKWARD = "backward"
+    FORWARD = "forward"
+    SAVE = "save"
+
+
+class Origin(Enum):
+    """Whose formula it is: the entry's own, or what PyTorch makes of it for another function."""
+
+    YAML = "yaml"
+    INPLACE = "inplace"
+    FOREACH = "foreach"
+    OTHER = "other"
+
+
+class Evaluation(Struct, frozen=True):
+    """One expression where the generated code evaluates it.
+
+    Attributes:
+        written: the formula that it comes from.
+        function: the function whose node or kernel evaluates it.
+        origin: whose formula it is.
+        mode: which part of the generated code evaluates it.
+        dispatch: the dispatch key.
+        text: the expression.
+        variables: the declared types of the variables, by name.
+        consumer: what its value is used for.
+        edits: the changes that make the text of the written formula; None where it is made in another way.
+        place: the range of the written formula that a whole expression stands for, where that is a part of it.
+        primals: the variables that are primals, with their arguments.
+        tangents: the variables that are tangents, with their arguments.
+    """
+
+    written: DerivativeFormula
+    function: NativeFunction
+    origin: Origin
+    mode: Mode
+    dispatch: str
+    text: str
+    variables: dict[str, str]
+    consumer: Consumer
+    edits: tuple[Edit, ...] | None = None
+    place: tuple[int, int] | None = None
+    primals: Mapping[str, str] = NO_VARIABLES
+    tangents: Mapping[str, str] = NO_VARIABLES
+
+    def written_range(self, start: int, end: int) -> tuple[int, int] | None:
+        """The range of the written formula that a range of the text comes from, None where there is none."""
+        if self.place is not None:
+            return self.place
+        if self.edits is None:
+            return None
+        return _before(self.edits, start, at_end=False), _before(self.edits, end, at_end=True)
+
+
+def _before(edits: tuple[Edit, ...], offset: int, *, at_end: bool) -> int:
+    """The offset in the text before edits for one in the text after; a replaced part stands as a whole."""
+    shift = 0
+    for edit in sorted(edits):
+        start = edit.start + shift
+        end = start + len(edit.text)
+        if offset < start or (offset == start and not at_end):
+            break
+        if offset < end or (offset == end and at_end):
+            return edit.end if at_end else edit.start
+        shift += len(edit.text) - (edit.end - edit.start)
+    return offset - shift
+
+
+def evaluations(entry: Entry, differentiabilities: Sequence[Differentiability]) -> Iterator[Evaluation]:
+    """The expressions that come from an entry: those of its formulas, and those that PyTorch makes of them.
+
+    Args:
+        entry: the entry.
+        differentiabilities: those of all functions that it serves.
+    """
+    if entry.function is None:
+        return
+    infos: set[int] = set()
+    for differentiability in differentiabilities:
+        info = differentiability.info
+        if info.source.kind == "foreach" and differentiability.match.book.has_entry(info.func):
+            # PyTorch writes an entry for it, so that a file without one is a part of a file
+            continue
+        if id(info) not in infos:
+            infos.add(id(info))
+            yield from _backward(info)
+        if differentiability.is_generated and differentiability.requires_derivative and not differentiability.is_out:
+            yield from _forward(entry, differentiability)
+            if differentiability.match.how is How.EXACT:
+                yield from _saved(differentiability)
+
+
+# ---- nodes
+
+
+def _backward(info: DifferentiabilityInfo) -> Iterator[Evaluation]:
+    if not info.has_derivatives:
+        return
+    is_made = info.source.kind == "foreach"
+    is_foreach = info.func.name.is_foreach
+    origin = {"entry": Origin.YAML, "foreach": Origin.FOREACH}.get(info.source.kind, Origin.OTHER)
+    shared = {
+        "grads": "variable_list&&",
+        "needs_input_grad": f"std::array<bool,{len(info.args_with_derivatives)}>",
+    }
+    if retains_variables(info):
+        shared[RETAIN_VARIABLES] = "bool"
+    for binding in info.args_with_derivatives:
+        if binding.is_tensor_list:
+            shared[list_size(binding.name)] = "size_t"
+    for saved in info.all_saved_inputs:
+        shared[saved.name] = f"{unpacked_type(saved.type)}&"
+    for saved in info.all_saved_outputs:
+        # a number that an operator returns is saved as a tensor
+        shared[saved.name] = "Tensor&" if saved.type == SCALAR else f"{unpacked_type(saved.type)}&"
+    if not is_foreach and any(derivative.uses_grad for derivative in info.derivatives):
+        shared[GRAD] = "const Tensor&"
+    shared |= dict.fromkeys(sorted(info.used_named_gradients), "const Tensor&")
+    for derivative in info.derivatives:
+        if derivative.written is None:
+            continue
+        variables = dict(shared)
+        if is_foreach:
+            variables[INDEX] = "size_t"
+        consumer = _gradient_consumer(info, derivative)
+        if consumer.use is Use.GRADIENT:
+            variables["any_grad_defined"] = "bool"
+        elif consumer.use is Use.GRADIENTS and GRAD_INPUT_MASK in derivative.formula:
+            variables[GRAD_INPUT_MASK] = f"std::array<bool, {len(derivative.var_names)}>"
+        yield Evaluation(
+            derivative.written,
+            info.func,
+            origin,
+            Mode.BACKWARD,
+            info.key,
+            derivative.formula,
+            variables,
+            consumer,
+            None if is_made else derivative.edits,
+        )
+
+
+def retains_variables(info: DifferentiabilityInfo) -> bool:
+    """Whether a formula of a node asks whether the backward call can run again."""
+    return any(
+        RETAIN_VARIABLES in derivative.formula and mentions(parse_formula(derivative.formula), RETAIN_VARIABLES)
+        for derivative in info.derivatives
+    )
+
+
+def list_size(name: str) -> str:
+    """The variable of a node for the length of an argument that is a list."""
+    return f"{name}_size_"
+
+
+@cache
+def unpacked_type(saved: str) -> str:
+    """The type that a node unpacks a saved value into."""
+    return UNPACKED.get(saved, saved)
+
+
+def _gradient_consumer(info: DifferentiabilityInfo, derivative: Derivative) -> Consumer:
+    if len(derivative.var_names) > 1:
+        return Consumer(Use.GRADIENTS, count=len(derivative.var_names))
+    if info.func.name.is_foreach:
+        return Consumer(Use.ELEMENT_GRADIENT)
+    if NOT_IMPLEMENTED in derivative.formula:
+        return Consumer(Use.BARE_GRADIENT)
+    binding = next((item for item in info.args_with_derivatives if item.name == derivative.var_names[0]), None)
+    argument = binding.argument if binding is not None else None
+    if argument is None or is_tensor_list(argument.type):
+        return Consumer(Use.BARE_GRADIENT)
+    return Consumer(Use.GRADIENT)
+
+
+# ---- kernels
+
+
+def formals(function: NativeFunction) -> dict[str, str]:
+    """The parameters of a function's kernel."""
+    structured = function.part_of_structured_group
+    const_write = function.use_const_ref_for_mutable_tensors
+    return {
+        argument.name: argument_type(
+            argument.type, write=argument.is_write, structured=structured, const_write=const_write
+        )
+        for argument in function.schema.arguments.flat_all
+    }
+
+
+def _forward(entry: Entry, differentiability: Differentiability) -> Iterator[Evaluation]:
+    if not differentiability.forwards:
+        return
+    function = differentiability.function
+    known = formals(function)
+    if not differentiability.is_inplace:
+        for name, item in zip(return_names(function), function.schema.returns, strict=True):
+            known[name] = return_type(item.type)
+    info = differentiability.info
+    inputs = [value.name for value in differentiability.inputs]
+    for forward in differentiability.forwards:
+        if forward.written is None:
+            continue
+        primals: dict[str, str] = {}
+        tangents: dict[str, str] = {}
+        for name in inputs:
+            if name in (forward.required_inputs_fw_grad or ()):
+                tangents |= dict.fromkeys((f"{name}_t_raw", f"{name}_t"), name)
+                primals[f"{name}_tensor"] = name
+            if name in (forward.required_inputs_primal or ()):
+                primals[f"{name}_p"] = name
+        if forward.required_original_self_value:
+            tangents |= dict.fromkeys((f"{ORIGINAL_SELF}_t_raw", f"{ORIGINAL_SELF}_t"), ORIGINAL_SELF)
+            primals |= dict.fromkeys((f"{ORIGINAL_SELF}_tensor", f"{ORIGINAL_SELF}_p"), ORIGINAL_SELF)
+        variables = {**known, **dict.fromkeys((*tangents, *primals), TENSOR)}
+        if forward.required_original_self_value:
+            if differentiability.is_inplace_foreach:
+                variables[f"{ORIGINAL_SELF}s"] = f"std::vector<::std::optional<{TENSOR}>>"
+            else:
+                variables[ORIGINAL_SELF] = f"::std::optional<{TENSOR}>"
+        if differentiability.is_foreach:
+            variables[INDEX] = "size_t"
+        origin = _origin(entry, differentiability)
+        text = forward.formula
+        if differentiability.is_foreach:
+            text = kernel_text(function, info.func.schema, text)
+        yield Evaluation(
+            forward.written,
+            function,
+            origin,
+            Mode.FORWARD,
+            differentiability.key,
+            text,
+            variables,
+            _tangent_consumer(differentiability, forward),
+            () if text == forward.written.text else None,
+            primals=primals,
+            tangents=tangents,
+        )
+
+
+def _origin(entry: Entry, differentiability: Differentiability) -> Origin:
+    function = differentiability.function
+    canonical = entry.function.canonical if entry.function is not None else None
+    if differentiability.is_foreach and function is not canonical:
+        return Origin.FOREACH
+    if function is canonical:
+        return Origin.YAML
+    return Origin.INPLACE if differentiability.is_inplace else Origin.OTHER
+
+
+def _tangent_consumer(differentiability: Differentiability, forward: ForwardDerivative) -> Consumer:
+    if len(forward.var_types) > 1:
+        types = [canonical_type(return_type(each)) or UNKNOWN for each in forward.var_types]
+        return Consumer(Use.ASSIGNED, type=template_type("optional", [template_type("tuple", types)]))
+    is_list = not differentiability.is_foreach and is_tensor_list(forward.var_types[0])
+    tangent = template_type("vector", [CANONICAL_TENSOR]) if is_list else CANONICAL_TENSOR
+    return Consumer(Use.ASSIGNED, type=template_type("optional", [tangent]))
+
+
+# ---- saving
+
+
+def _saved(differentiability: Differentiability) -> Iterator[Evaluation]:
+    """The properties that a kernel computes when it saves them."""
+    function = differentiability.function
+    info = differentiability.info
+    if info.source.kind != "entry":
+        return
+    known: dict[str, str] | None = None
+    for derivative in info.derivatives:
+        if derivative.written is None:
+            continue
+        for saved in (*derivative.saved_inputs, *derivative.saved_outputs):
+            if saved.expr == saved.name:
+                continue
+            if known is None:
+                known = formals(function)
+                for name, item in zip(return_names(function), function.schema.returns, strict=True):
+                    known.setdefault(name, return_type(item.type))
+            yield Evaluation(
+                derivative.written,
+                function,
+                Origin.YAML,
+                Mode.SAVE,
+                info.key,
+                saved.expr,
+                known,
+                Consumer(Use.ASSIGNED, type=canonical_type(saved.type) or UNKNOWN),
+                place=_place(derivative, saved),
+            )
+
+
+def _place(derivative: Derivative, saved: SavedAttribute) -> tuple[int, int]:
+    """The part of the written formula that a saved property stands for."""
+    for edit in derivative.edits:
+        if edit.text.startswith(saved.name):
+            return edit.start, edit.end
+    return 0, len(derivative.original_formula)

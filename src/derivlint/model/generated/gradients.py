@@ -1,0 +1,263 @@
+"""How the backward formulas of an entry use the gradients of the outputs.
+
+An output's gradient is ``grad`` (the first output's, and then the only one), ``grads[i]`` or ``grad_<return>``; the
+three are alternatives, see the head of derivatives.yaml. torchgen counts text (load_derivatives.py,
+``check_grad_usage``); both readings are facts here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from derivlint.formula import Formula, Index, Name, Number, Word, parse_formula, whole_number
+from derivlint.model.words import mentions, occurrences, replaced_occurrences, variable_uses
+from derivlint.source.lazy import asked_once
+
+if TYPE_CHECKING:
+    from derivlint.model.entry import Derivative, DerivativeFormula, DifferentiabilityInfo, DispatchBody
+
+GRAD = "grad"
+GRADS = "grads"
+NAMED_PREFIX = "grad_"
+GRAD_INPUT_MASK = "grad_input_mask"
+
+
+#: Which of torchgen's three rules for gradients is broken: grad beside grads, only grads[0], a named one beside others.
+MIXED, ONLY_FIRST, MIXED_NAMED = "mixed", "only-first", "mixed-named"
+
+
+def incoming_gradients(info: DifferentiabilityInfo) -> dict[str, int]:
+    """The variables of a node that are incoming gradients, with the positions of these."""
+    if any(derivative.uses_grad for derivative in info.derivatives):
+        return {GRAD: 0}
+    return {name: info.available_named_gradients.index(name) for name in sorted(info.used_named_gradients)}
+
+
+class IndexedGradient(Struct, frozen=True):
+    """One ``grads[i]`` with a literal index.
+
+    Attributes:
+        node: the whole expression.
+        index: the index.
+    """
+
+    node: Index
+    index: int
+
+
+class GradientUses(Struct, frozen=True):
+    """The gradients one backward formula uses, as variables.
+
+    Attributes:
+        written: the formula.
+        grad: uses of ``grad``.
+        grads: uses of ``grads``, indexed or not.
+        indexed: the indexed ones with a literal index.
+        named: uses of an available ``grad_<return>``.
+    """
+
+    written: DerivativeFormula
+    grad: tuple[Word, ...]
+    grads: tuple[Word, ...]
+    indexed: tuple[IndexedGradient, ...]
+    named: tuple[Word, ...]
+
+
+def integer(text: str) -> int | None:
+    """The value of an integer literal without suffix, or None."""
+    return whole_number(text)
+
+
+def gradient_uses(written: DerivativeFormula, available: tuple[str, ...]) -> GradientUses:
+    """The gradients that a backward formula uses."""
+    formula = written.parsed
+    indexed = []
+    if formula.tree is not None and mentions(formula, GRADS):
+        for node in formula.nodes:
+            if not isinstance(node, Index) or len(node.args) != 1:
+                continue
+            base, position = node.object, node.args[0]
+            if isinstance(base, Name) and base.simple == GRADS and isinstance(position, Number):
+                digits = formula.text[position.start : position.end]
+                value = integer(digits)
+                if value is not None:
+                    indexed.append(IndexedGradient(node, value))
+    return GradientUses(
+        written,
+        variable_uses(formula, GRAD),
+        variable_uses(formula, GRADS),
+        tuple(indexed),
+        tuple(word for name in available for word in variable_uses(formula, name)),
+    )
+
+
+def body_gradients(body: DispatchBody) -> list[GradientUses]:
+    """The gradient uses of every backward formula of one dispatch key."""
+    info = body.info
+    if info is None:
+        return []
+    return [
+        gradient_uses(derivative.written, info.available_named_gradients)
+        for derivative in info.derivatives
+        if derivative.written is not None
+    ]
+
+
+class CountedGradients(Struct, frozen=True):
+    """What torchgen counts over all formulas of one dispatch key.
+
+    Attributes:
+        uses_grad: whether it finds ``grad``.
+        grads: how many ``grads`` it finds.
+        indices: the literal indices it finds.
+        uses_named: whether it finds a named gradient.
+    """
+
+    uses_grad: bool
+    grads: int
+    indices: tuple[int, ...]
+    uses_named: bool
+
+    @property
+    def refusal(self) -> str | None:
+        """Which of its three checks refuses this, or None."""
+        if self.uses_grad and self.grads > 0:
+            return MIXED
+        if self.grads == len(self.indices) and set(self.indices) == {0}:
+            return ONLY_FIRST
+        if self.uses_named and (self.uses_grad or self.grads > 0):
+            return MIXED_NAMED
+        return None
+
+
+def counted_gradients(derivatives: tuple[Derivative, ...]) -> CountedGradients:
+    """Torchgen's count; follows ``check_grad_usage`` and ``used_gradient_indices``."""
+    uses_grad = False
+    grads = 0
+    indices: list[int] = []
+    uses_named = False
+    for derivative in derivatives:
+        formula = parse_formula(derivative.formula)
+        uses_grad = uses_grad or mentions(formula, GRAD)
+        grads += len(replaced_occurrences(formula, GRADS))
+        indices.extend(adjacent_indices(formula))
+        uses_named = uses_named or bool(derivative.named_gradients)
+    return CountedGradients(uses_grad, grads, tuple(indices), uses_named)
+
+
+def adjacent_indices(formula: Formula) -> list[int]:
+    """The numbers in ``grads[<digits>]`` without blanks, also of a member that is called ``grads``."""
+    indices = []
+    if formula.tree is not None and mentions(formula, GRADS):
+        ends = {word.end for word in occurrences(formula, GRADS)}
+        for node in formula.nodes:
+            if isinstance(node, Index) and len(node.args) == 1 and isinstance(node.args[0], Number):
+                digits = formula.text[node.args[0].start : node.args[0].end]
+                value = integer(digits)
+                if value is not None and node.object.end in ends and node.end == node.object.end + len(digits) + 2:
+                    indices.append(value)
+    return indices
+
+
+class BodyGradients(Struct, frozen=True):
+    """The gradient uses of all backward formulas of one dispatch key, in file order.
+
+    Attributes:
+        uses: what each formula uses.
+        grad: each use of ``grad`` with its formula.
+        grads: each use of ``grads`` with its formula.
+        indexed: each ``grads[i]`` with a literal index with its formula.
+        named: each use of an available ``grad_<return>`` with its formula.
+    """
+
+    uses: tuple[GradientUses, ...]
+    grad: tuple[tuple[DerivativeFormula, Word], ...]
+    grads: tuple[tuple[DerivativeFormula, Word], ...]
+    indexed: tuple[tuple[DerivativeFormula, IndexedGradient], ...]
+    named: tuple[tuple[DerivativeFormula, Word], ...]
+
+    @property
+    def conflict(self) -> str | None:
+        """Which of torchgen's three rules the uses really break: the text matching left aside."""
+        if self.grad and self.grads:
+            return MIXED
+        if self.grads and len(self.grads) == len(self.indexed) and all(item.index == 0 for _, item in self.indexed):
+            return ONLY_FIRST
+        return MIXED_NAMED if self.named and (self.grad or self.grads) else None
+
+
+@asked_once
+def gradients_of(body: DispatchBody) -> BodyGradients:
+    """The gradient uses of every backward formula of one dispatch key, put together."""
+    uses = tuple(sorted(filter(_can_have_gradient, body_gradients(body)), key=lambda item: item.written.index))
+    return BodyGradients(
+        uses,
+        tuple((item.written, word) for item in uses for word in item.grad),
+        tuple((item.written, word) for item in uses for word in item.grads),
+        tuple((item.written, node) for item in uses for node in item.indexed),
+        tuple((item.written, word) for item in uses for word in sorted(item.named, key=lambda word: word.start)),
+    )
+
+
+def _can_have_gradient(uses: GradientUses) -> bool:
+    """Whether the key names an argument that a formula makes sense for; ``dim: grad`` is a slip of its own."""
+    resolved = [resolved.argument for _, resolved in uses.written.resolved_names]
+    return any(argument is None or argument.is_tensor_like for argument in resolved)
+
+
+def misread_gradients(body: DispatchBody) -> tuple[str, DerivativeFormula, Word] | None:
+    """Which of its three rules torchgen takes for broken although the formulas keep them all, and the word it misreads.
+
+    Its patterns find ``grad`` in a string literal or after a dot, and of ``f(grads,grads[0])`` only one ``grads``.
+    """
+    info = body.info
+    if info is None:
+        return None
+    formulas = [item.written for item in info.derivatives if item.written is not None]
+    if not info.used_named_gradients and not any(mentions(formula.parsed, GRADS) for formula in formulas):
+        # with "grad" alone none of the three can be broken
+        return None
+    refusal = counted_gradients(info.derivatives).refusal
+    if refusal is None or gradients_of(body).conflict is not None:
+        return None
+    if not all(map(_can_have_gradient, body_gradients(body))):
+        return None
+    formulas.sort(key=lambda formula: formula.index)
+    names = [GRADS] if refusal == ONLY_FIRST else [GRAD, GRADS, *info.available_named_gradients]
+    seen = [(formula, word) for formula in formulas for name in names for word in occurrences(formula.parsed, name)]
+    if not seen:
+        return None
+    misread = [(formula, word) for formula, word in seen if word not in variable_uses(formula.parsed, word.text)]
+    formula, word = (misread or seen)[0]
+    return refusal, formula, word
+
+
+def out_of_range_masks(written: DerivativeFormula) -> list[tuple[Index, int]]:
+    """The uses of ``grad_input_mask[i]`` whose literal index is not below the number of arguments in the key."""
+    formula = written.parsed
+    found: list[tuple[Index, int]] = []
+    if formula.tree is None or not mentions(formula, GRAD_INPUT_MASK):
+        return found
+    for node in formula.nodes:
+        if isinstance(node, Index) and len(node.args) == 1 and isinstance(node.args[0], Number):
+            base = node.object
+            value = integer(node.args[0].text)
+            is_mask = isinstance(base, Name) and base.simple == GRAD_INPUT_MASK
+            if is_mask and value is not None and value >= len(written.names):
+                found.append((node, value))
+    return found
+
+
+def named_gradient_of(body: DispatchBody, index: int) -> str | None:
+    """The ``grad_<return>`` that is the same as ``grads[index]``: of the differentiable output at this position."""
+    info = body.info
+    if info is None:
+        return None
+    returns = info.func.schema.returns
+    flags = info.output_differentiability or tuple(item.type.is_tensor_like for item in returns)
+    outputs = [item for item, differentiable in zip(returns, flags, strict=False) if differentiable]
+    name = outputs[index].name if 0 <= index < len(outputs) else None
+    gradient = f"{NAMED_PREFIX}{name}"
+    return gradient if name is not None and gradient in info.available_named_gradients else None

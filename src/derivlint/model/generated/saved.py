@@ -1,0 +1,278 @@
+"""Which values a backward formula makes the forward call save, and what the formula becomes.
+
+Follows torchgen/packaged/autograd/load_derivatives.py, ``saved_variables``: an expression over an argument that can be
+evaluated when the node is created (``self.sym_sizes()``) becomes a saved attribute of its own, and every name that
+remains is saved as it is. Here the expressions are found in the syntax tree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from derivlint.cpp import is_optional_string
+from derivlint.formula import Call, Edit, Formula, Member, Name, Node, Number, Unary, Word, apply_edits
+from derivlint.model.saved_attribute import SavedAttribute
+from derivlint.model.words import NOT_A_VARIABLE
+from derivlint.source.lazy import cached_property
+
+SYM_INT_ARRAY = "c10::SymIntArrayRef"
+OPTIONAL_SYM_INT_ARRAY = f"::std::optional<{SYM_INT_ARRAY}>"
+
+
+class Property(Struct, frozen=True):
+    """A property of an argument that is saved instead of the argument.
+
+    Attributes:
+        spelling: the method with its operator (``.dim``, ``->sym_sizes``) or the function (``zeros_like``).
+        suffix: what the saved attribute's name adds to the argument's.
+        type: the saved attribute's C++ type.
+        expr: the expression at save time, with ``{}`` for the argument; None for the expression as written.
+        result: what replaces the expression in the formula, with ``{}`` for the argument.
+    """
+
+    spelling: str
+    suffix: str
+    type: str
+    expr: str | None = None
+    result: str | None = None
+
+    @property
+    def is_method(self) -> bool:
+        """Whether the property is a method call on the argument."""
+        return not self.spelling[0].isalpha()
+
+
+#: What a node keeps of a tensor that is only used to make zeros.
+TYPE_AND_SIZE = "torch::autograd::generated::TypeAndSize"
+#: In the order in which torchgen applies them; the order shows in the list of saved inputs.
+PROPERTIES = (
+    Property(".sym_sizes", "_sym_sizes", SYM_INT_ARRAY),
+    Property(
+        "->sym_sizes",
+        "_sym_sizes_opt",
+        OPTIONAL_SYM_INT_ARRAY,
+        "{0}.has_value() ? std::optional<c10::SymIntArrayRef>({0}->sym_sizes()) : std::nullopt",
+    ),
+    Property(
+        ".sym_blocksize", "_self_sym_blocksize_opt", OPTIONAL_SYM_INT_ARRAY, "at::sparse_csr::getSymIntBlockSize({0})"
+    ),
+    Property(".options", "_options", "at::TensorOptions"),
+    Property("zeros_like", "_info", TYPE_AND_SIZE, "{0}", "{0}_info.zeros()"),
+    Property(".sym_size", "_sym_argsize_", "c10::SymInt"),
+    Property(".numel", "_numel", "int64_t"),
+    Property(".sym_numel", "_sym_numel", "c10::SymInt"),
+    Property("to_args_sizes", "_args_sizes", "::std::vector<::std::vector<int64_t>>"),
+    Property("to_args_sizes_symint", "_args_sizes_symint", "::std::vector<::std::vector<c10::SymInt>>"),
+    Property("to_args_scalartypes", "_args_scalartypes", "::std::vector<at::ScalarType>"),
+    Property("TensorGeometry", "_geometry", "at::TensorGeometry"),
+    Property(".scalar_type", "_scalar_type", "at::ScalarType"),
+    Property(".dim", "_dim", "int64_t"),
+    Property(".sym_strides", "_sym_strides", SYM_INT_ARRAY, 'strides_or_error({0}, "{0}")'),
+    Property(".layout", "_layout", "at::Layout"),
+    Property(".is_conj", "_conjugate", "bool"),
+)
+STRIDES = ".sym_strides"
+_METHODS = frozenset(item.spelling for item in PROPERTIES if item.is_method)
+_FUNCTIONS = tuple(item.spelling for item in PROPERTIES if not item.is_method)
+
+
+class PropertyUse(Struct, frozen=True):
+    """A property expression in a formula, ``self.dim()``.
+
+    Attributes:
+        spelling: the property's spelling.
+        receiver: the word that is where the argument does; torchgen matches any word that ends with its name.
+        start: where the expression begins, seen from the receiver: the receiver itself, or the function's name.
+        end: where it ends.
+        index: the text of the index of ``sym_size``.
+        is_variable: whether the receiver is a plain variable.
+    """
+
+    spelling: str
+    receiver_start: int
+    receiver_end: int
+    start: int
+    end: int
+    index: str | None
+    is_variable: bool
+
+
+def _index_text(formula: Formula, arguments: Sequence[Node]) -> str | None:
+    if len(arguments) != 1:
+        return None
+    argument = arguments[0]
+    text = formula.text[argument.start : argument.end]
+    digits = argument
+    if isinstance(argument, Unary) and argument.op == "-":
+        digits = argument.operand
+    plain = isinstance(digits, Number | Name) and text.removeprefix("-").replace("_", "a").isalnum()
+    return text if plain else None
+
+
+def _method_use(formula: Formula, call: Call, callee: Member) -> PropertyUse | None:
+    spelling = ("->" if callee.arrow else ".") + callee.name
+    if spelling not in _METHODS:
+        return None
+    receiver = callee.object
+    index = None
+    if spelling == ".sym_size":
+        index = _index_text(formula, call.args)
+        if index is None:
+            return None
+    elif call.args:
+        return None
+    # torchgen matches text: a blank anywhere in "self.dim()" hides the property from it
+    if formula.text[receiver.end : call.end] != f"{spelling}({index or ''})":
+        return None
+    start = receiver.start
+    is_variable = isinstance(receiver, Name) and receiver.simple is not None
+    if isinstance(receiver, Member):
+        start = receiver.name_start
+    elif isinstance(receiver, Name):
+        start = receiver.parts[-1].start
+    else:
+        return None
+    return PropertyUse(spelling, start, receiver.end, start, call.end, index, is_variable)
+
+
+def _function_use(formula: Formula, call: Call, callee: Name | Member) -> PropertyUse | None:
+    if isinstance(callee, Name):
+        last = callee.parts[-1].identifier
+        if callee.parts[-1].template_args is not None:
+            return None
+    else:
+        last = callee.name
+    if len(call.args) != 1 or not isinstance(call.args[0], Name):
+        return None
+    argument = call.args[0]
+    spelling = max((name for name in _FUNCTIONS if last.endswith(name)), key=len, default=None)
+    if spelling is None or argument.simple is None:
+        return None
+    if formula.text[callee.end : call.end] != f"({argument.simple})":
+        return None
+    return PropertyUse(
+        spelling, argument.start, argument.end, callee.end - len(spelling), call.end, None, isinstance(callee, Name)
+    )
+
+
+def property_uses(formula: Formula) -> list[PropertyUse]:
+    """The property expressions of a formula, from left to right."""
+    uses: list[PropertyUse] = []
+    if formula.tree is None:
+        return uses
+    for node in formula.nodes:
+        if isinstance(node, Call):
+            callee = node.callee
+            use = None
+            if isinstance(callee, Member):
+                use = _method_use(formula, node, callee)
+            if use is None and isinstance(callee, Name | Member):
+                use = _function_use(formula, node, callee)
+            if use is not None:
+                uses.append(use)
+    uses.sort(key=lambda use: use.start)
+    return uses
+
+
+class SavedVariables:
+    """Works out, name by name, what one backward formula saves.
+
+    Attributes:
+        strides_of: the names whose strides were asked for, with the place.
+    """
+
+    def __init__(self, formula: Formula) -> None:
+        self._formula = formula
+        self._uses = property_uses(formula)
+        self._edits: list[Edit] = []
+        # 1 for each character that is replaced
+        self._taken = bytearray(len(formula.text))
+        self._new_words: set[str] = set()
+        self.strides_of: list[tuple[str, Word]] = []
+
+    @property
+    def text(self) -> str:
+        """The formula with everything replaced that is saved as an attribute."""
+        return apply_edits(self._formula.text, self._edits) if self._edits else self._formula.text
+
+    @property
+    def edits(self) -> tuple[Edit, ...]:
+        """The changes that make that text of the written formula."""
+        return tuple(self._edits)
+
+    @cached_property
+    def _words(self) -> dict[str, list[Word]]:
+        """The words of the formula by their text."""
+        found: dict[str, list[Word]] = {}
+        for word in self._formula.words:
+            found.setdefault(word.text, []).append(word)
+        return found
+
+    def _is_free(self, start: int, end: int) -> bool:
+        return self._taken.find(1, start, end) < 0
+
+    def mentions(self, name: str) -> bool:
+        """Whether torchgen still finds a name in the formula."""
+        return bool(self._remaining(name)) or name in self._new_words
+
+    def _remaining(self, name: str) -> list[Word]:
+        return [word for word in self._words.get(name, ()) if self._is_free(word.start, word.end)]
+
+    def save(self, names: Sequence[tuple[str, str]]) -> tuple[SavedAttribute, ...]:
+        """What is saved of the given names, each with its C++ type, in torchgen's order."""
+        saved: list[SavedAttribute] = []
+        # one search in place of a question to each word: does any end with the name?
+        ends = " ".join([*(word.text for word in self._formula.words), ""])
+        for name, cpp_type in names:
+            if f"{name} " in ends:
+                self._save_properties(name, saved)
+                self._save_whole(name, cpp_type, saved)
+            elif name in self._new_words:
+                saved.append(SavedAttribute(name, cpp_type, name))
+        return tuple(saved)
+
+    def _save_properties(self, name: str, saved: list[SavedAttribute]) -> None:
+        if not self._uses:
+            return
+        text = self._formula.text
+        for item in PROPERTIES:
+            for use in self._uses:
+                if use.spelling != item.spelling or not self._is_free(use.start, use.end):
+                    continue
+                receiver = text[use.receiver_start : use.receiver_end]
+                exact = receiver == name
+                # without a left boundary in torchgen's pattern, "xself.dim()" is a use of "self"; inside a call of a
+                # function the parenthesis is the boundary
+                if not exact and (not item.is_method or not receiver.endswith(name)):
+                    continue
+                start = use.receiver_end - len(name) if item.is_method else use.start
+                suffix = item.suffix + (use.index or "").replace("-", "minus_")
+                written = text[start : use.end]
+                expr = item.expr.format(name) if item.expr is not None else written
+                word = Word(name, use.receiver_end - len(name), use.receiver_end, "variable")
+                saved.append(SavedAttribute(name + suffix, item.type, expr, not (exact and use.is_variable), word))
+                replacement = item.result.format(name) if item.result is not None else name + suffix
+                self._replace(start, use.end, replacement)
+                joined = text[use.receiver_start : start] if item.is_method else ""
+                self._new_words.add(joined + name + suffix)
+                if item.spelling == STRIDES:
+                    self.strides_of.append((name, word))
+
+    def _save_whole(self, name: str, cpp_type: str, saved: list[SavedAttribute]) -> None:
+        words = self._remaining(name)
+        if not words and name not in self._new_words:
+            return
+        if is_optional_string(cpp_type):
+            view = f"{name}.has_value() ? std::optional<std::string_view>({name}.value()) : std::nullopt"
+            for word in words:
+                self._replace(word.start, word.end, view)
+            self._new_words.add(name)
+        uses = [word for word in words if word.role not in NOT_A_VARIABLE]
+        first = next(iter(uses or words), None)
+        saved.append(SavedAttribute(name, cpp_type, name, bool(words) and not uses, first))
+
+    def _replace(self, start: int, end: int, text: str) -> None:
+        self._edits.append(Edit(start, end, text))
+        self._taken[start:end] = b"\1" * (end - start)

@@ -1,0 +1,209 @@
+"""What C++ would refuse in the formulas of an entry, and in everything that PyTorch generates from them.
+
+Every expression that the generated code evaluates (:mod:`derivlint.model.generated.evaluation`) is typed; a problem is
+brought back to the formula as it is written. A formula is checked where it is written first: what PyTorch makes of it
+for other functions is reported only if the formula itself is right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from derivlint.cpp.expressions.consumer import Consumer, Use, check_result
+from derivlint.cpp.expressions.inference import Inference
+from derivlint.cpp.expressions.value import TENSOR, UNKNOWN_VALUE, Value
+from derivlint.cpp.library import Library
+from derivlint.cpp.problem import ACCEPTED, TypeProblem, TypeProblemKind
+from derivlint.cpp.scope import BACKWARD_LEVELS, FORWARD_LEVELS, Scope, declared_value
+from derivlint.formula import Expr, parse_formula
+from derivlint.model.entry import DerivativeFormula, Entry
+from derivlint.model.generated.consequences import is_checkable, is_known_wrong
+from derivlint.model.generated.evaluation import Evaluation, Mode, Origin
+from derivlint.model.generated.inplace import SELF_TANGENT, copied_formula
+from derivlint.model.scope import undeclared_names, visible_names
+from derivlint.source import Span
+
+SELF_TANGENT_RAW = f"{SELF_TANGENT}_raw"
+
+
+class FormulaProblem(Struct, frozen=True):
+    """A problem of a formula.
+
+    Attributes:
+        written: the formula.
+        evaluation: where the generated code evaluates it.
+        problem: what C++ refuses.
+        where: the place in the file: of the part that is wrong, or of the whole formula where that part is generated.
+        is_exact: whether ``where`` is the very part of the formula that is wrong.
+        start: where that part begins in the written formula.
+        end: where it ends.
+    """
+
+    written: DerivativeFormula
+    evaluation: Evaluation
+    problem: TypeProblem
+    where: Span
+    is_exact: bool
+    start: int = 0
+    end: int = 0
+
+    @property
+    def is_written(self) -> bool:
+        """Whether the formula is wrong as it is written, not only what PyTorch makes of it for another function."""
+        return self.evaluation.origin is Origin.YAML and self.evaluation.mode is not Mode.SAVE
+
+
+class Typed(Struct, frozen=True, eq=False):
+    """An expression with its types.
+
+    Attributes:
+        tree: its syntax tree.
+        typer: the types of everything in it.
+        value: the value of the whole.
+    """
+
+    tree: Expr
+    typer: Inference
+    value: Value
+
+
+class TypeChecker:
+    """Checks the formulas of one model; an expression that occurs several times is looked at once."""
+
+    def __init__(self, library: Library, *, is_complete: bool) -> None:
+        self._library = library
+        self._is_complete = is_complete
+        self._checked: dict[tuple[object, ...], tuple[TypeProblem, ...]] = {}
+        self._typed: dict[tuple[object, ...], Typed | None] = {}
+
+    def problems(self, entry: Entry, evaluations: Iterable[Evaluation]) -> tuple[FormulaProblem, ...]:
+        """The problems of an entry's formulas, each once, in file order.
+
+        Args:
+            entry: the entry.
+            evaluations: where the generated code evaluates its formulas.
+        """
+        found: list[FormulaProblem] = []
+        wrong: set[DerivativeFormula] = set()
+        checkable = {formula: is_checkable(formula) for formula in entry.formulas}
+        for evaluation in sorted(evaluations, key=_precedence):
+            formula = evaluation.written
+            if formula in wrong or not checkable[formula]:
+                continue
+            if evaluation.origin is not Origin.YAML and is_known_wrong(formula):
+                continue
+            if formula.auto is not None and not wrong.isdisjoint(formula.body.formulas):
+                # "auto_element_wise" is made of the backward formula
+                continue
+            problems = self._check(evaluation)
+            if evaluation.origin is not Origin.YAML:
+                # what compiles in the formula compiles in what is made of it
+                problems = tuple(problem for problem in problems if problem.kind not in ACCEPTED)
+            if problems:
+                if any(problem.kind not in ACCEPTED for problem in problems):
+                    wrong.add(formula)
+                found.extend(
+                    _located(evaluation, problem) for problem in problems if not _is_reported(evaluation, problem)
+                )
+        return tuple(sorted(found, key=lambda item: item.where))
+
+    def typed(self, evaluation: Evaluation, text: str) -> Typed | None:
+        """The types of everything in an expression, whatever is wrong with it; None where it does not parse.
+
+        Args:
+            evaluation: where the expression is evaluated.
+            text: the expression.
+        """
+        key = (text, evaluation.mode, *evaluation.variables.items())
+        if key not in self._typed:
+            tree = parse_formula(text).tree
+            self._typed[key] = None if tree is None else self._inferred(evaluation, tree)
+        return self._typed[key]
+
+    def _inferred(self, evaluation: Evaluation, tree: Expr) -> Typed:
+        typer = Inference(scope_of(evaluation, self._is_complete), self._library)
+        try:
+            value = typer.of(tree)
+        except RecursionError:
+            # hundreds of levels of brackets: no one wrote that, and nothing is known about it
+            return Typed(tree, Inference(typer.scope, self._library), UNKNOWN_VALUE)
+        return Typed(tree, typer, value)
+
+    def _check(self, evaluation: Evaluation) -> tuple[TypeProblem, ...]:
+        key = (evaluation.text, evaluation.mode, evaluation.consumer, *evaluation.variables.items())
+        known = self._checked.get(key)
+        if known is None:
+            known = self._checked[key] = tuple(self._infer(evaluation))
+        return known
+
+    def _infer(self, evaluation: Evaluation) -> Iterable[TypeProblem]:
+        """What is wrong with an expression, what is refused first."""
+        text, consumer = evaluation.text, evaluation.consumer
+        copied = copied_formula(text)
+        if copied is not None and SELF_TANGENT_RAW in evaluation.variables:
+            # the kernel has the formula twice, where a tensor is wanted; once tells as much
+            text, consumer = copied, Consumer(Use.ASSIGNED, type=TENSOR)
+        typed = self.typed(evaluation, text)
+        if typed is None:
+            return ()
+        typer = typed.typer
+        problems = tuple(typer.problems)
+        if not problems:
+            check_result(typer, typed.tree, typed.value, consumer)
+            problems = tuple(typer.problems)
+            # what takes the value is not a fact of the expression
+            typer.problems.clear()
+        return (*problems, *typer.notes)
+
+
+def scope_of(evaluation: Evaluation, is_complete: bool) -> Scope:
+    """The scope in which the generated code evaluates an expression.
+
+    Args:
+        evaluation: the expression.
+        is_complete: whether a function that nothing declares does not exist.
+    """
+    backward = evaluation.mode is Mode.BACKWARD
+    return Scope(
+        {name: declared_value(type) for name, type in evaluation.variables.items()},
+        BACKWARD_LEVELS if backward else FORWARD_LEVELS,
+        "backward formula" if backward else "forward formula",
+        is_complete,
+    )
+
+
+def _is_reported(evaluation: Evaluation, problem: TypeProblem) -> bool:
+    """Whether another rule tells what is wrong."""
+    if evaluation.origin is not Origin.YAML or evaluation.mode is Mode.SAVE:
+        return False
+    formula = evaluation.written
+    if problem.kind is TypeProblemKind.UNDECLARED_NAME:
+        names = (*visible_names(formula), *(name.word.text for name in undeclared_names(formula)))
+        return problem.name in names
+    # what is made of a backward formula gives what that gives
+    return problem.kind is TypeProblemKind.RESULT and formula.auto is not None
+
+
+def _precedence(evaluation: Evaluation) -> tuple[bool, bool, bool]:
+    return (evaluation.origin is not Origin.YAML, evaluation.mode is Mode.SAVE, evaluation.written.auto is not None)
+
+
+def _located(evaluation: Evaluation, problem: TypeProblem) -> FormulaProblem:
+    formula = evaluation.written
+    span = evaluation.written_range(problem.start, problem.end)
+    if span is None:
+        return FormulaProblem(formula, evaluation, problem, formula.value.span, False)
+    written = formula.parsed.text[span[0] : span[1]]
+    if problem.name not in written and problem.kind in (
+        TypeProblemKind.NO_SUCH_MEMBER,
+        TypeProblemKind.NOT_IN_NAMESPACE,
+    ):
+        # "at::zeros_like(y)", which torchgen rewrites to "at::y_info.zeros()"
+        return FormulaProblem(formula, evaluation, replace(problem, subject=written), formula.range(*span), True, *span)
+    if problem.subject not in formula.parsed.text:
+        # a saved property, "self_sym_sizes", is not a name that the author knows
+        problem = replace(problem, subject="")
+    return FormulaProblem(formula, evaluation, problem, formula.range(*span), True, *span)

@@ -1,0 +1,227 @@
+"""Reference definitions: what operators and helpers compute, written once, in the language of formulas.
+
+    helper var_backward(grad, self, dims, correction, keepdim)
+        n = count(self.sizes(), dims, self.numel())
+        d = unreduced(grad, dims, keepdim, self.dim())
+        = 2.0 / (n - correction.value_or(1)) * d * (self - mean_over(self, dims))
+
+    operator add(self, other, alpha = 1)
+        = self + alpha * other
+
+    composite softmax.int(self, dim, dtype)
+        = at::_softmax(self, dim, false)
+
+The first line has the names, commas between them, and the parameters. A ``helper`` is a function of FunctionsManual.h,
+whose arguments are bound by position; an ``operator`` has the parameters of its schema, as far as they matter; a
+``composite`` is an operator without an entry, which PyTorch makes of others, and has its overload in the name; a
+``part`` is what several definitions have in common.
+Parameters without a default have to be given. The lines below name parts; each may use those before
+it, and the value. A line that is indented further continues the one above; ``#`` begins a comment.
+
+Definitions call each other, operators, and the primitives of :mod:`derivlint.operators.reference.primitives`, which
+every interpreter has: scalar evaluation, PyTorch and graphs. A call that leaves arguments out, passes nothing for them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from enum import Enum
+from functools import cache
+from pathlib import Path
+
+from msgspec import Struct
+
+from derivlint.formula import Call, Expr, Member, Name, parse_formula, walk
+from derivlint.source.lazy import cached_property
+
+FOLDER = Path(__file__).parents[1] / "data" / "definitions"
+_NOT_COMPARED = FOLDER.parent / "not_compared.txt"
+_HEAD = re.compile(r"(helper|operator|composite|part) ([\w.]+(?:, [\w.]+)*)\(([^()]*)\)")
+_NAMES = re.compile(r"^(?:helper|operator|composite|part) ([\w., ]+)\(", re.MULTILINE)
+_PART = re.compile(r"(?:(\w+) )?= (.+)", re.DOTALL)
+
+
+class DefinitionError(ValueError):
+    """Text that is not a definition."""
+
+
+class Kind(Enum):
+    """What is defined."""
+
+    HELPER = "helper"
+    OPERATOR = "operator"
+    COMPOSITE = "composite"
+    PART = "part"
+
+
+class Definition(Struct, frozen=True, dict=True):
+    """What an operator or helper computes.
+
+    Attributes:
+        kind: what it is.
+        name: its name, of a composite the one with the overload.
+        parameters: the names of its parameters.
+        defaults: the formulas of those parameters that may be left out.
+        formulas: the names of parts, with their formulas, in the order in which they are computed; the value is last
+            and has no name.
+    """
+
+    kind: Kind
+    name: str
+    parameters: tuple[str, ...]
+    defaults: Mapping[str, str]
+    formulas: tuple[tuple[str, str], ...]
+
+    @cached_property
+    def trees(self) -> tuple[tuple[str, Expr], ...]:
+        """The formulas as syntax trees."""
+        return tuple((name, tree_of(formula)) for name, formula in self.formulas)
+
+    @cached_property
+    def called(self) -> frozenset[str]:
+        """The names of the functions and methods that it calls."""
+        callees = (node.callee for _, tree in self.trees for node in walk(tree) if isinstance(node, Call))
+        return frozenset(
+            each.name if isinstance(each, Member) else each.parts[-1].identifier if isinstance(each, Name) else ""
+            for each in callees
+        )
+
+    @property
+    def required(self) -> int:
+        """How many parameters have no default."""
+        return len(self.parameters) - len(self.defaults)
+
+
+@cache
+def tree_of(formula: str) -> Expr:
+    """The syntax tree of a formula in a definition.
+
+    Raises:
+        DefinitionError: the text is not an expression.
+    """
+    parsed = parse_formula(formula)
+    if parsed.tree is None or parsed.problems:
+        raise DefinitionError(f'"{formula}" is not an expression')
+    return parsed.tree
+
+
+def read_definitions(text: str) -> Iterator[Definition]:
+    """The definitions of a file, one for each name.
+
+    Raises:
+        DefinitionError: the text is not a file of definitions.
+    """
+    head = ""
+    lines: list[str] = []
+    for line in text.splitlines():
+        bare = line.strip()
+        if not bare or bare.startswith("#"):
+            continue
+        indent = len(line) - len(line.lstrip())
+        if indent == 0:
+            if head:
+                yield from _read(head, lines)
+            head, lines = bare, []
+        elif indent > 4 and lines:
+            lines[-1] = f"{lines[-1]} {bare}"
+        elif indent > 4:
+            head = f"{head}{bare}" if head.endswith("(") else f"{head} {bare}"
+        else:
+            lines.append(bare)
+    if head:
+        yield from _read(head, lines)
+
+
+def _read(head: str, lines: list[str]) -> Iterator[Definition]:
+    match = _HEAD.fullmatch(head)
+    if match is None:
+        raise DefinitionError(f'"{head}" does not begin a definition')
+    names: list[str] = []
+    defaults: dict[str, str] = {}
+    for parameter in filter(None, match[3].split(", ")):
+        name, _, default = parameter.partition(" = ")
+        names.append(name)
+        if default:
+            defaults[name] = default
+        elif defaults:
+            raise DefinitionError(f'"{head}": "{name}" has no default and comes after one that has')
+    formulas = []
+    for line in lines:
+        part = _PART.fullmatch(line)
+        if part is None:
+            raise DefinitionError(f'"{line}" is not a part of the definition "{head}"')
+        formulas.append((part[1] or "", part[2]))
+    if [name for name, _ in formulas].count("") != 1 or formulas[-1][0]:
+        raise DefinitionError(f'"{head}" needs one value, in its last line')
+    for name in match[2].split(", "):
+        yield Definition(Kind(match[1]), name, tuple(names), defaults, tuple(formulas))
+
+
+class Definitions(Mapping[str, Definition]):
+    """Definitions by name, each read when it is asked for."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        """Definitions of files.
+
+        Raises:
+            DefinitionError: something is defined twice.
+        """
+        self._texts: dict[str, str] = {}
+        self._read: dict[str, Definition] = {}
+        for text in texts:
+            heads = list(_NAMES.finditer(text))
+            ends = [head.start() for head in heads[1:]]
+            for head, end in zip(heads, [*ends, len(text)], strict=True):
+                for name in head[1].split(", "):
+                    if name in self._texts:
+                        raise DefinitionError(f'"{name}" is defined twice')
+                    self._texts[name] = text[head.start() : end]
+
+    def __getitem__(self, name: str) -> Definition:
+        found = self._read.get(name)
+        if found is None:
+            self._read.update((each.name, each) for each in read_definitions(self._texts[name]))
+            found = self._read[name]
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._texts)
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+
+@cache
+def definitions() -> Mapping[str, Definition]:
+    """All definitions, by name."""
+    return Definitions(path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob("*.txt")))
+
+
+@cache
+def reasons() -> Mapping[str, str]:
+    """Why operators and helpers cannot be judged, by base name: those without a definition, or without a use for it."""
+    found: dict[str, str] = {}
+    reason = ""
+    for line in _NOT_COMPARED.read_text(encoding="ascii").splitlines():
+        if line.startswith("#"):
+            continue
+        head, _, names = line.rpartition(": ")
+        reason = head or reason
+        found.update(dict.fromkeys(names.split(), reason))
+    return found
+
+
+def helper_named(name: str) -> Definition | None:
+    """The definition of a helper, or of a part."""
+    found = definitions().get(name)
+    return found if found is not None and found.kind in (Kind.HELPER, Kind.PART) else None
+
+
+def composite_named(name: str) -> Definition | None:
+    """The definition of an operator without entry, by its name with the overload."""
+    found = definitions().get(name)
+    if found is None or found.kind is not Kind.COMPOSITE:
+        # another overload has an entry
+        found = definitions().get(f"{name}.default")
+    return found

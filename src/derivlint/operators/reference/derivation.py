@@ -1,0 +1,216 @@
+"""What definitions say of operators and helpers: what they are linear in, and how they depend on complex arguments.
+
+A definition is run over sums of products of its parameters. What holds for some flags only is marked: a term that is
+not there in every case is not sure, and an argument that is read by a function that nothing is known about is unclear.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+
+from derivlint.formula import (
+    Binary,
+    BraceList,
+    Call,
+    Conditional,
+    Expr,
+    Index,
+    Member,
+    Name,
+    Number,
+    Unary,
+)
+from derivlint.formula.analysis import Analysis
+from derivlint.formula.tuples import tuple_access
+from derivlint.operators.reference.definitions import Definition, DefinitionError, Kind, definitions, tree_of
+from derivlint.operators.reference.derived import Derived, write_derived
+from derivlint.operators.reference.parity import Parity
+from derivlint.operators.reference.sums import (
+    ABSENT,
+    CONSTANT,
+    ZERO,
+    Sum,
+    Value,
+    absent_terms,
+    added,
+    applied,
+    asked_of,
+    chosen,
+    curved_in,
+    flat,
+    item_of,
+    known_call,
+    opaque_in,
+    polynomial_of,
+    possible_branches,
+    primitives,
+    substituted,
+    times,
+    variable,
+    without,
+)
+
+
+class _UnsupportedError(Exception):
+    """A case that a definition refuses."""
+
+
+def derive() -> str:
+    """The file of what definitions say: ``data/derived.txt``."""
+    return write_derived((name, found) for name, found in all_derived())
+
+
+def all_derived() -> Iterator[tuple[str, Derived]]:
+    """What definitions say of what formulas can call, by name; not of definitions that refuse every case."""
+    for name, definition in definitions().items():
+        found = _of_name(name) if definition.kind is not Kind.PART else None
+        if found is not None:
+            yield name, found
+
+
+#: The definitions that are being looked at, the outermost first.
+_pending: list[str] = []
+
+
+@cache
+def _of_name(name: str) -> Derived | None:
+    definition = definitions().get(name)
+    if definition is None:
+        return None
+    if name in _pending:
+        path = " -> ".join((*_pending[_pending.index(name) :], name))
+        raise DefinitionError(f"definitions call each other ({path}): say by hand what one of them is linear in")
+    _pending.append(name)
+    try:
+        return _of_definition(definition)
+    except _UnsupportedError:
+        return None
+    finally:
+        _pending.pop()
+
+
+def _of_definition(definition: Definition) -> Derived:
+    body = _Body(definition)
+    value = body.named("")
+    outputs = (value,) if isinstance(value, Sum) else value
+    names = definition.parameters
+    return Derived(
+        definition.kind.value,
+        names,
+        definition.required,
+        frozenset(name for name, default in definition.defaults.items() if _constant(default).terms),
+        frozenset(names) - body.used,
+        tuple(polynomial_of(names, flat(each)) for each in outputs),
+    )
+
+
+def _constant(formula: str) -> Sum:
+    return _Body().sum(tree_of(formula))
+
+
+class _Body(Analysis[Value]):
+    """The parts of one definition; of a default value it has none."""
+
+    def __init__(self, definition: Definition | None = None) -> None:
+        super().__init__()
+        self.used: set[str] = set()
+        self._trees: dict[str, Expr] = {}
+        self._values: dict[str, Value] = {"nullopt": ABSENT}
+        if definition is not None:
+            self._trees.update(definition.trees)
+            for name in definition.parameters:
+                self._values[name] = variable(name)
+
+    def named(self, name: str) -> Value:
+        """The value of a parameter, a part or a constant; the value of the whole has no name."""
+        self.used.add(name)
+        if name not in self._values:
+            tree = self._trees.get(name)
+            self._values[name] = CONSTANT if tree is None else self.of(tree)
+        return self._values[name]
+
+    def sum(self, node: Expr) -> Sum:
+        """The value of an expression, of a list the sum of its items."""
+        return flat(self.of(node))
+
+    def otherwise(self, node: Expr) -> Value:
+        return CONSTANT
+
+    def name(self, node: Name) -> Value:
+        name = node.parts[-1].identifier
+        return self.named(name) if node.simple is not None or name == "nullopt" else CONSTANT
+
+    def number(self, node: Number) -> Value:
+        digits = node.text.lower().rstrip("flu")
+        return ZERO if not digits.strip("0.") else CONSTANT
+
+    def unary(self, node: Unary) -> Value:
+        operand = self.sum(node.operand)
+        return curved_in(operand) if node.op == "!" else operand
+
+    def binary(self, node: Binary) -> Value:
+        left, right = self.sum(node.left), self.sum(node.right)
+        if node.op in ("+", "-"):
+            return added(left, right)
+        if node.op == "*":
+            return times(left, right)
+        if node.op == "/":
+            return times(left, curved_in(right, parity=Parity.HOLOMORPHIC))
+        return curved_in(left, right)
+
+    def conditional(self, node: Conditional) -> Value:
+        condition = self.sum(node.condition)
+        cases = possible_branches(node, self.of, _UnsupportedError)
+        if len(cases) == 1:
+            return cases[0]
+        then, otherwise = cases
+        asked = asked_of(node.condition)
+        if asked is not None:
+            question, of = asked
+            if question == "is_complex_tensor" and isinstance(of, Name) and of.simple is not None:
+                otherwise = without(otherwise, of.simple)
+            elif question == "defined":
+                rest = absent_terms(then, otherwise, self.sum(of).all)
+                if rest is not None:
+                    return rest
+        if isinstance(then, Sum) or isinstance(otherwise, Sum) or len(then) != len(otherwise):
+            return chosen(condition, flat(then), flat(otherwise))
+        return tuple(chosen(condition, flat(a), flat(b)) for a, b in zip(then, otherwise, strict=True))
+
+    def braces(self, node: BraceList) -> Value:
+        return tuple(map(self.of, node.items))
+
+    def index(self, node: Index) -> Value:
+        (index,) = node.args
+        return item_of(self.of(node.object), index)
+
+    def call(self, node: Call) -> Value:
+        callee = node.callee
+        if isinstance(callee, Member):
+            return self._called(callee.name, (callee.object, *node.args))
+        access = tuple_access(node)
+        if access is not None:
+            return item_of(self.of(access[0]), access[1])
+        assert isinstance(callee, Name), "definitions call names"
+        return self._called(callee.parts[-1].identifier, node.args)
+
+    def _called(self, name: str, nodes: tuple[Expr, ...]) -> Value:
+        if name == "Tensor" and not nodes:
+            return ABSENT
+        if name == "refuse":
+            raise _UnsupportedError
+        values = [self.of(node) for node in nodes]
+        if name == "make_tuple":
+            return tuple(values)
+        arguments = list(map(flat, values))
+        primitive = primitives().get(name)
+        if primitive is not None:
+            return substituted(*primitive, arguments)
+        return known_call(name, arguments) or _defined(name, arguments) or opaque_in(*arguments)
+
+
+def _defined(name: str, arguments: list[Sum]) -> Value | None:
+    """A call of what is defined."""
+    found = _of_name(name)
+    return None if found is None else applied(found, arguments)

@@ -1,0 +1,181 @@
+"""What the definitions of operators and helpers say of them, as it is shipped: ``data/derived.txt``.
+
+    helper var_backward(grad, self, dim, correction, keepdim)
+        grad*self/dim/correction/keepdim ; grad self
+    operator add(self, other, alpha=)
+        self + other*alpha ; self other alpha
+
+A line for each value: a sum of products, and the complex parameters that it depends on. A product is linear in its
+factors and not linear in what follows ``/``; after ``~`` comes what it may be linear in or not, and ``?`` marks a
+product that some flags leave out. A parameter with ``=`` has a value where it is left out, one with ``?`` is absent.
+One with ``!`` has no part in the definition, since what it holds follows from the others: PyTorch may read it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+
+from msgspec import Struct
+
+from derivlint.operators.reference.parity import Parity, joint
+from derivlint.operators.reference.terms import Polynomial, Term
+from derivlint.source.lazy import cached_property
+
+PATH = Path(__file__).parents[1] / "data" / "derived.txt"
+_COMMENT = (
+    "# What operators are linear in and how they conjugate, by their definitions; made by derivlint dev docs build"
+)
+_MARKS = {"conj": Parity.CONJUGATED, "mixed": Parity.NON_HOLOMORPHIC, "unknown": Parity.UNKNOWN}
+_WORDS = {parity: word for word, parity in _MARKS.items()}
+_NAMES = re.compile(r"([/*~]?)(\w+)")
+
+
+class Derived(Struct, frozen=True, dict=True):
+    """What the definition of an operator or helper says of it.
+
+    Attributes:
+        kind: what is defined: ``helper``, ``operator``, ``composite``.
+        parameters: the names of its parameters.
+        required: how many of them have no default.
+        given: those that have a value where they are left out.
+        unused: those that have no part in the definition.
+        outputs: its values as sums of products; several where it returns a tuple.
+    """
+
+    kind: str
+    parameters: tuple[str, ...]
+    required: int
+    given: frozenset[str]
+    unused: frozenset[str]
+    outputs: tuple[Polynomial, ...]
+
+    @property
+    def is_by_position(self) -> bool:
+        """Whether arguments are bound by position, and not by the names of an operator's schema."""
+        return self.kind == "helper"
+
+    @property
+    def has_own_names(self) -> bool:
+        """Whether its parameters may have other names than the schema has."""
+        return self.kind == "composite"
+
+    @cached_property
+    def only_metadata(self) -> frozenset[str]:
+        """The parameters whose values do not count, but their sizes or types."""
+        read = {
+            name
+            for output in self.outputs
+            for term in output.terms
+            for name in (*term.factors, *term.divisors, *term.unclear)
+        }
+        return frozenset(self.parameters) - self.unused - read
+
+    def parity(self, parameter: str) -> Parity:
+        """How the values depend on a complex parameter."""
+        return joint(output.parities.get(parameter, Parity.REAL) for output in self.outputs)
+
+
+def write_derived(found: Iterable[tuple[str, Derived]]) -> str:
+    """The file for what was derived, by name."""
+    lines = [_COMMENT]
+    for name, each in sorted(found, key=lambda item: item[0]):
+        optional = frozenset(each.parameters[each.required :])
+        parameters = ", ".join(
+            parameter
+            + ("!" if parameter in each.unused else "")
+            + ("=" if parameter in each.given else "?" if parameter in optional else "")
+            for parameter in each.parameters
+        )
+        lines.append(f"{each.kind} {name}({parameters})")
+        lines += [f"    {_shown(output)}" for output in each.outputs]
+    return "\n".join(lines) + "\n"
+
+
+def _shown(output: Polynomial) -> str:
+    terms = [
+        ("" if term.is_sure else "?")
+        + ("*".join(term.factors) or "1")
+        + "".join(f"/{name}" for name in term.divisors)
+        + "".join(f"~{name}" for name in term.unclear)
+        for term in output.terms
+    ]
+    parities = [
+        f"{_WORDS[parity]}({name})" if parity in _WORDS else name
+        for name, parity in output.parities.items()
+        if parity is not Parity.REAL
+    ]
+    return " + ".join(terms or ["0"]) + " ;" + "".join(f" {each}" for each in parities)
+
+
+def _term(text: str) -> Term:
+    parts: dict[str, list[str]] = {"*": [], "/": [], "~": []}
+    for operator, name in _NAMES.findall(text.removeprefix("?")):
+        parts[operator or "*"].append(name)
+    factors = tuple(name for name in parts["*"] if name != "1")
+    return Term(factors, tuple(parts["/"]), tuple(parts["~"]), text[0] != "?")
+
+
+def _read(head: str, lines: list[str]) -> Derived:
+    kind, _, rest = head.partition(" ")
+    shown = rest[:-1].partition("(")[2].split(", ") if not rest.endswith("()") else []
+    parameters = tuple(each.rstrip("!=?") for each in shown)
+    outputs = []
+    for line in lines:
+        sums, _, names = line.partition(" ;")
+        terms = () if sums == "0" else tuple(map(_term, sums.split(" + ")))
+        parities = {}
+        for each in names.split():
+            word, _, name = each.rstrip(")").rpartition("(")
+            parities[name] = _MARKS[word] if word else Parity.HOLOMORPHIC
+        outputs.append(Polynomial(parameters, terms, parities))
+    required = sum(each[-1] not in "=?" for each in shown)
+    given = frozenset(each.rstrip("!=") for each in shown if each[-1] == "=")
+    unused = frozenset(name for name, each in zip(parameters, shown, strict=True) if "!" in each)
+    return Derived(kind, parameters, required, given, unused, tuple(outputs))
+
+
+def read_derived(text: str) -> Iterator[tuple[str, Derived]]:
+    """What a file says, by name."""
+    for name, head, lines in _blocks(text):
+        yield name, _read(head, lines)
+
+
+def _blocks(text: str) -> Iterator[tuple[str, str, list[str]]]:
+    """The name of each function, its first line, and those of its values."""
+    head = ""
+    lines: list[str] = []
+    for line in (*text.splitlines(), ""):
+        if line[:1] == " ":
+            lines.append(line[4:])
+        elif line[:1] != "#":
+            if head:
+                yield head[head.index(" ") + 1 : head.index("(")], head, lines
+            head, lines = line, []
+
+
+@cache
+def _shipped() -> Mapping[str, list[tuple[str, list[str]]]]:
+    """The lines of the file by base name, of every overload."""
+    found: dict[str, list[tuple[str, list[str]]]] = {}
+    for name, head, lines in _blocks(PATH.read_text(encoding="ascii")):
+        found.setdefault(name.partition(".")[0], []).append((head, lines))
+    return found
+
+
+@cache
+def derived(name: str) -> Derived | None:
+    """What is derived of a function that formulas call by a base name.
+
+    Returns:
+        None where it has no definition, or its overloads are not the same.
+    """
+    first: Derived | None = None
+    for head, lines in _shipped().get(name, ()):
+        found = _read(head, lines)
+        if first is not None and found.outputs != first.outputs:
+            return None
+        first = first or found
+    return first

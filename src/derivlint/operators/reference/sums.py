@@ -1,0 +1,302 @@
+"""Sums of products of parameters: what definitions and bodies of functions are followed as.
+
+A sum says what a value is linear in, and how it depends on complex parameters. What holds for some flags only is
+marked: a term that is not there in every case is not sure, and an argument that is read by a function that nothing is
+known about is unclear.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from derivlint.formula import Call, Conditional, Expr, Member, Name, Node, unparenthesized
+from derivlint.formula.tuples import position_of
+from derivlint.operators.book import Book
+from derivlint.operators.reference.derived import Derived
+from derivlint.operators.reference.parity import Parity, joint
+from derivlint.operators.reference.terms import Polynomial, Term, not_holomorphic, polynomials, read_terms
+
+_FILE = Path(__file__).parents[1] / "data" / "primitives.txt"
+#: Sums of more products are not followed.
+_MOST_TERMS = 200
+_NONE: frozenset[str] = frozenset()
+
+
+class SumTerm(NamedTuple):
+    """A product of parameters; see :class:`Term`."""
+
+    linear: frozenset[str]
+    curved: frozenset[str]
+    unclear: frozenset[str]
+    is_sure: bool = True
+
+    @property
+    def all(self) -> frozenset[str]:
+        """All parameters in it."""
+        return self.linear | self.curved | self.unclear
+
+    def times(self, other: SumTerm) -> SumTerm:
+        """The product with another one."""
+        unclear = self.unclear | other.unclear
+        curved = self.curved | other.curved | (self.linear & other.linear)
+        linear = (self.linear | other.linear) - curved
+        return SumTerm(linear - unclear, curved - unclear, unclear, self.is_sure and other.is_sure)
+
+    @property
+    def possible(self) -> SumTerm:
+        """The same product, which some flags leave out."""
+        return self._replace(is_sure=False)
+
+
+class Sum(NamedTuple):
+    """A sum of products, and how it depends on complex parameters; one that it does not name makes it no other."""
+
+    terms: frozenset[SumTerm]
+    parities: Mapping[str, Parity]
+
+    @property
+    def all(self) -> frozenset[str]:
+        """All parameters in it."""
+        return _NONE.union(*(term.all for term in self.terms))
+
+
+#: A sum, or a tuple of values.
+Value = Any
+
+ONE = SumTerm(_NONE, _NONE, _NONE)
+CONSTANT = Sum(frozenset({ONE}), {})
+ZERO = Sum(frozenset(), {})
+#: An absent value, which no other zero is identical to.
+ABSENT = Sum(frozenset(), {})
+
+
+def variable(name: str) -> Sum:
+    """The value of a parameter."""
+    return Sum(frozenset({SumTerm(frozenset({name}), _NONE, _NONE)}), {name: Parity.HOLOMORPHIC})
+
+
+def made(terms: Iterable[SumTerm], parities: Mapping[str, Parity]) -> Sum:
+    """A sum of different products."""
+    found = set(terms)
+    for term in [term for term in found if term.is_sure]:
+        found.discard(term.possible)
+    if len(found) > _MOST_TERMS:
+        found = {SumTerm(_NONE, _NONE, _NONE.union(*(term.all for term in found)), is_sure=False)}
+    return Sum(frozenset(found), parities)
+
+
+def joined(values: Iterable[Sum]) -> Mapping[str, Parity]:
+    """How several values together depend on complex parameters."""
+    found: dict[str, Parity] = {}
+    for value in values:
+        for name, parity in value.parities.items():
+            found[name] = joint((found[name], parity)) if name in found else parity
+    return found
+
+
+def is_several(value: Value) -> bool:
+    """Whether a value is a tuple of values."""
+    return isinstance(value, tuple) and not isinstance(value, Sum)
+
+
+def flat(value: Value) -> Sum:
+    """A list as the sum of its items."""
+    return value if isinstance(value, Sum) else added(*map(flat, value))
+
+
+def added(*values: Sum) -> Sum:
+    """The sum of values."""
+    return made((term for value in values for term in value.terms), joined(values))
+
+
+def times(left: Sum, right: Sum) -> Sum:
+    """The product of two values."""
+    if not left.terms or not right.terms:
+        return ZERO
+    return made((a.times(b) for a in left.terms for b in right.terms), joined((left, right)))
+
+
+def curved_in(*values: Sum, parity: Parity | None = None) -> Sum:
+    """A function of values that is linear in none, of one parity; real where no parity is given."""
+    curved = _NONE.union(*(t.linear | t.curved for value in values for t in value.terms if t.is_sure))
+    every = _NONE.union(*(value.all for value in values))
+    parities = {name: parity.of(inner) for name, inner in joined(values).items()} if parity is not None else {}
+    return Sum(frozenset({SumTerm(_NONE, curved, every - curved)}), parities)
+
+
+def opaque_in(*values: Sum) -> Sum:
+    """A function of values that nothing is known about."""
+    every = _NONE.union(*(value.all for value in values))
+    return Sum(frozenset({SumTerm(_NONE, _NONE, every)}), dict.fromkeys(joined(values), Parity.UNKNOWN))
+
+
+def chosen(condition: Sum, then: Sum, otherwise: Sum) -> Sum:
+    """Either value, as a condition says."""
+    asked = curved_in(condition)
+    then = then if then is ABSENT else times(asked, then)
+    otherwise = otherwise if otherwise is ABSENT else times(asked, otherwise)
+    if otherwise is ABSENT:
+        terms: Iterable[SumTerm] = then.terms
+    elif then is ABSENT:
+        terms = otherwise.terms
+    else:
+        both = then.terms & otherwise.terms
+        terms = (term if term in both else term.possible for term in then.terms | otherwise.terms)
+    return made(terms, joined((then, otherwise)))
+
+
+def possible_branches(node: Conditional, of: Callable[[Expr], Any], refusal: type[Exception]) -> list[Any]:
+    """The values of the branches of a conditional that are not refused.
+
+    Raises:
+        refusal: both are.
+    """
+    found = []
+    for branch in (node.then, node.otherwise):
+        with suppress(refusal):
+            found.append(of(branch))
+    if not found:
+        raise refusal
+    return found
+
+
+def without(value: Value, parameter: str) -> Value:
+    """A value that does not depend on a parameter as a complex number."""
+    if not isinstance(value, Sum):
+        return tuple(without(item, parameter) for item in value)
+    return Sum(value.terms, {name: parity for name, parity in value.parities.items() if name != parameter})
+
+
+def polynomial_of(parameters: tuple[str, ...], value: Sum) -> Polynomial:
+    """A value as it is kept, given the order of the parameters."""
+    order = {name: index for index, name in enumerate(parameters)}
+
+    def ordered(names: frozenset[str]) -> tuple[str, ...]:
+        return tuple(sorted(names, key=order.__getitem__))
+
+    def place(term: Term) -> list[object]:
+        return [[order[name] for name in part] for part in (term.factors, term.divisors, term.unclear)]
+
+    terms = [
+        Term(ordered(each.linear), ordered(each.curved), ordered(each.unclear), each.is_sure) for each in value.terms
+    ]
+    parities = {name: value.parities[name] for name in parameters if name in value.parities}
+    return Polynomial(parameters, tuple(sorted(terms, key=place)), parities)
+
+
+def item_of(held: Value, index: Node) -> Value:
+    """An item of a list; all of them where it is not known which."""
+    position = position_of(index)
+    if isinstance(held, Sum) or position is None or position >= len(held):
+        return flat(held)
+    return held[position]
+
+
+@cache
+def primitives() -> Mapping[str, tuple[Polynomial, frozenset[int]]]:
+    """The primitives as polynomials, with the positions of arguments whose metadata alone matters."""
+    found = {}
+    for name, polynomial in read_terms(_FILE.read_text(encoding="ascii")):
+        ignored = frozenset(at for at, each in enumerate(polynomial.parameters) if each[0] == "-")
+        parameters = tuple(each.removeprefix("-") for each in polynomial.parameters)
+        found[name] = (Polynomial(parameters, polynomial.terms, polynomial.parities), ignored)
+    return found
+
+
+def known_call(name: str, arguments: list[Sum]) -> Sum | None:
+    """A call of what the tables know."""
+    ignored = frozenset({0} if name in Book.by_hand("like-first") else ()) | (
+        {1} if name in Book.by_hand("like-second") else set()
+    )
+    polynomial = polynomials().get(name)
+    if polynomial is not None:
+        if not polynomial.terms:
+            return ZERO
+        return substituted(polynomial, ignored if name in Book.by_hand("like-second") else frozenset(), arguments)
+    rest = [value for position, value in enumerate(arguments) if position not in ignored]
+    if name in Book.by_hand("real"):
+        return Sum(opaque_in(*rest).terms, {})
+    if ignored:
+        return curved_in(*rest)
+    if name in Book.by_hand("nonlinear"):
+        parity = Parity.UNKNOWN
+        if name in not_holomorphic():
+            parity = Parity.NON_HOLOMORPHIC
+        elif name in Book.by_hand("holomorphic"):
+            parity = Parity.HOLOMORPHIC
+        return curved_in(*arguments, parity=parity)
+    return None
+
+
+def substituted(polynomial: Polynomial, ignored: frozenset[int], arguments: list[Sum]) -> Sum:
+    """A polynomial of values; arguments that it does not have choose or shape, or only their metadata counts."""
+    counted = {name for term in polynomial.terms for name in (*term.factors, *term.divisors)}
+    by_name: dict[str, Sum] = {}
+    others = []
+    for position, value in enumerate(arguments):
+        name = polynomial.parameters[position] if position < len(polynomial.parameters) else ""
+        if name in counted:
+            by_name[name] = value
+        elif position not in ignored:
+            others.append(value)
+    terms = [term for term in polynomial.terms if not term.factors or term.factors[0] in by_name]
+    given = {name: by_name.get(name, CONSTANT) for name in counted}
+    parities = {name: polynomial.parity(name) for name in counted}
+    found = composed(Polynomial(polynomial.parameters, tuple(terms)), given, parities)
+    return times(curved_in(*others), found) if others else found
+
+
+def applied(derived: Derived, arguments: list[Sum]) -> Value:
+    """A call of what something is derived of, with arguments by position."""
+    names = derived.parameters
+    given = dict(zip(names, arguments, strict=False))
+    for missing in names[len(arguments) :]:
+        given[missing] = CONSTANT if missing in derived.given else ABSENT
+    values = tuple(composed(each, given, each.parities) for each in derived.outputs)
+    return values if len(values) > 1 else values[0]
+
+
+def composed(polynomial: Polynomial, given: Mapping[str, Sum], parities: Mapping[str, Parity]) -> Sum:
+    """A polynomial with values for its parameters."""
+    parts = []
+    for term in polynomial.terms:
+        value = Sum(frozenset({ONE if term.is_sure else ONE.possible}), {})
+        for name in term.factors:
+            value = times(value, given[name])
+        if term.divisors:
+            value = times(value, curved_in(*(given[name] for name in term.divisors)))
+        if term.unclear:
+            value = times(value, opaque_in(*(given[name] for name in term.unclear)))
+        parts.append(value)
+    found: dict[str, Parity] = {}
+    for name, parity in parities.items():
+        for inner, own in given[name].parities.items():
+            outer = parity.of(own)
+            found[inner] = joint((found[inner], outer)) if inner in found else outer
+    return made((term for value in parts for term in value.terms), found)
+
+
+def asked_of(condition: Expr) -> tuple[str, Expr] | None:
+    """The question that a condition asks of one value: ``x.defined()``, ``is_complex_tensor(x)``."""
+    condition = unparenthesized(condition)
+    if not isinstance(condition, Call):
+        return None
+    callee = condition.callee
+    if isinstance(callee, Member) and not condition.args:
+        return callee.name, callee.object
+    if isinstance(callee, Name) and len(condition.args) == 1:
+        return callee.parts[-1].identifier, condition.args[0]
+    return None
+
+
+def absent_terms(then: Value, otherwise: Value, asked: frozenset[str]) -> Sum | None:
+    """The first value, where the second is what remains of it without the parameters that are absent."""
+    if not isinstance(then, Sum) or not isinstance(otherwise, Sum) or not asked:
+        return None
+    if otherwise.terms == {term for term in then.terms if term.all.isdisjoint(asked)}:
+        return Sum(then.terms, joined((then, otherwise)))
+    return None

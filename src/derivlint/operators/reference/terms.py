@@ -1,0 +1,109 @@
+"""Operators and helpers as polynomials in their arguments: what a formula needs to know of them to have a degree.
+
+``addcdiv`` is ``self + tensor1*value/tensor2``: linear in ``self`` and in ``tensor1``, not in ``tensor2``. Coefficients
+and signs are left out. ``data/terms.txt`` has the operators that have no reference definition and are not functions of
+a single argument; those that have one are derived from it (:mod:`derivlint.operators.reference.derivation`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+
+from msgspec import Struct, field
+
+from derivlint.operators.book import Book
+from derivlint.operators.reference.parity import Parity
+
+_FILE = Path(__file__).parents[1] / "data" / "terms.txt"
+_MARKED = re.compile(r"(conj|mixed)\((\w+)\)")
+_MARKS = {"conj": Parity.CONJUGATED, "mixed": Parity.NON_HOLOMORPHIC}
+
+
+class Term(Struct, frozen=True):
+    """A product of arguments, divided by others.
+
+    Attributes:
+        factors: the arguments that it is linear in, each for itself.
+        divisors: the arguments that it is not linear in.
+        unclear: the arguments that it may be linear in, or not.
+        is_sure: whether it is there whatever the flags are.
+    """
+
+    factors: tuple[str, ...]
+    divisors: tuple[str, ...] = ()
+    unclear: tuple[str, ...] = ()
+    is_sure: bool = True
+
+
+def _nothing() -> Mapping[str, Parity]:
+    return {}
+
+
+class Polynomial(Struct, frozen=True):
+    """An operator as a sum of terms.
+
+    Attributes:
+        parameters: its parameters by position, as far as the terms speak of them.
+        terms: the terms; none for an operator that returns zeros.
+        parities: how it depends on complex parameters, where it is not holomorphic in them.
+    """
+
+    parameters: tuple[str, ...]
+    terms: tuple[Term, ...]
+    parities: Mapping[str, Parity] = field(default_factory=_nothing)
+
+    def parity(self, parameter: str) -> Parity:
+        """How it depends on a complex parameter."""
+        return self.parities.get(parameter, Parity.HOLOMORPHIC)
+
+    @property
+    def is_product(self) -> bool:
+        """Whether it only multiplies arguments."""
+        return [len(term.factors) > 1 and not term.divisors for term in self.terms] == [True]
+
+
+def read_terms(text: str) -> Iterator[tuple[str, Polynomial]]:
+    """The operators of a file of terms, by base name."""
+    for line in text.splitlines():
+        if line and not line.startswith("#"):
+            head, _, body = line.partition(":")
+            names, _, parameters = head.rstrip(")").partition("(")
+            parities = {match[2]: _MARKS[match[1]] for match in _MARKED.finditer(body)}
+            terms = []
+            for term in filter(None, _MARKED.sub(r"\2", body).strip().split(" + ")):
+                factors, *divisors = term.split("/")
+                terms.append(Term(tuple(name for name in factors.split("*") if name != "1"), tuple(divisors)))
+            polynomial = Polynomial(tuple(parameters.split(", ")), tuple(terms), parities)
+            for name in names.split(", "):
+                yield name, polynomial
+
+
+def _first(parity: Parity) -> Polynomial:
+    return Polynomial(("self",), (Term(("self",)),), {"self": parity})
+
+
+_ZERO = Polynomial((), ())
+#: An operator over a list that is linear in all of it.
+LINEAR_IN_LIST = Polynomial(("tensors",), (Term(("tensors",)),))
+
+
+@cache
+def not_holomorphic() -> frozenset[str]:
+    """The functions of a complex number that are known as not holomorphic without a definition."""
+    return Book.by_hand("not-holomorphic") | Book.by_hand("real-valued") | Book.by_hand("makes-real")
+
+
+@cache
+def polynomials() -> Mapping[str, Polynomial]:
+    """All operators and helpers that are known as polynomials without a definition, by base name."""
+    linear = Book.by_hand("linear")
+    return {
+        **dict.fromkeys(linear, _first(Parity.HOLOMORPHIC)),
+        **dict.fromkeys(linear & Book.by_hand("conjugates"), _first(Parity.CONJUGATED)),
+        **dict.fromkeys(linear & not_holomorphic(), _first(Parity.NON_HOLOMORPHIC)),
+        **dict.fromkeys(Book.by_hand("zero"), _ZERO),
+        **dict(read_terms(_FILE.read_text(encoding="ascii"))),
+    }

@@ -1,0 +1,1 @@
+"""Sizes of outputs as functions of sizes of inputs, by operator."""

@@ -1,0 +1,540 @@
+"""How large tensors are: what operators make of the sizes of their operands.
+
+``data/shapes.txt`` is written in these functions, and in those of :mod:`derivlint.operators.shapes.window_sizes`.
+"""
+
+from __future__ import annotations
+
+import math
+
+from derivlint.operators.shapes.size_values import (
+    UNKNOWN,
+    IllegalSizesError,
+    Sizes,
+    SizesError,
+    Value,
+    axes_of,
+    axis_of,
+    bounded,
+    is_expandable,
+    numbers_of,
+    shown,
+    sizes_of,
+    whole_number,
+    with_size,
+)
+
+# ---- elements
+
+
+def broadcast(*operands: Value) -> Value:
+    """Operands that are broadcast to each other; numbers and absent operands do not count."""
+    found: Value = UNKNOWN
+    for each in operands:
+        if type(each) is Sizes and each != found:
+            found = each if found is UNKNOWN else _broadcast(found, each)
+    return found
+
+
+def _broadcast(left: Sizes, right: Sizes) -> Sizes:
+    if len(left) < len(right):
+        left, right = right, left
+    if len(right) == 0:
+        return left
+    offset = len(left) - len(right)
+    sizes = list(left)
+    for at, size in enumerate(right, offset):
+        if size != sizes[at]:
+            if size != 1 and sizes[at] != 1:
+                raise IllegalSizesError(f"{shown(left)} and {shown(right)} do not broadcast")
+            sizes[at] = size * sizes[at] if size and sizes[at] else 0
+    return Sizes(sizes)
+
+
+def sized(sizes: Value) -> Value:
+    """A tensor of these sizes."""
+    found = numbers_of(sizes)
+    if any(type(size) is not int for size in found):
+        raise SizesError
+    return Sizes(found)
+
+
+def expanding(operand: Value, target: Value) -> Value:
+    """The second one, to whose sizes the first one can be expanded."""
+    wanted = sizes_of(target)
+    if type(operand) is Sizes and not is_expandable(operand, wanted):
+        raise IllegalSizesError(f"{shown(operand)} cannot be expanded to {shown(wanted)}")
+    return wanted
+
+
+def same(first: Value, *others: Value) -> Value:
+    """The first one; the others have the same sizes."""
+    wanted = sizes_of(first)
+    for other in others:
+        if type(other) is Sizes and other != wanted:
+            raise IllegalSizesError(f"{shown(other)} is not {shown(wanted)}")
+    return wanted
+
+
+def of_rank(tensor: Value, *ranks: Value) -> Value:
+    """The tensor, which has one of these ranks."""
+    sizes = sizes_of(tensor)
+    if len(sizes) not in ranks:
+        raise IllegalSizesError(f"{shown(sizes)} has {len(sizes)} dimensions, not {' or '.join(map(str, ranks))}")
+    return sizes
+
+
+def reshaped(tensor: Value, sizes: Value) -> Value:
+    """As many elements in other sizes; one of these may be -1."""
+    count = math.prod(sizes_of(tensor))
+    wanted = list(numbers_of(sizes))
+    known = math.prod(size for size in wanted if size != -1)
+    if wanted.count(-1) == 1:
+        if known == 0:
+            raise SizesError
+        wanted[wanted.index(-1)] = count // known
+    if math.prod(wanted) != count or min(wanted, default=0) < 0:
+        raise IllegalSizesError(f"{shown(sizes_of(tensor))} cannot be viewed as {shown(numbers_of(sizes))}")
+    return Sizes(wanted)
+
+
+def expanded(tensor: Value, sizes: Value) -> Value:
+    """Expanded to other sizes, in which -1 keeps a size."""
+    own, wanted = sizes_of(tensor), list(numbers_of(sizes))
+    offset = len(wanted) - len(own)
+    for at, size in enumerate(wanted):
+        if size == -1 and at >= offset:
+            wanted[at] = own[at - offset]
+    if not is_expandable(own, wanted):
+        raise IllegalSizesError(f"{shown(own)} cannot be expanded to {shown(wanted)}")
+    return Sizes(wanted)
+
+
+def sum_to(tensor: Value, sizes: Value) -> Value:
+    """What was expanded from these sizes, summed up."""
+    own, wanted = sizes_of(tensor), numbers_of(sizes)
+    if not is_expandable(wanted, own):
+        raise IllegalSizesError(f"{shown(own)} cannot be summed up to {shown(wanted)}")
+    return Sizes(wanted)
+
+
+# ---- dimensions
+
+
+def reduced(tensor: Value, dims: Value = None, keepdim: Value = False) -> Value:
+    """Without some dimensions, or with size one there; without all of them where none are named."""
+    sizes = sizes_of(tensor)
+    rank = len(sizes)
+    axes = frozenset(range(rank)) if dims is None or dims == () else axes_of(dims, rank)
+    if keepdim:
+        return Sizes(1 if at in axes else size for at, size in enumerate(sizes))
+    return Sizes(size for at, size in enumerate(sizes) if at not in axes)
+
+
+def unreduced(tensor: Value, dims: Value, keepdim: Value = False, rank: Value = None) -> Value:
+    """What was reduced, with size one where dimensions were."""
+    sizes = sizes_of(tensor)
+    if keepdim or dims is None or dims == () or rank == 0:
+        return sizes
+    known = numbers_of(dims)
+    total = len(sizes) + len(known) if rank is None else whole_number(rank)
+    for axis in sorted(axes_of(known, total)):
+        sizes = unsqueezed(sizes, axis)
+    return sizes
+
+
+def unsqueezed(tensor: Value, dim: Value) -> Value:
+    """With a dimension of size one."""
+    sizes = sizes_of(tensor)
+    axis = axis_of(dim, len(sizes) + 1)
+    return Sizes((*sizes[:axis], 1, *sizes[axis:]))
+
+
+def squeezed(tensor: Value, dims: Value = None) -> Value:
+    """Without dimensions of size one: all, or those among the named ones."""
+    sizes = sizes_of(tensor)
+    axes = frozenset(range(len(sizes))) if dims is None else axes_of(dims, len(sizes))
+    return Sizes(size for at, size in enumerate(sizes) if at not in axes or size != 1)
+
+
+def transposed(tensor: Value, one: Value = 0, other: Value = 1) -> Value:
+    """With two dimensions exchanged."""
+    sizes = list(sizes_of(tensor))
+    first, second = axis_of(one, len(sizes)), axis_of(other, len(sizes))
+    if sizes:
+        sizes[first], sizes[second] = sizes[second], sizes[first]
+    return Sizes(sizes)
+
+
+def matrix_transposed(tensor: Value) -> Value:
+    """With the last two dimensions exchanged."""
+    sizes = sizes_of(tensor)
+    if len(sizes) < 2:
+        raise IllegalSizesError(f"{shown(sizes)} is not a matrix")
+    return transposed(sizes, -1, -2)
+
+
+def permuted(tensor: Value, dims: Value) -> Value:
+    """With the dimensions in another order."""
+    sizes, order = sizes_of(tensor), numbers_of(dims)
+    if len(order) != len(sizes) or len(axes_of(order, len(sizes))) != len(sizes):
+        raise IllegalSizesError(f"{shown(order)} does not name all of {len(sizes)} dimensions")
+    return Sizes(sizes[dim] for dim in order)
+
+
+def permuted_back(tensor: Value, dims: Value) -> Value:
+    """With the dimensions in the order that they had before they were permuted."""
+    sizes, order = sizes_of(tensor), numbers_of(dims)
+    if len(order) != len(sizes) or len(axes_of(order, len(sizes))) != len(sizes):
+        raise IllegalSizesError(f"{shown(order)} does not name all of {len(sizes)} dimensions")
+    before = [0] * len(sizes)
+    for size, dim in zip(sizes, order, strict=True):
+        before[dim] = size
+    return Sizes(before)
+
+
+def without(tensor: Value, dim: Value) -> Value:
+    """Without one dimension."""
+    sizes = sizes_of(tensor)
+    if len(sizes) == 0:
+        raise IllegalSizesError("there is no dimension to select from")
+    axis = axis_of(dim, len(sizes))
+    return Sizes(sizes[:axis] + sizes[axis + 1 :])
+
+
+def resized(tensor: Value, dim: Value, size: Value) -> Value:
+    """With another size of one dimension."""
+    sizes = sizes_of(tensor)
+    axis = axis_of(dim, len(sizes))
+    return with_size(sizes, axis, whole_number(size)) if len(sizes) else sizes
+
+
+def ending(tensor: Value, sizes: Value) -> Value:
+    """With other sizes of the last dimensions."""
+    own, wanted = sizes_of(tensor), numbers_of(sizes)
+    if len(wanted) >= len(own):
+        raise IllegalSizesError(f"{shown(own)} does not have {len(wanted)} dimensions after its channels")
+    return Sizes((*own[: len(own) - len(wanted)], *wanted))
+
+
+def sliced(tensor: Value, dim: Value, start: Value, end: Value, step: Value) -> Value:
+    """Some elements of one dimension."""
+    sizes = sizes_of(tensor)
+    axis = axis_of(dim, len(sizes))
+    if len(sizes) == 0:
+        raise IllegalSizesError("there is no dimension to slice")
+    size, every = sizes[axis], 1 if step is None else whole_number(step)
+    first = _bounded(start, size, 0)
+    last = max(first, _bounded(end, size, size))
+    return with_size(sizes, axis, -((first - last) // every))
+
+
+def _bounded(index: Value, size: int, absent: int) -> int:
+    if index is None:
+        return absent
+    whole = whole_number(index)
+    return min(max(whole + size if whole < 0 else whole, 0), size)
+
+
+def diagonal(tensor: Value, offset: Value = 0, one: Value = 0, other: Value = 1) -> Value:
+    """A diagonal of two dimensions, which becomes the last dimension."""
+    sizes = sizes_of(tensor)
+    first, second = axis_of(one, len(sizes)), axis_of(other, len(sizes))
+    if first == second:
+        raise IllegalSizesError(f"{shown(sizes)} has one dimension where two make a diagonal")
+    shift = whole_number(offset)
+    length = min(sizes[first], sizes[second] - shift) if shift >= 0 else min(sizes[first] + shift, sizes[second])
+    return Sizes((*(size for at, size in enumerate(sizes) if at not in (first, second)), max(length, 0)))
+
+
+def diagonal_embedded(tensor: Value, offset: Value = 0, one: Value = -2, other: Value = -1) -> Value:
+    """The last dimension as a diagonal of two."""
+    sizes = sizes_of(tensor)
+    if len(sizes) == 0:
+        raise IllegalSizesError("a number has no dimension to put on a diagonal")
+    rank = len(sizes) + 1
+    side = sizes[-1] + abs(whole_number(offset))
+    axes = {axis_of(one, rank), axis_of(other, rank)}
+    rest = iter(sizes)
+    return Sizes(side if at in axes else next(rest) for at in range(rank))
+
+
+def unfolded(tensor: Value, dim: Value, size: Value, step: Value) -> Value:
+    """Windows of one dimension, side by side in a new last dimension."""
+    sizes = sizes_of(tensor)
+    axis, width = axis_of(dim, len(sizes)), whole_number(size)
+    own = sizes[axis] if len(sizes) else 1
+    if width > own:
+        raise IllegalSizesError(f"a window of {width} is larger than {own}")
+    count = (own - width) // whole_number(step) + 1
+    return Sizes((*with_size(sizes, axis, count), width)) if len(sizes) else Sizes((width,))
+
+
+def flattened(tensor: Value, start: Value = 0, end: Value = -1) -> Value:
+    """With several dimensions in one."""
+    sizes = sizes_of(tensor)
+    first, last = axis_of(start, len(sizes)), axis_of(end, len(sizes))
+    if len(sizes) == 0:
+        return Sizes((1,))
+    return Sizes((*sizes[:first], math.prod(sizes[first : last + 1]), *sizes[last + 1 :]))
+
+
+def unflattened(tensor: Value, dim: Value, parts: Value) -> Value:
+    """With one dimension in several."""
+    sizes = sizes_of(tensor)
+    axis = axis_of(dim, len(sizes))
+    return Sizes((*sizes[:axis], *reshaped(Sizes((sizes[axis],)), parts), *sizes[axis + 1 :]))
+
+
+def repeated(tensor: Value, repeats: Value) -> Value:
+    """Repeated along each dimension."""
+    sizes, times = sizes_of(tensor), numbers_of(repeats)
+    if len(times) < len(sizes):
+        raise IllegalSizesError(f"{shown(sizes)} has more dimensions than {len(times)}")
+    own = (1,) * (len(times) - len(sizes)) + tuple(sizes)
+    return Sizes(size * time for size, time in zip(own, times, strict=True))
+
+
+def leading(tensor: Value, count: Value) -> Value:
+    """The first dimensions; a negative count leaves that many out."""
+    sizes = sizes_of(tensor)
+    if len(sizes) < abs(whole_number(count)):
+        raise IllegalSizesError(f"{shown(sizes)} has fewer than {abs(count)} dimensions")
+    return Sizes(sizes[:count])
+
+
+# ---- products
+
+
+def matrix(tensor: Value) -> Value:
+    """The tensor, which is a matrix or a batch of them."""
+    sizes = sizes_of(tensor)
+    if len(sizes) < 2:
+        raise IllegalSizesError(f"{shown(sizes)} is not a matrix")
+    return sizes
+
+
+def square(tensor: Value) -> Value:
+    """The tensor, which is a square matrix or a batch of them."""
+    sizes = sizes_of(matrix(tensor))
+    if sizes[-1] != sizes[-2]:
+        raise IllegalSizesError(f"{shown(sizes)} is not square")
+    return sizes
+
+
+def product(left: Value, right: Value) -> Value:
+    """The product of two matrices or batches of one size."""
+    one, other = sizes_of(left), sizes_of(right)
+    if one[-1] != other[-2] or one[:-2] != other[:-2]:
+        raise IllegalSizesError(f"{shown(one)} and {shown(other)} cannot be multiplied")
+    return Sizes((*one[:-1], other[-1]))
+
+
+def matmul(left: Value, right: Value) -> Value:
+    """The product of two matrices, vectors or batches, which are broadcast."""
+    one, other = sizes_of(left), sizes_of(right)
+    if len(one) == 0 or len(other) == 0:
+        raise IllegalSizesError("a number has no product of matrices")
+    row, column = len(one) == 1, len(other) == 1
+    first = Sizes((1, *one)) if row else one
+    second = Sizes((*other, 1)) if column else other
+    if first[-1] != second[-2]:
+        raise IllegalSizesError(f"{shown(one)} and {shown(other)} cannot be multiplied")
+    batch = _broadcast(Sizes(first[:-2]), Sizes(second[:-2]))
+    return Sizes((*batch, *(() if row else (first[-2],)), *(() if column else (second[-1],))))
+
+
+def kron(left: Value, right: Value) -> Value:
+    """The Kronecker product."""
+    one, other = sizes_of(left), sizes_of(right)
+    rank = max(len(one), len(other))
+    return Sizes(
+        a * b
+        for a, b in zip((1,) * (rank - len(one)) + tuple(one), (1,) * (rank - len(other)) + tuple(other), strict=True)
+    )
+
+
+# ---- lists
+
+
+def joined(tensors: Value, dim: Value = 0) -> Value:
+    """Tensors one after the other; empty vectors do not count."""
+    items = [sizes_of(each) for each in tensors]
+    kept = [each for each in items if each != (0,)]
+    if not kept:
+        return Sizes((0,))
+    first = kept[0]
+    if len(first) == 0:
+        raise IllegalSizesError("numbers cannot be joined")
+    axis = axis_of(dim, len(first))
+    for each in kept:
+        if len(each) != len(first) or with_size(each, axis, 0) != with_size(first, axis, 0):
+            raise IllegalSizesError(f"{shown(first)} and {shown(each)} cannot be joined along dimension {axis}")
+    return with_size(first, axis, sum(each[axis] for each in kept))
+
+
+def stacked(tensors: Value, dim: Value = 0) -> Value:
+    """Tensors of one size side by side."""
+    first = sizes_of(same(*tensors))
+    axis = axis_of(dim, len(first) + 1)
+    return Sizes((*first[:axis], len(tensors), *first[axis:]))
+
+
+def split(tensor: Value, size: Value, dim: Value = 0) -> Value:
+    """Parts of one size, the last one may be smaller; or parts of given sizes."""
+    sizes = sizes_of(tensor)
+    axis = axis_of(dim, len(sizes))
+    if len(sizes) == 0:
+        raise IllegalSizesError("a number cannot be split")
+    parts = size if type(size) is tuple else _parts(sizes[axis], whole_number(size))
+    if sum(parts) != sizes[axis]:
+        raise IllegalSizesError(f"{shown(parts)} do not add up to {sizes[axis]}")
+    return tuple(with_size(sizes, axis, part) for part in parts)
+
+
+def _parts(whole: int, size: int) -> tuple[int, ...]:
+    if size <= 0:
+        raise SizesError
+    bounded(whole // size)
+    return tuple(min(size, whole - start) for start in range(0, max(whole, 1), size))
+
+
+def chunked(tensor: Value, chunks: Value, dim: Value = 0) -> Value:
+    """As many parts of one size, or fewer."""
+    sizes = sizes_of(tensor)
+    whole = sizes[axis_of(dim, len(sizes))]
+    return split(sizes, max(-(-whole // whole_number(chunks)), 1), dim)
+
+
+def unbound(tensor: Value, dim: Value = 0) -> Value:
+    """The slices of one dimension."""
+    sizes = sizes_of(tensor)
+    return (without(sizes, dim),) * bounded(sizes[axis_of(dim, len(sizes))])
+
+
+def each_sized(sizes: Value) -> Value:
+    """Tensors of several sizes."""
+    return tuple(map(sized, sizes))
+
+
+def diagonal_blocks(tensors: Value) -> Value:
+    """Matrices on the diagonal of a larger one."""
+    rows = columns = 0
+    for each in tensors:
+        sizes = (1,) * (2 - len(sizes_of(each))) + tuple(each)
+        rows, columns = rows + sizes[0], columns + sizes[1]
+    return Sizes((rows, columns))
+
+
+def picked(tensor: Value, indices: Value) -> Value:
+    """Elements by tensors of integers, one for each dimension; absent ones take all."""
+    sizes = sizes_of(tensor)
+    given = [index if type(index) is Sizes else None for index in indices]
+    if len(given) > len(sizes):
+        raise IllegalSizesError(f"{len(given)} indices for {len(sizes)} dimensions")
+    at = [position for position, index in enumerate(given) if index is not None]
+    if not at:
+        return sizes
+    found = broadcast(*(index for index in given if index is not None))
+    rest = [size for position, size in enumerate(sizes) if position not in at]
+    together = at[-1] - at[0] + 1 == len(at)
+    first = at[0] if together else 0
+    return Sizes((*rest[:first], *found, *rest[first:]))
+
+
+def indexed(tensor: Value, dim: Value, index: Value, source: Value = None) -> Value:
+    """An index along one dimension: elsewhere it is not larger than the tensor, nor anywhere than the source."""
+    own, places = sizes_of(tensor), sizes_of(index)
+    if 0 in places:
+        return places
+    axis = axis_of(dim, len(own))
+    whole, wanted = tuple(own) or (1,), tuple(places) or (1,)
+    if len(whole) != len(wanted):
+        raise IllegalSizesError(f"{shown(places)} does not have the {len(own)} dimensions of {shown(own)}")
+    if any(size > whole[at] for at, size in enumerate(wanted) if at != axis):
+        raise IllegalSizesError(f"the index {shown(places)} is larger than {shown(own)} beside dimension {axis}")
+    if type(source) is Sizes:
+        given = tuple(source) or (1,)
+        if len(given) != len(wanted) or any(size > given[at] for at, size in enumerate(wanted)):
+            raise IllegalSizesError(f"the index {shown(places)} is larger than the source {shown(source)}")
+    return places
+
+
+def kept(mask: Value, *items: Value) -> Value:
+    """Several values, some left out."""
+    return tuple(item if flag else None for flag, item in zip(mask, items, strict=True))
+
+
+def checked(value: Value, *_: Value) -> Value:
+    """A value, where the other ones exist."""
+    return value
+
+
+# ---- what definitions are made of
+
+
+def halves(tensor: Value, dim: Value) -> Value:
+    """The first and the second half."""
+    sizes = sizes_of(tensor)
+    axis = axis_of(dim, len(sizes))
+    if len(sizes) == 0 or sizes[axis] % 2:
+        raise IllegalSizesError(f"dimension {axis} of {shown(sizes)} does not have two halves")
+    half = with_size(sizes, axis, sizes[axis] // 2)
+    return half, half
+
+
+def other_dims(tensor: Value, dim: Value) -> Value:
+    """All dimensions but one."""
+    sizes = sizes_of(tensor)
+    axis = axis_of(dim, len(sizes))
+    return tuple(at for at in range(len(sizes)) if at != axis)
+
+
+def by_channel(values: Value, tensor: Value) -> Value:
+    """One value for each channel."""
+    return None if values is None else Sizes((1, math.prod(sizes_of(values)), *[1] * (len(sizes_of(tensor)) - 2)))
+
+
+def is_vector(coefficients: Value, other: Value) -> Value:
+    """Whether the right side of a system is a vector, or a batch of them."""
+    left, right = sizes_of(coefficients), sizes_of(other)
+    return len(right) == 1 or (len(left) - 1 == len(right) and right == left[:-1])
+
+
+def count(sizes: Value, dims: Value, numel: Value) -> Value:
+    """How many elements dimensions take together."""
+    if dims is None or dims == ():
+        return numel
+    return math.prod(sizes[axis_of(dim, len(sizes))] for dim in numbers_of(dims)) if sizes else 1
+
+
+def size(held: Value, dim: Value = None) -> Value:
+    """One of the sizes of a tensor; how many items a list has."""
+    if type(held) is not Sizes:
+        return len(held)
+    if dim is None:
+        return tuple(held)
+    if len(held) == 0:
+        raise IllegalSizesError("a number has no dimension to ask for its size")
+    return held[axis_of(dim, len(held))]
+
+
+def filled(sizes: Value) -> Value:
+    """A tensor of these sizes, or of those of a tensor."""
+    return sizes if type(sizes) is Sizes else sized(sizes)
+
+
+def numel(tensor: Value) -> Value:
+    """How many elements there are."""
+    return math.prod(sizes_of(tensor))
+
+
+def rank(tensor: Value) -> Value:
+    """How many dimensions there are."""
+    return len(sizes_of(tensor))
+
+
+def broadcast_matrices(left: Value, right: Value) -> Value:
+    """The second of two batches of matrices, with the dimensions of both batches."""
+    one, other = sizes_of(matrix(left)), sizes_of(matrix(right))
+    return Sizes((*_broadcast(Sizes(one[:-2]), Sizes(other[:-2])), *other[-2:]))

@@ -1,0 +1,522 @@
+"""The sizes of what operators and helpers give, from those of their arguments.
+
+A reference definition is evaluated over sizes. What has none is written in ``data/shapes.txt``, a line for each name,
+in the language of definitions and the functions of :mod:`derivlint.operators.shapes.size_functions` and
+:mod:`derivlint.operators.shapes.window_sizes`:
+
+    diagonal(self, offset = 0, dim1 = 0, dim2 = 1): diagonal(self, offset, dim1, dim2)
+    mm(self, mat2): product(of_rank(self, 2), of_rank(mat2, 2))
+
+The parameters are those of the schema, in its order as far as they matter. A line that is indented continues the one
+above. Instead of an expression stands "?" where nothing can be said of sizes, with the reason.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import re
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+
+from msgspec import Struct
+
+from derivlint.formula.vocabulary import words
+from derivlint.operators.reference.definitions import Definition, DefinitionError, Kind, definitions
+from derivlint.operators.reference.evaluators import Evaluator
+from derivlint.operators.reference.interpretation import Compiled, Domain, InterpretationError, Interpreter, Primitive
+from derivlint.operators.shapes import size_functions as functions
+from derivlint.operators.shapes import window_sizes
+from derivlint.operators.shapes.size_functions import broadcast
+from derivlint.operators.shapes.size_values import (
+    OPAQUE,
+    SCALAR,
+    UNKNOWN,
+    IllegalSizesError,
+    Sizes,
+    SizesError,
+    Value,
+    bounded,
+    careful,
+    is_unknown,
+)
+
+_FILE = Path(__file__).parents[1] / "data" / "shapes.txt"
+_LINE = re.compile(r"(helper )?(\w+(?:, \w+)*) ?\(([^()]*)\): (.+)")
+#: What evaluating raises for values of other kinds than a function is made for.
+FAILURES = (SizesError, ArithmeticError, AttributeError, TypeError, ValueError, LookupError)
+
+
+class SizeFunction(Struct, frozen=True):
+    """How the sizes of an operator or helper follow from its arguments.
+
+    Attributes:
+        run: takes values by the names of parameters; those that are left out are absent.
+        parameters: the names of its parameters.
+        required: how many of them have no default.
+        by_position: whether arguments are bound by position: those of helpers are.
+    """
+
+    run: Evaluator
+    parameters: tuple[str, ...]
+    required: int
+    by_position: bool
+
+
+def _lines(text: str) -> Iterator[re.Match[str]]:
+    """The lines of a file of sizes, as far as they begin without an indentation."""
+    lines: list[str] = []
+    for line in text.splitlines():
+        if line.startswith("    "):
+            lines[-1] = f"{lines[-1].rstrip()} {line.strip()}"
+        elif line and not line.startswith("#"):
+            lines.append(line)
+    for line in lines:
+        match = _LINE.fullmatch(line)
+        if match is None:
+            raise DefinitionError(f'"{line}" does not say how sizes follow')
+        yield match
+
+
+def read_shapes(text: str) -> Iterator[Definition]:
+    """The lines of a file of sizes, as definitions.
+
+    Raises:
+        DefinitionError: a line is not one.
+    """
+    for match in _lines(text):
+        names, defaults = [], {}
+        for parameter in filter(None, match[3].split(", ")):
+            name, _, default = parameter.partition(" = ")
+            names.append(name)
+            if default:
+                defaults[name] = default
+        formula = "unknown()" if match[4][0] == "?" else match[4]
+        kind = Kind.HELPER if match[1] else Kind.OPERATOR
+        for name in match[2].split(", "):
+            yield Definition(kind, name, tuple(names), defaults, (("", formula),))
+
+
+@cache
+def written_sizes() -> Mapping[str, Definition]:
+    """The lines of ``data/shapes.txt`` by base name.
+
+    Raises:
+        DefinitionError: a line is not one, or two are of one name.
+    """
+    found: dict[str, Definition] = {}
+    for each in read_shapes(_FILE.read_text(encoding="ascii")):
+        if each.name in found:
+            raise DefinitionError(f'the sizes of "{each.name}" are written twice')
+        found[each.name] = each
+    return found
+
+
+@cache
+def is_broadcasting(name: str) -> bool:
+    """Whether a result has the sizes to which all tensors among the operands are broadcast, which fit each other."""
+    line = written_sizes().get(name)
+    if line is not None:
+        formula = line.formulas[-1][1]
+        return formula.startswith("broadcast(") or formula in line.parameters[:1]
+    definition = definitions().get(name)
+    if definition is None:
+        return name in _SIZELESS
+    return name not in definition.called and all(map(is_broadcasting, definition.called))
+
+
+#: The primitives that keep sizes, or say nothing of them.
+_SIZELESS = frozenset(
+    words("""
+        handle_r_to_c zeros_like nan_like is_number equal conj to is_complex_tensor make_tuple defined scalar_type
+        options
+    """)
+)
+
+
+@cache
+def unsized() -> Mapping[str, str]:
+    """Why nothing is known about sizes, for each name whose line gives a reason."""
+    matches = _lines(_FILE.read_text(encoding="ascii"))
+    return {name: match[4][2:] for match in matches if match[4][0] == "?" for name in match[2].split(", ")}
+
+
+# ---- the domain
+
+
+def _elementwise(operate: Callable[[Value, Value], Value]) -> Callable[[Value, Value], Value]:
+    def function(left: Value, right: Value) -> Value:
+        if left is UNKNOWN or right is UNKNOWN:
+            return UNKNOWN
+        if type(left) is Sizes:
+            return left if left == right or type(right) is not Sizes else broadcast(left, right)
+        if type(right) is Sizes:
+            return right
+        if type(left) is tuple or type(right) is tuple:
+            raise SizesError
+        return operate(left, right)
+
+    return function
+
+
+def _compared(operate: Callable[[Value, Value], Value]) -> Callable[[Value, Value], Value]:
+    elementwise = _elementwise(operate)
+
+    def function(left: Value, right: Value) -> Value:
+        if type(left) is tuple and type(right) is tuple and not is_unknown((left, right)):
+            return operate(left, right)
+        return elementwise(left, right)
+
+    return function
+
+
+def _divided(left: Value, right: Value) -> Value:
+    if type(left) is int and type(right) is int:
+        return int(left / right)
+    return left / right
+
+
+def _negated(value: Value) -> Value:
+    if type(value) is tuple:
+        return tuple(map(_negated, value))
+    return value if type(value) is Sizes or value is UNKNOWN else -value
+
+
+def _not(value: Value) -> Value:
+    return UNKNOWN if value is UNKNOWN else not value
+
+
+UNARY: Mapping[str, Callable[[Value], Value]] = {
+    "-": _negated,
+    "+": lambda value: value,
+    "!": _not,
+    "~": lambda value: value,
+    "*": lambda value: value,
+}
+BINARY: Mapping[str, Callable[[Value, Value], Value]] = {
+    **{
+        sign: _elementwise(operate)
+        for sign, operate in {
+            "+": operator.add,
+            "-": operator.sub,
+            "*": operator.mul,
+            "/": _divided,
+            "%": operator.mod,
+            "<": operator.lt,
+            "<=": operator.le,
+            ">": operator.gt,
+            ">=": operator.ge,
+            "&": operator.and_,
+            "|": operator.or_,
+            "^": operator.xor,
+        }.items()
+    },
+    "==": _compared(operator.eq),
+    "!=": _compared(operator.ne),
+}
+CONSTANTS: Mapping[str, Value] = {
+    "true": True,
+    "false": False,
+    "nullopt": None,
+    "nullptr": None,
+    "INFINITY": math.inf,
+    "at::Reduction::None": 0,
+    "at::Reduction::Mean": 1,
+    "at::Reduction::Sum": 2,
+    "std::nullopt": None,
+    "c10::nullopt": None,
+    # which number it is does not matter
+    **dict.fromkeys(
+        words("M_PI M_PI_2 M_PI_4 M_1_PI M_2_PI M_2_SQRTPI M_SQRT2 M_SQRT1_2 M_LN2 M_LN10 M_LOG2E M_LOG10E M_E"), 1.5
+    ),
+}
+
+
+def _refuse(*_: Value) -> Value:
+    raise SizesError
+
+
+def _first(value: Value, *_: Value) -> Value:
+    return value
+
+
+def _opaque(*_: Value) -> Value:
+    return OPAQUE
+
+
+#: The primitives of definitions, of values that are known.
+_KNOWN: Mapping[str, Callable[..., Value]] = {
+    "handle_r_to_c": lambda first, second=None: first if second is None else second,
+    "unreduced": functions.unreduced,
+    "count": functions.count,
+    "sum_over": functions.reduced,
+    "mean_over": lambda tensor, dims: functions.reduced(tensor, dims, True),
+    "sum_to": functions.sum_to,
+    "halves": functions.halves,
+    "products_of_others": _first,
+    "other_dims": functions.other_dims,
+    "last_dims": lambda sizes: tuple(range(-len(sizes), 0)),
+    "freedom": lambda count, correction: 1.0,
+    "by_channel": functions.by_channel,
+    "is_vector": functions.is_vector,
+    "only": lambda dims: dims if type(dims) is int else dims[0],
+    "zeros": lambda sizes, *_: functions.filled(sizes),
+    "full": lambda sizes, *_: functions.filled(sizes),
+    "eye": lambda rows, columns, *_: Sizes((rows, columns)),
+    "zeros_like": _first,
+    "nan_like": _first,
+    "is_number": lambda value: type(value) is not Sizes,
+    "equal": operator.eq,
+    "conj": _first,
+    "to": _first,
+    "sizes": tuple,
+    "size": functions.size,
+    "numel": functions.numel,
+    "dim": functions.rank,
+    "is_complex_tensor": lambda value: False,
+}
+#: The primitives of definitions.
+PRIMITIVES: Mapping[str, Primitive] = {
+    **{name: Primitive(careful(function)) for name, function in _KNOWN.items()},
+    "make_tuple": Primitive(lambda *items: items),
+    "last_given": Primitive(lambda first, second=None: first if second is None else second),
+    "value_or": Primitive(lambda value, other: other if value is None else value),
+    "defined": Primitive(lambda value: UNKNOWN if value is UNKNOWN else value is not None),
+    "Tensor": Primitive(lambda: None, takes=0),
+    "refuse": Primitive(_refuse, takes=0),
+    "scalar_type": Primitive(_opaque, takes=0),
+    "options": Primitive(_opaque, takes=0),
+}
+#: The functions that ``data/shapes.txt`` is written in.
+_FUNCTIONS = (
+    functions.broadcast,
+    functions.broadcast_matrices,
+    functions.by_channel,
+    functions.chunked,
+    window_sizes.columns,
+    window_sizes.convolved,
+    functions.diagonal,
+    functions.diagonal_blocks,
+    functions.diagonal_embedded,
+    functions.each_sized,
+    functions.ending,
+    functions.expanded,
+    functions.expanding,
+    functions.flattened,
+    window_sizes.from_columns,
+    functions.indexed,
+    functions.joined,
+    functions.kron,
+    functions.leading,
+    functions.matmul,
+    functions.matrix,
+    functions.matrix_transposed,
+    functions.numel,
+    functions.of_rank,
+    window_sizes.padded,
+    functions.permuted,
+    functions.permuted_back,
+    functions.picked,
+    window_sizes.pooled,
+    functions.product,
+    functions.rank,
+    functions.reduced,
+    functions.repeated,
+    functions.reshaped,
+    functions.resized,
+    functions.same,
+    window_sizes.shuffled,
+    functions.sized,
+    functions.sliced,
+    functions.split,
+    functions.square,
+    functions.squeezed,
+    functions.stacked,
+    functions.sum_to,
+    functions.transposed,
+    functions.unbound,
+    functions.unfolded,
+    functions.unflattened,
+    functions.unsqueezed,
+    functions.without,
+)
+_OF_LINES: Mapping[str, Primitive] = {
+    **PRIMITIVES,
+    **{each.__name__: Primitive(careful(each)) for each in _FUNCTIONS},
+    "kept": Primitive(functions.kept),
+    "checked": Primitive(functions.checked),
+    "unknown": Primitive(lambda: UNKNOWN, takes=0),
+}
+
+
+def _number_like(value: Value, *_: Value) -> Value:
+    """What a number is made of; a tensor would be asked for its value."""
+    return UNKNOWN if type(value) is Sizes else value
+
+
+def _each_size(tensors: Value) -> Value:
+    return tuple(map(tuple, tensors))
+
+
+def _several(count: Value, item: Value = None) -> Value:
+    return (item,) * bounded(count) if type(count) is int else count
+
+
+def _no(*_: Value) -> Value:
+    return False
+
+
+def _yes(*_: Value) -> Value:
+    return True
+
+
+def _is_there(value: Value) -> Value:
+    return UNKNOWN if value is UNKNOWN else value is not None
+
+
+def _given(value: Value = None, *_: Value) -> Value:
+    return value
+
+
+#: Methods of tensors, lists and numbers that formulas ask for what is known without a kernel.
+METHODS: Mapping[str, Callable[..., Value]] = {
+    **dict.fromkeys(("sizes", "sym_sizes"), careful(tuple)),
+    **dict.fromkeys(("size", "sym_size"), careful(functions.size)),
+    **dict.fromkeys(("numel", "sym_numel"), careful(functions.numel)),
+    "dim": careful(functions.rank),
+    "back": careful(lambda items: items[-1]),
+    **dict.fromkeys(
+        ("scalar_type", "dtype", "options", "device", "layout", "strides", "sym_strides", "suggest_memory_format"),
+        _opaque,
+    ),
+    **dict.fromkeys(("is_complex", "isComplex", "is_cuda", "is_xpu", "is_sparse", "is_mkldnn"), _no),
+    **dict.fromkeys(("is_contiguous", "is_cpu", "requires_grad"), _yes),
+    **dict.fromkeys(("defined", "has_value"), _is_there),
+    **dict.fromkeys(("value", "to", "type_as", "expect_int", "zeros"), _first),
+    "value_or": lambda value, other: other if value is None else value,
+    **dict.fromkeys(("toDouble", "toFloat", "toComplexDouble"), _number_like),
+}
+#: Functions and constructors of C++ around tensors, lists and numbers.
+CONVERSIONS: Mapping[str, Callable[..., Value]] = {
+    **dict.fromkeys(
+        (
+            "Tensor",
+            "optional",
+            "IntArrayRef",
+            "SymIntArrayRef",
+            "OptionalArrayRef",
+            "TensorGeometry",
+            "wrap_opt_if",
+            "toNonOptTensor",
+        ),
+        _given,
+    ),
+    **dict.fromkeys(("Scalar", "SymInt", "double", "float"), _number_like),
+    "make_tuple": lambda *items: items,
+    "tuple": lambda *items: items or UNKNOWN,
+    "handle_r_to_c": lambda first, second=None: first if second is None else second,
+    "is_enabled": _no,
+    "sum_to": careful(functions.sum_to),
+    "vector": careful(_several),
+}
+#: Saved properties of a variable, by what their names add to its name.
+_PROPERTIES: Mapping[str, Callable[[Value], Value]] = {
+    **dict.fromkeys(("_sym_sizes", "_sizes"), careful(tuple)),
+    "_sym_sizes_opt": careful(lambda value: None if value is None else tuple(value)),
+    **dict.fromkeys(("_sym_numel", "_numel"), careful(functions.numel)),
+    "_dim": careful(functions.rank),
+    **dict.fromkeys(("_geometry", "_info"), _first),
+    **dict.fromkeys(("_options", "_scalar_type", "_layout", "_sym_strides", "_args_scalartypes"), _opaque),
+    **dict.fromkeys(("_args_sizes_symint", "_args_sizes"), careful(_each_size)),
+    "_conjugate": _no,
+}
+#: The longest first, since some end like others.
+_SUFFIXES = tuple(sorted(_PROPERTIES, key=len, reverse=True))
+_SIZE = "_sym_argsize_"
+
+
+@cache
+def saved_property(name: str) -> tuple[str, Callable[[Value], Value] | None]:
+    """The variable that a saved property belongs to, and how it is read."""
+    suffix = next((suffix for suffix in _SUFFIXES if name.endswith(suffix)), None)
+    if suffix is not None:
+        return name.removesuffix(suffix), _PROPERTIES[suffix]
+    owner, found, position = name.partition(_SIZE)
+    if not found:
+        return name, None
+    dim = -int(position.removeprefix("minus_")) if position.startswith("minus_") else int(position)
+    return owner, lambda value: functions.size(value, dim)
+
+
+def number_of(text: str) -> Value:
+    """The value of a C++ number."""
+    bare = text.rstrip("uUlLfF")
+    return int(bare) if bare.isdecimal() else float(bare)
+
+
+class _SizeDomain(Domain):
+    """Sizes, in place of tensors."""
+
+    def __init__(self, primitives: Mapping[str, Primitive]) -> None:
+        self.constants = CONSTANTS
+        self.unary = UNARY
+        self.binary = BINARY
+        self._primitives = primitives
+
+    def primitive(self, name: str) -> Primitive | None:
+        """A function that definitions, or lines, are written in; what is written comes before what is defined."""
+        return self._primitives.get(name) or self.operator(name)
+
+    def operator(self, name: str) -> Primitive | None:
+        """An operator whose sizes are written."""
+        found = _written(name)
+        return None if found is None else found.primitive
+
+    def number(self, text: str) -> Value:
+        """The value of a C++ number."""
+        return number_of(text)
+
+
+INTERPRETER = Interpreter(_SizeDomain(PRIMITIVES))
+_LINES = Interpreter(_SizeDomain(_OF_LINES))
+
+
+@cache
+def _written(name: str) -> Compiled | None:
+    line = written_sizes().get(name)
+    return None if line is None else _LINES.compile(line)
+
+
+def derived_sizes(name: str) -> SizeFunction | None:
+    """How the sizes of an operator or helper follow from its definition; None where it has none."""
+    definition = definitions().get(name)
+    if definition is None or definition.kind is Kind.PART:
+        return None
+    try:
+        compiled = INTERPRETER.function(name)
+    except InterpretationError:
+        return None
+    assert compiled is not None, "it is defined"
+    call = compiled.call
+
+    def run(values: Mapping[str, Value]) -> Value:
+        try:
+            return call(values)
+        except IllegalSizesError:
+            if SCALAR in values.values():
+                # definitions take numbers as if they had a dimension
+                raise SizesError from None
+            raise
+
+    return SizeFunction(run, compiled.parameters, compiled.required, definition.kind is Kind.HELPER)
+
+
+@cache
+def sizes_named(name: str) -> SizeFunction | None:
+    """How the sizes of an operator or helper follow, by its base name; None where nothing is known about it."""
+    line = _written(name)
+    if line is None:
+        return derived_sizes(name)
+    is_helper = written_sizes()[name].kind is Kind.HELPER
+    return SizeFunction(line.call, line.parameters, line.required, is_helper)

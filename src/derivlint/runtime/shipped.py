@@ -1,0 +1,50 @@
+"""The nodes of an installed PyTorch's own library, which kernels can create instead of ones of their own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from derivlint.compiler.gxx import headers_version, torch_includes
+from derivlint.emit.kernels import SHIPPED_NODES
+from derivlint.emit.nodes import NodeClass, node_classes
+from derivlint.emit.release import known_number
+from derivlint.model import Model, build_model
+from derivlint.schema import installed_torch, read_native_functions
+from derivlint.source import SourceError, SourceFile
+
+#: A class of the header that is exported, or on Windows its constructor.
+_EXPORTED = re.compile(r"struct TORCH_API (\w+) :|\bTORCH_API (\w+)\(\) = default;")
+#: Lines of a node's text that say where it comes from, and nothing of what it does.
+_ORIGIN = re.compile(r"^(?://|#line ).*\n", re.MULTILINE)
+
+
+def shipped_nodes(model: Model) -> frozenset[str]:
+    """The classes of a model's nodes that the installed PyTorch exports, with the same members and formulas.
+
+    Without an installed PyTorch of the model's release there are none.
+    """
+    torch, includes = installed_torch(), torch_includes()
+    if torch is None or torch.derivatives is None or includes is None:
+        return frozenset()
+    wanted, there = known_number(model.natives.version), known_number(headers_version(includes))
+    if wanted is None or wanted != there:
+        return frozenset()
+    try:
+        header = (includes[0] / SHIPPED_NODES).read_text(encoding="utf-8")
+        natives = read_native_functions([SourceFile.read(torch.native_functions)])
+        natives.version = model.natives.version
+        theirs = _nodes(build_model(SourceFile.read(torch.derivatives), natives))
+    except (OSError, UnicodeDecodeError, SourceError):
+        return frozenset()
+    exported = {one or other for one, other in _EXPORTED.findall(header)}
+    return frozenset(name for name, text in _nodes(model).items() if name in exported and theirs.get(name) == text)
+
+
+def _nodes(model: Model) -> Mapping[str, str]:
+    """What each node of a model is, by its name."""
+    return {each.name: _content(each) for each in node_classes(model)}
+
+
+def _content(node: NodeClass) -> str:
+    return _ORIGIN.sub("", node.header + "\n" + node.source)

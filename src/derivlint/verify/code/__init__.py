@@ -1,0 +1,1 @@
+"""The C++ and the Python that run formulas, and building them."""

@@ -1,0 +1,174 @@
+"""Building a library of formulas from sources that may be built already, whole or damaged."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from derivlint.project.cache import sealed, unsealed
+from derivlint.runtime import BuildError, Built, ManifestError, build
+from derivlint.runtime.build import BUILD_FOLDER, compile_sources, precompile
+from derivlint.source import is_own, replace_file
+from derivlint.verify.code.headers import COMMON
+from derivlint.verify.processes.keeping import digest_of
+
+#: Says which library was built, and what its digest is.
+_KNOWN = "library.txt"
+#: Says of which size a precompiled header is, and when it was made; or that making it has failed.
+_PRECOMPILED = "precompiled.txt"
+_IN_VAIN = b"none"
+#: What compilers and linkers say where the machine has too little of something; it is not about what they read.
+_EXHAUSTED = re.compile(
+    r"No space left on device|Disk quota exceeded|error writing to|out of memory|Cannot allocate memory"
+    r"|[Kk]illed(?: signal terminated program| \(program)|virtual memory exhausted"
+)
+
+
+def is_exhausted(output: str) -> bool:
+    """Whether a compiler or linker failed for lack of memory or space, or was killed."""
+    return _EXHAUSTED.search(output) is not None
+
+
+def built_library(
+    folder: Path, common: Path, compiler: str | None, headers: Path | None, progress: Callable[[str], None]
+) -> Built:
+    """Build the library in a folder, as far as it is not built yet; what is damaged is built again.
+
+    Args:
+        folder: the sources.
+        common: sources of what all libraries have.
+        compiler: the name of the C++ compiler.
+        headers: where headers are that can be precompiled (:func:`precompiled`); then the compiler may take more memory
+            for less time.
+        progress: called with what is being done.
+
+    Raises:
+        BuildError: it does not compile or link.
+        ManifestError: there is no manifest.
+    """
+    with _alone_in(common), _alone_in(folder):
+        return _built(folder, common, compiler, headers, progress)
+
+
+def _built(
+    folder: Path, common: Path, compiler: str | None, headers: Path | None, progress: Callable[[str], None]
+) -> Built:
+    folders = (folder / BUILD_FOLDER, common / BUILD_FOLDER)
+    if not is_whole(folder):
+        # with a library that was not finished, or not by us, its parts cannot be trusted either
+        _remove(folders[0])
+    was_there = any(each.is_dir() for each in folders)
+    _make(folders)
+
+    def once() -> Built:
+        objects = compile_sources(common, compiler=compiler, progress=progress)
+        return build(
+            folder,
+            compiler=compiler,
+            in_haste=headers is not None,
+            objects=objects,
+            includes=() if headers is None else (headers,),
+            progress=progress,
+        )
+
+    try:
+        made = once()
+    except BuildError as error:
+        if not was_there or "does not link" not in str(error):
+            raise
+        # an object file of an earlier run may be damaged
+        for each in folders:
+            _remove(each)
+        _make(folders)
+        made = once()
+    made.library.chmod(0o600)
+    with suppress(OSError):
+        # without it, the next run builds once more
+        known = sealed(f"{made.library.name} {digest_of(made.library)}".encode())
+        path = folder / _KNOWN
+        if not path.is_file() or path.read_bytes() != known:
+            replace_file(path, known, mode=0o600)
+    return made
+
+
+def precompiled(folder: Path, compiler: str | None, progress: Callable[[str], None]) -> None:
+    """Precompile the headers that all formulas need, where that is not done yet, or what was made is damaged.
+
+    Where that fails, for lack of memory or space for example, formulas are compiled with the headers themselves.
+
+    Args:
+        folder: the headers (:func:`derivlint.verify.code.headers.common_headers`).
+        compiler: the name of the C++ compiler.
+        progress: called with what is being done.
+    """
+    made, known = folder / f"{COMMON}.gch", folder / _PRECOMPILED
+    with _alone_in(folder), suppress(OSError, BuildError, ManifestError):
+        if is_own(made) and _unsealed(known) == _stamp(made):
+            return
+        made.unlink(missing_ok=True)
+        if _unsealed(known) == _IN_VAIN:
+            return
+        progress("precompiling headers, once for this PyTorch")
+        said = _IN_VAIN
+        with suppress(BuildError):
+            if precompile(folder, COMMON, compiler=compiler) is not None:
+                made.chmod(0o600)
+                said = _stamp(made)
+        replace_file(known, sealed(said), mode=0o600)
+
+
+def _stamp(path: Path) -> bytes:
+    """What distinguishes a file of hundreds of megabytes from one that was changed since, or cut off."""
+    status = path.stat()
+    return f"{status.st_size} {status.st_mtime_ns}".encode()
+
+
+def _unsealed(path: Path) -> bytes | None:
+    """What a file says; None where it is not there or damaged."""
+    try:
+        return unsealed(path.read_bytes())
+    except OSError:
+        return None
+
+
+def is_whole(folder: Path) -> bool:
+    """Whether the library in a folder is the one that was built there."""
+    try:
+        text = _unsealed(folder / _KNOWN) or b""
+        name, _, digest = text.decode().partition(" ")
+        library = folder / BUILD_FOLDER / name
+        return bool(digest) and is_own(library.parent) and is_own(library) and digest_of(library) == digest
+    except OSError:
+        return False
+
+
+@contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    """While the block runs, no other run builds in the folder."""
+    import fcntl
+
+    handle = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _make(folders: Iterable[Path]) -> None:
+    """Make folders that no one else can write to, whatever mode others have by default."""
+    for each in folders:
+        if each.exists() and not is_own(each):
+            _remove(each)
+        each.mkdir(mode=0o700, exist_ok=True)
+
+
+def _remove(folder: Path) -> None:
+    if folder.is_symlink():
+        folder.unlink()
+    else:
+        shutil.rmtree(folder, ignore_errors=True)

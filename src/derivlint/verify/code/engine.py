@@ -1,0 +1,297 @@
+"""Compiling the functions of formulas into a library, once for each set of them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path, PurePath
+
+from msgspec import Struct
+
+from derivlint import __version__
+from derivlint.compiler.gxx import CompilerError, Toolchain, find_toolchain
+from derivlint.emit.emission import MANUAL, Helpers, Mode
+from derivlint.emit.manifest import FORMAT, MANIFEST
+from derivlint.emit.template import load, yaml_name
+from derivlint.model import Model
+from derivlint.project.cache import fits, sealed, unsealed
+from derivlint.runtime import BuildError, ManifestError
+from derivlint.runtime.build import syntax_errors
+from derivlint.source import is_own, replace_file
+from derivlint.verify.code.building import built_library, is_exhausted, is_whole, precompiled
+from derivlint.verify.code.functions import FormulaFunction
+from derivlint.verify.code.headers import FEW, OPERATORS, common_headers, has_operator_headers, operator_headers
+from derivlint.verify.code.unit import HEAD, REGISTRATION, can_be_called, source_of
+from derivlint.verify.code.wrappers import LIBRARY
+
+#: The compiler works on as many files at a time.
+FILES = 2
+#: Headers take the compiler as long as this many functions; fewer are not worth a file of their own.
+WORTH_A_FILE = 300
+REFUSED = "refused.json"
+#: So many libraries are kept, those that were used last.
+KEPT = 24
+
+#: What all libraries have.
+_LOADED = {"loader.cpp": load("loader.cpp") + "\n", REGISTRATION.name: REGISTRATION.read_text(encoding="utf-8")}
+#: What all formulas need.
+_COMMON = common_headers(HEAD.read_text(encoding="utf-8"))
+
+_MESSAGE = re.compile(r"^([^:\n]+):(\d+):(?:\d+:)? +(?:fatal )?error: (.*)$", re.MULTILINE)
+_NAME = re.compile(r"formula_(\d+)")
+
+
+class EngineError(Exception):
+    """Formulas cannot be compiled, for reasons that lie in none of them.
+
+    Attributes:
+        is_missing: whether there is no compiler or no PyTorch.
+    """
+
+    def __init__(self, message: str, *, is_missing: bool = False) -> None:
+        super().__init__(message)
+        self.is_missing = is_missing
+
+
+class Compiled(Struct, frozen=True):
+    """The library with the functions, and what is not in it.
+
+    Attributes:
+        library: the file to load.
+        functions: the functions in it.
+        refused: the formulas that the compiler refuses, by the number of the function, with its message.
+        uncallable: the formulas that no function can be made of, by the number, with the reason.
+        fresh: whether the compiler ran.
+    """
+
+    library: Path
+    functions: tuple[FormulaFunction, ...]
+    refused: dict[int, str]
+    uncallable: dict[int, str]
+    fresh: bool
+
+
+def compiled(
+    model: Model,
+    functions: Sequence[FormulaFunction],
+    place: Path,
+    *,
+    helpers: Helpers | None = None,
+    compiler: str | None = None,
+    progress: Callable[[str], None] = lambda what: None,
+) -> Compiled:
+    """The library with functions of formulas; a formula that the compiler refuses does not keep the others from it.
+
+    Args:
+        model: the file.
+        functions: the formulas.
+        place: the folder to work in, which is this user's alone.
+        helpers: the user's own FunctionsManual.
+        compiler: the name of the C++ compiler.
+        progress: called with what is being done.
+
+    Raises:
+        EngineError: there is no compiler or no PyTorch, or what it refuses is not a formula.
+    """
+    uncallable = {each.described.number: reason for each in functions if (reason := can_be_called(each))}
+    left = [each for each in functions if each.described.number not in uncallable]
+    refused: dict[int, str] = {}
+    fresh = False
+    toolchain = _toolchain(compiler)
+    # what the compiler refuses with few headers it may take with all: only then a formula is refused
+    few = helpers is None and len(left) <= FEW and has_operator_headers(toolchain.includes)
+    # every round but the last refuses some formulas, or that there are few headers
+    while True:
+        sources = [source_of(model, part, few=few) for part in _parts(left)]
+        files = {f"verify_{index}.cpp": source for index, source in enumerate(sources)}
+        if few:
+            # objects of other common headers are others
+            after = f"// after {_folder_name(place, _COMMON, toolchain).name}\n"
+            files[OPERATORS] = after + operator_headers("\n".join(sources), toolchain.includes)
+        if helpers is not None:
+            files |= _files_of(helpers)
+        folder = _folder(place, files, toolchain)
+        messages = _known_refusals(folder)
+        if messages is None or not (messages or few):
+            _write(folder, files, model)
+            try:
+                loaded = _shared(_LOADED, model, place, toolchain)
+                headers = _headers(folder, model, place, toolchain, compiler, progress) if few else None
+                built = built_library(folder, loaded, compiler, headers, progress)
+                _forget_old(place)
+                return Compiled(built.library, tuple(left), refused, uncallable, fresh or bool(built.compiled))
+            except OSError as error:
+                raise EngineError(f'cannot build in "{folder}": {error.strerror or error}') from error
+            except (BuildError, ManifestError) as error:
+                if is_exhausted(getattr(error, "output", "")):
+                    raise EngineError(str(error)) from error
+                if not few:
+                    messages = _refusals(_all_errors(error, folder, compiler, is_split=len(files) > 1), model, left)
+                    if not messages:
+                        raise EngineError(str(error)) from error
+                fresh = True
+                _keep_refusals(folder, messages or {})
+        few = False
+        refused |= messages or {}
+        left = [each for each in left if each.described.number not in refused]
+
+
+def _all_errors(error: Exception, folder: Path, compiler: str | None, *, is_split: bool) -> str:
+    """What the compiler says of all files; a build ends at the first that it refuses.
+
+    Args:
+        error: what ended the build.
+        folder: where the files are.
+        compiler: the name of the compiler.
+        is_split: whether there are more files than one that it can refuse.
+    """
+    output: str = getattr(error, "output", "")
+    if not output or not is_split:
+        return output
+    try:
+        return "\n".join(each.output for each in syntax_errors(folder, compiler=compiler))
+    except BuildError:
+        return ""
+
+
+def _parts(functions: Sequence[FormulaFunction]) -> list[Sequence[FormulaFunction]]:
+    """The functions of each file."""
+    count = FILES if len(functions) >= FILES * WORTH_A_FILE else 1
+    return [functions[start::count] for start in range(count)]
+
+
+def _toolchain(compiler: str | None) -> Toolchain:
+    """The compiler and PyTorch's headers."""
+    try:
+        return find_toolchain(compiler)
+    except CompilerError as error:
+        raise EngineError(f"{error}; --no-compile needs none", is_missing=True) from error
+
+
+def _folder_name(place: Path, files: Mapping[str, str], toolchain: Toolchain) -> Path:
+    """Where the library is built, named by what it is made from."""
+    torch_cpu = toolchain.includes[0].parent / "lib" / "libtorch_cpu.so"
+    if not torch_cpu.is_file():
+        raise EngineError(f'no "{torch_cpu}": torch has no library to link with', is_missing=True)
+    given = [part for item in sorted(files.items()) for part in item]
+    parts = (__version__, *given, toolchain.compiler.version, str(torch_cpu), repr(torch_cpu.stat().st_mtime_ns))
+    digest = hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    return place / digest
+
+
+def _folder(place: Path, files: Mapping[str, str], toolchain: Toolchain) -> Path:
+    """The folder where the library is built."""
+    folder = _folder_name(place, files, toolchain)
+    try:
+        if folder.exists() and not is_own(folder):
+            shutil.rmtree(folder)
+        folder.mkdir(exist_ok=True, mode=0o700)
+        os.utime(folder)
+    except OSError as error:
+        raise EngineError(f'cannot build in "{folder}": {error.strerror}') from error
+    return folder
+
+
+def _forget_old(place: Path) -> None:
+    """Delete the libraries that were not used for longest: every edit of a formula makes another one."""
+    try:
+        folders = sorted((each for each in place.iterdir() if each.is_dir()), key=lambda each: each.stat().st_mtime)
+    except OSError:
+        # another process deletes, too
+        return
+    for each in folders[:-KEPT]:
+        shutil.rmtree(each, ignore_errors=True)
+
+
+def _shared(files: Mapping[str, str], model: Model, place: Path, toolchain: Toolchain) -> Path:
+    """Where that is compiled which is the same for all formulas."""
+    folder = _folder(place, files, toolchain)
+    _write(folder, files, model)
+    return folder
+
+
+def _headers(
+    wanted: Path,
+    model: Model,
+    place: Path,
+    toolchain: Toolchain,
+    compiler: str | None,
+    progress: Callable[[str], None],
+) -> Path:
+    """The folder with the headers that all formulas need, precompiled from the second time on that they are used.
+
+    That takes as long as two runs without it, for which a cache that is used once has no need.
+    """
+    is_first = not (_folder_name(place, _COMMON, toolchain) / MANIFEST).is_file()
+    folder = _shared(_COMMON, model, place, toolchain)
+    if not is_first and not is_whole(wanted):
+        precompiled(folder, compiler, progress)
+    return folder
+
+
+def _known_refusals(folder: Path) -> dict[int, str] | None:
+    """What the compiler refused in an earlier run; None where it is not known to refuse anything."""
+    try:
+        text = unsealed((folder / REFUSED).read_bytes())
+        messages = None if text is None else json.loads(text)
+        if not isinstance(messages, dict) or not fits(messages, {"*": str}):
+            return None
+        return {int(number): said for number, said in messages.items()}
+    except (OSError, ValueError):
+        return None
+
+
+def _keep_refusals(folder: Path, messages: Mapping[int, str]) -> None:
+    """Keep what the compiler refuses for the next run, where that is possible."""
+    with suppress(OSError):
+        replace_file(folder / REFUSED, sealed(json.dumps(messages).encode()), mode=0o600)
+
+
+def _files_of(helpers: Helpers) -> dict[str, str]:
+    """The user's own helpers."""
+    files = {f"{MANUAL}.cpp": helpers.source}
+    if helpers.header is not None:
+        files[f"{MANUAL}.h"] = helpers.header
+    return files
+
+
+def _write(folder: Path, files: Mapping[str, str], model: Model) -> None:
+    manifest = {
+        "format": FORMAT,
+        "mode": Mode.EXTENSION.value,
+        "namespace": LIBRARY,
+        "torch": model.natives.version,
+        "files": sorted(files),
+        "operators": {},
+    }
+    for name, text in {**files, MANIFEST: json.dumps(manifest)}.items():
+        path = folder / name
+        data = text.encode("utf-8", "surrogatepass")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if not is_own(path) or path.read_bytes() != data:
+                replace_file(path, data, mode=0o600)
+        except OSError as error:
+            raise EngineError(f'cannot write "{path}": {error.strerror or error}') from error
+
+
+def _refusals(output: str, model: Model, functions: Sequence[FormulaFunction]) -> dict[int, str]:
+    """The functions that the compiler's messages speak of: by the name of the file, or by the line of the YAML."""
+    file = PurePath(yaml_name(model.source.path)).name
+    found: dict[int, str] = {}
+    for match in _MESSAGE.finditer(output):
+        name, line, text = PurePath(match[1]).name, int(match[2]), match[3]
+        numbered = _NAME.fullmatch(name)
+        if numbered is not None:
+            found.setdefault(int(numbered[1]), text)
+        elif name == file:
+            for function in functions:
+                first = function.described.line
+                if first <= line <= first + function.evaluation.text.count("\n"):
+                    found.setdefault(function.described.number, text)
+    return found

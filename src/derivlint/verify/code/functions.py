@@ -1,0 +1,227 @@
+"""The formulas of a model as functions that can be called on their own.
+
+A function of a backward formula takes the incoming gradients, which gradients are needed, the arguments of the operator
+and its outputs; one of a forward formula takes the arguments, the tangents and the outputs. What a formula sees beyond
+that is computed as the generated kernel computes it when it saves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import Any
+
+from msgspec import Struct, convert, field, to_builtins
+
+from derivlint.model import Model
+from derivlint.model.differentiable import Differentiability, is_tensor_list
+from derivlint.model.entry import DerivativeFormula, Entry, Role
+from derivlint.model.generated.evaluation import Evaluation, Mode, Origin, evaluations
+from derivlint.model.read import DEFAULT
+from derivlint.operators.special import NOT_IMPLEMENTED
+from derivlint.verify.inputs.sites import Site, decisions_of
+
+#: What the names of operators on lists begin with.
+FOREACH = "_foreach_"
+BACKWARD = "backward"
+FORWARD = "forward"
+
+
+class Value(Struct, frozen=True):
+    """An argument or return of an operator: its name in formulas, its schema type, whether it is written."""
+
+    name: str
+    type: str
+    is_write: bool = False
+
+
+class Described(Struct, frozen=True):
+    """All that those who call a function have to know; plain values, so that it can be sent to another process.
+
+    Attributes:
+        number: the position of the function, which its C++ name ends with.
+        kind: ``backward`` or ``forward``.
+        operator: the operator with its overload, ``add.Tensor``.
+        key: the key of the formula as written.
+        arguments: the arguments of the operator in the order of its schema.
+        returns: its returns.
+        inputs: the names of the differentiable arguments.
+        with_gradients: the names of the arguments that have a backward formula, in the order of their gradients.
+        outputs: the positions of the differentiable returns.
+        targets: the arguments whose gradient, or the returns whose tangent the function computes.
+        tangents: for a forward formula, the arguments whose tangent it uses.
+        line: the line of the formula in the YAML, from 1.
+        masked: whether the formula reads ``grad_input_mask``.
+        sites: the conditions and masks of the formula.
+        bounds: the numbers that it compares with.
+        words: the words in it.
+    """
+
+    number: int
+    kind: str
+    operator: str
+    key: str
+    arguments: tuple[Value, ...]
+    returns: tuple[Value, ...]
+    inputs: tuple[str, ...]
+    with_gradients: tuple[str, ...]
+    outputs: tuple[int, ...]
+    targets: tuple[str, ...]
+    tangents: tuple[str, ...] = ()
+    line: int = 0
+    masked: bool = False
+    sites: tuple[Site, ...] = ()
+    bounds: tuple[float, ...] = ()
+    words: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The name of the function in C++ and in ``torch.ops``."""
+        return f"formula_{self.number}"
+
+    def to_json(self) -> dict[str, Any]:
+        """As a JSON object."""
+        content: dict[str, Any] = to_builtins(self)
+        return content
+
+    @staticmethod
+    def from_json(content: dict[str, Any]) -> Described:
+        """From a JSON object.
+
+        Raises:
+            ValidationError: it is not one of :meth:`to_json`.
+        """
+        return convert(content, Described)
+
+
+class FormulaFunction(Struct, frozen=True):
+    """A formula with what its function is made from.
+
+    Attributes:
+        described: what callers know.
+        evaluation: the expression and its variables.
+        differentiability: what the kernel of the operator does.
+        written: the formula in the YAML.
+    """
+
+    described: Described
+    evaluation: Evaluation
+    differentiability: Differentiability
+    written: DerivativeFormula
+
+
+class Collected(Struct):
+    """The functions of a model, the formulas that have none, with the reason, and the entries of unknown operators."""
+
+    functions: list[FormulaFunction] = field(default_factory=list)
+    left_out: list[tuple[DerivativeFormula, str]] = field(default_factory=list)
+    unknown: list[str] = field(default_factory=list)
+
+
+def own_outputs(described: Described) -> tuple[Value, ...]:
+    """The returns that are not arguments; in backward formulas ``result`` is what an in-place operator returns."""
+    names = {value.name for value in described.arguments}
+    own = tuple(value for value in described.returns if value.name not in names)
+    if not own and described.kind == BACKWARD and described.returns:
+        return (Value("result", described.returns[0].type),)
+    return own
+
+
+def collect(model: Model, operators: Collection[str] | None = None) -> Collected:
+    """The functions of all formulas of a model that are expressions under the dispatch key Default.
+
+    Args:
+        model: the model.
+        operators: only these operators, None for all that have an entry. Operators on lists that have none, whose
+            formulas are made of those of another entry, have to be named.
+    """
+    found = Collected()
+    lists = [name for name in operators or () if name.startswith(FOREACH)]
+    bases = {name.partition(".")[0].removeprefix(FOREACH) for name in lists}
+    for entry in model.entries:
+        is_wanted = operators is None or entry.operator in operators
+        if entry.function is None:
+            if is_wanted and entry.operator is not None:
+                found.unknown.append(entry.operator)
+            continue
+        if not is_wanted and str(entry.operator).partition(".")[0] not in bases:
+            continue
+        own = [*_own(model, entry)] if is_wanted else []
+        if bases:
+            own += _derived(model, entry, lists)
+        for evaluation, differentiability in own:
+            reason = _reason_against(evaluation, differentiability)
+            if reason:
+                found.left_out.append((evaluation.written, reason))
+                continue
+            described = _described(len(found.functions), model, evaluation, differentiability)
+            found.functions.append(FormulaFunction(described, evaluation, differentiability, evaluation.written))
+        evaluated = {id(evaluation.written) for evaluation, _ in own}
+        for formula in entry.formulas if is_wanted else ():
+            if id(formula) not in evaluated and formula.role is not Role.NON_DIFFERENTIABLE:
+                other = "" if formula.body.key == DEFAULT else f"it is of the dispatch key {formula.body.key}"
+                found.left_out.append((formula, other or "PyTorch makes no code of it; derivlint check tells why"))
+    return found
+
+
+def _own(model: Model, entry: Entry) -> Iterator[tuple[Evaluation, Differentiability]]:
+    """The formulas of an entry for its own function."""
+    assert entry.function is not None
+    canonical = entry.function.canonical
+    own = [each for each in model.differentiabilities(entry) if each.function is canonical and each.key == DEFAULT]
+    if not own or own[0].info.source.kind != "entry":
+        return
+    for evaluation in evaluations(entry, own):
+        if evaluation.mode is not Mode.SAVE and evaluation.origin is Origin.YAML:
+            yield evaluation, own[0]
+
+
+def _derived(model: Model, entry: Entry, operators: Collection[str]) -> Iterator[tuple[Evaluation, Differentiability]]:
+    """The formulas of operators on lists that are made of those of an entry."""
+    for of in model.differentiabilities(entry):
+        if str(of.function.name) in operators and of.key == DEFAULT and of.info.source.kind == "foreach":
+            for evaluation in evaluations(entry, [of]):
+                if evaluation.mode is not Mode.SAVE and evaluation.origin is Origin.FOREACH:
+                    yield evaluation, of
+
+
+def _reason_against(evaluation: Evaluation, differentiability: Differentiability) -> str:
+    if NOT_IMPLEMENTED in evaluation.text:
+        return "not implemented"
+    if differentiability.outputs is None or differentiability.output_indices is None:
+        return "the differentiability of its outputs is not known"
+    return ""
+
+
+def _described(number: int, model: Model, evaluation: Evaluation, of: Differentiability) -> Described:
+    function = evaluation.function
+    is_backward = evaluation.mode is Mode.BACKWARD
+    formula = evaluation.written
+    derivative = next((each for each in of.info.derivatives if each.written is formula), None)
+    forward = next((each for each in of.forwards if each.written is formula), None)
+    targets: tuple[str, ...] = ()
+    tangents: tuple[str, ...] = ()
+    if is_backward and derivative is not None:
+        targets = derivative.var_names
+    elif forward is not None:
+        targets = forward.var_names
+        tangents = forward.required_inputs_fw_grad or ()
+    lists = tuple(value.name for value in of.inputs if is_tensor_list(value.type))
+    decisions = decisions_of(evaluation.text)
+    return Described(
+        number,
+        BACKWARD if is_backward else FORWARD,
+        str(function.name),
+        formula.key_text,
+        tuple(Value(each.name, str(each.type), each.is_write) for each in function.schema.arguments.flat_all),
+        tuple(Value(each.name, str(each.type)) for each in of.returns),
+        tuple(value.name for value in of.inputs),
+        tuple(binding.name for binding in of.info.args_with_derivatives),
+        of.output_indices or (),
+        targets,
+        (*tangents, *(name for name in lists if name not in tangents)) if not is_backward else (),
+        model.source.position(formula.value.span.start).line,
+        "grad_input_mask" in evaluation.variables,
+        decisions.sites,
+        decisions.bounds,
+        decisions.words,
+    )

@@ -1,0 +1,82 @@
+"""A stand-in for ``ATen/ATen.h`` without operators, and the headers of those that formulas name.
+
+PyTorch's header declares some thousand operators, which the compiler reads for as long as all the rest. With
+``AT_PER_OPERATOR_HEADERS`` defined, PyTorch's other headers include single operators and not ``ATen/Functions.h``; they
+include ``ATen/ATen.h``, but need nothing of it that the stand-in leaves out. What all formulas need is one header that
+can be precompiled; sources include the headers of operators after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from derivlint.cpp.operator_names import SYMINT
+from derivlint.formula import tokens
+
+#: The macro that makes PyTorch's headers include single operators.
+PER_OPERATOR = "AT_PER_OPERATOR_HEADERS"
+#: Where the compiler finds the stand-in, in a folder that it searches before PyTorch's.
+ATEN = "ATen/ATen.h"
+#: What all formulas need.
+COMMON = "formula_functions.h"
+#: The headers of the operators that formulas name.
+OPERATORS = "operators.h"
+#: More formulas name so many operators that little is gained.
+FEW = 120
+#: What PyTorch's header includes in addition to operators; a release may lack one.
+_EXTRA_HEADERS = (
+    "ATen/Context.h",
+    "ATen/DimVector.h",
+    "ATen/Dispatch.h",
+    "ATen/ScalarOps.h",
+    "ATen/Tensor.h",
+    "ATen/TensorGeometry.h",
+    "ATen/TensorIndexing.h",
+    "ATen/TensorOperators.h",
+    "ATen/core/Reduction.h",
+    "ATen/core/ivalue.h",
+    "ATen/core/jit_type.h",
+)
+#: How functions of an operator end their names; all of them are in its header.
+_ENDINGS = ("", SYMINT, "_out", "_outf", "_")
+#: Words that formulas or what is around them use of headers that only some need.
+_OTHERS = {
+    "to_args_sizes": "torch/csrc/autograd/VariableTypeUtils.h",
+    "to_args_sizes_symint": "torch/csrc/autograd/VariableTypeUtils.h",
+    "to_args_scalartypes": "torch/csrc/autograd/VariableTypeUtils.h",
+    "sparse_csr": "ATen/SparseCsrTensorUtils.h",
+    "get_nested_tensor_impl": "ATen/native/nested/NestedTensorUtils.h",
+}
+
+
+def common_headers(head: str) -> dict[str, str]:
+    """The header that all formulas need, and the stand-in that it includes, by their names.
+
+    Args:
+        head: what stands before functions of formulas.
+    """
+    extra = (f"#if __has_include(<{name}>)\n#include <{name}>\n#endif" for name in _EXTRA_HEADERS)
+    stand_in = "\n".join(("#pragma once", *extra, ""))
+    return {COMMON: f"#pragma once\n#define {PER_OPERATOR}\n{head}", ATEN: stand_in}
+
+
+def operator_headers(source: str, includes: Iterable[Path]) -> str:
+    """What includes the operators that a C++ file names; empty where PyTorch ships no headers of single operators."""
+    operators = _operators(includes)
+    if operators is None:
+        return ""
+    words = {token.text for token in tokens(source) if token.type == "IDENT"}
+    names = {word.removesuffix(ending) for word in words for ending in _ENDINGS if word.endswith(ending)}
+    named = [f"ATen/ops/{name}.h" for name in sorted(names) if (operators / f"{name}.h").is_file()]
+    named += sorted({header for word, header in _OTHERS.items() if word in words})
+    return "\n".join(("#pragma once", *(f"#include <{name}>" for name in named), ""))
+
+
+def has_operator_headers(includes: Iterable[Path]) -> bool:
+    """Whether PyTorch ships a header for each operator."""
+    return _operators(includes) is not None
+
+
+def _operators(includes: Iterable[Path]) -> Path | None:
+    return next((path / "ATen" / "ops" for path in includes if (path / "ATen" / "ops").is_dir()), None)

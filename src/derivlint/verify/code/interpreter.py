@@ -1,0 +1,164 @@
+"""Formulas as Python expressions over PyTorch's operators, which are called just like compiled ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec import Struct, field, to_builtins
+
+from derivlint.model.generated.evaluation import INDEX, ORIGINAL_SELF
+from derivlint.verify.code.functions import BACKWARD, Described, own_outputs
+
+
+class PythonFormula(Struct, frozen=True):
+    """A formula in Python.
+
+    Attributes:
+        number: the number of the function.
+        text: the expression.
+        saved: expressions for what the kernel saves, by the Python name of the variable.
+        gradients: the position of the incoming gradient, by the Python name of the variable.
+        needs: the positions among the needed gradients that ``grad_input_mask`` consists of.
+        primals: the variables of the expression that are primals, with their arguments.
+        tangents: those that are tangents, with their arguments.
+        guarded: whether it is evaluated only where some incoming gradient is defined.
+        each: whether it is evaluated for each element of a list.
+    """
+
+    number: int
+    text: str
+    saved: dict[str, str] = field(default_factory=dict)
+    gradients: dict[str, int] = field(default_factory=dict)
+    needs: tuple[int, ...] = ()
+    primals: dict[str, str] = field(default_factory=dict)
+    tangents: dict[str, str] = field(default_factory=dict)
+    guarded: bool = False
+    each: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """As a JSON object."""
+        content: dict[str, Any] = to_builtins(self)
+        return content
+
+
+class Interpreter:
+    """The formulas as functions, under the names and with the parameters that compiled ones have.
+
+    Args:
+        formulas: the formulas as JSON objects.
+        functions: what is known of their functions.
+    """
+
+    def __init__(self, formulas: Sequence[dict[str, Any]], functions: Sequence[Described]) -> None:
+        described = {each.number: each for each in functions}
+        for content in formulas:
+            formula = PythonFormula(**content)
+            if formula.number not in described:
+                # a run that was broken off has checked it
+                continue
+            setattr(self, described[formula.number].name, _Function(formula, described[formula.number]))
+
+
+class _Function:
+    """A formula that can be called like a compiled one."""
+
+    def __init__(self, formula: PythonFormula, described: Described) -> None:
+        from derivlint.functional import namespace
+
+        self._formula = formula
+        self._described = described
+        self._globals = namespace()
+        self._code = compile(formula.text, f"<{described.operator}: {described.key}>", "eval")
+        self._saved = {name: compile(text, f"<{name}>", "eval") for name, text in formula.saved.items()}
+
+    def __call__(self, first: list[Any], second: list[Any], *values: Any) -> list[Any]:
+        """The gradients or tangents.
+
+        Args:
+            first: the incoming gradients, or the tangents of the differentiable arguments.
+            second: which gradients are needed, or the first argument of an in-place operator before the call.
+            values: the arguments and outputs.
+        """
+        described = self._described
+        names = [each.name for each in (*described.arguments, *own_outputs(described))]
+        scope = {_spelled(name): value for name, value in zip(names, values, strict=True)}
+        if described.kind == BACKWARD:
+            return self._backward(first, second, scope)
+        given = dict(zip(names, values, strict=True))
+        if self._formula.each:
+            return self._of_elements(scope, given)
+        scope |= self._forward_variables(first, second, given)
+        return _flat(self._value(scope))
+
+    def _value(self, scope: dict[str, Any]) -> Any:
+        try:
+            # names inside comprehensions are looked up among the globals only
+            return eval(self._code, {**self._globals, **scope})
+        except (AttributeError, TypeError) as error:
+            # an undefined tensor is None here; in C++ it raises an error of this kind
+            raise RuntimeError(str(error)) from error
+
+    def _backward(self, grads: list[Any], needs: list[bool], scope: dict[str, Any]) -> list[Any]:
+        formula = self._formula
+        scope |= {name: eval(code, {**self._globals, **scope}) for name, code in self._saved.items()}
+        scope |= {name: grads[position] for name, position in formula.gradients.items() if position < len(grads)}
+        mask = [needs[position] for position in formula.needs]
+        scope |= {"grads": grads, "grad_input_mask": mask, "retain_variables": True}
+        if formula.each:
+            return [None if grad is None else self._value({**scope, INDEX: index}) for index, grad in enumerate(grads)]
+        if formula.guarded and all(grad is None for grad in grads):
+            return [None]
+        return _flat(self._value(scope))
+
+    def _of_elements(self, scope: dict[str, Any], values: dict[str, Any]) -> list[Any]:
+        """The tangents of all elements of lists, which are dual tensors."""
+        formula = self._formula
+        duals = {name: _unpacked(values[name]) for name in self._described.inputs if isinstance(values[name], list)}
+        found = []
+        for index in range(len(next(iter(duals.values()))[0])):
+            element: dict[str, Any] = {INDEX: index}
+            element |= {variable: duals[of][0][index] for variable, of in formula.primals.items()}
+            element |= {variable: duals[of][1][index] for variable, of in formula.tangents.items()}
+            found += _flat(self._value({**scope, **element}))
+        return found
+
+    def _forward_variables(self, tangents: list[Any], originals: list[Any], values: dict[str, Any]) -> dict[str, Any]:
+        from derivlint.functional import Duals
+
+        inputs = self._described.inputs
+        found: dict[str, Any] = {}
+        duals: dict[str, Duals] = {}
+        for name in inputs:
+            if isinstance(values[name], list):
+                duals[name] = found[_spelled(name)] = Duals(*_unpacked(values[name]))
+        for variable, of in self._formula.tangents.items():
+            if of == ORIGINAL_SELF:
+                found[variable] = tangents[0]
+            else:
+                found[variable] = duals[of].tangents if of in duals else tangents[inputs.index(of)]
+        for variable, of in self._formula.primals.items():
+            found[variable] = originals[0] if of == ORIGINAL_SELF else duals.get(of, values[of])
+        return found
+
+
+def _spelled(name: str) -> str:
+    from derivlint.emit.python.expression import python_name
+
+    return python_name(name)
+
+
+def _unpacked(items: list[Any]) -> tuple[list[Any], list[Any]]:
+    """Primals and tangents of dual tensors."""
+    from torch.autograd import forward_ad
+
+    unpack: Any = forward_ad.unpack_dual
+    pairs = [(None, None) if item is None else unpack(item) for item in items]
+    return [primal for primal, _ in pairs], [tangent for _, tangent in pairs]
+
+
+def _flat(value: Any) -> list[Any]:
+    """All tensors of a value, None for undefined ones."""
+    if isinstance(value, (list, tuple)):
+        return [item for part in value for item in _flat(part)]
+    return [value]

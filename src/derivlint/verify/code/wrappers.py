@@ -1,0 +1,198 @@
+"""The C++ around a formula: a function with its parameters, and one that takes them from the dispatcher."""
+
+from __future__ import annotations
+
+from derivlint.compiler.unit import spelled
+from derivlint.cpp.expressions.consumer import Use
+from derivlint.emit.release import Release, release_of
+from derivlint.emit.template import yaml_name
+from derivlint.model import Model
+from derivlint.model.generated.evaluation import INDEX, ORIGINAL_SELF, formals, list_size, unpacked_type
+from derivlint.model.generated.gradients import incoming_gradients
+from derivlint.verify.code.functions import FormulaFunction, own_outputs
+from derivlint.verify.code.holders import holder
+from derivlint.verify.inputs.sites import instrumented
+
+#: The namespace of our own functions, and the name of the library of operators.
+LIBRARY = "derivlint_verify"
+_DETAILS = "torch::autograd::generated::details"
+_FOUND = "c10::List<std::optional<at::Tensor>>"
+
+
+def backward_function(model: Model, function: FormulaFunction) -> str:
+    """The functions of a backward formula: the incoming gradients and what is needed, arguments, outputs."""
+    described, evaluation = function.described, function.evaluation
+    info = function.differentiability.info
+    name, use = described.name, evaluation.consumer.use
+    variables = dict(evaluation.variables)
+    body = _in_yaml(model, function)
+    if use is Use.GRADIENT:
+        value = f"auto dv_result = any_grad_defined ? ({body}) : Tensor();"
+    elif use is Use.ELEMENT_GRADIENT:
+        del variables[INDEX]
+        value = (
+            "std::vector<Tensor> dv_result(grads.size());\n"
+            "for (size_t i = 0; i < grads.size(); ++i) {\n"
+            f"if (grads[i].defined()) {{ dv_result[i] = ({body}); }}\n}}"
+        )
+    else:
+        value = f"auto dv_result = ({body});"
+    lines = [
+        f"torch::autograd::variable_list grads = {LIBRARY}::tensors(dv_args[0]);",
+        "const auto dv_needs = dv_args[1].toBoolList();",
+        f"std::array<bool, {len(info.args_with_derivatives)}> needs_input_grad{{}};",
+        "for (size_t i = 0; i < needs_input_grad.size(); ++i) { needs_input_grad[i] = dv_needs[i]; }",
+        f"[[maybe_unused]] const bool any_grad_defined = {_DETAILS}::any_variable_defined(grads);",
+        "[[maybe_unused]] const bool retain_variables = true;",
+        _mask(function),
+    ]
+    passed = _Passed(function, release_of(model.natives.version))
+    arguments = [passed.argument(variable, kind) for variable, kind in variables.items()]
+    scope = "torch::autograd::generated"
+    inner = _inner(scope, name, variables, f"{value}\n{LIBRARY}::put(dv_found, dv_result);")
+    call = f"{scope}::{name}_inner({', '.join(['dv_found', *arguments])});"
+    return inner + _boxed(function, [*lines, *passed.lines], call)
+
+
+def _mask(function: FormulaFunction) -> str:
+    """The declaration of ``grad_input_mask``: which of the gradients that the formula gives are needed."""
+    info = function.differentiability.info
+    derivative = next(each for each in info.derivatives if each.written is function.written)
+    places = [function.described.with_gradients.index(name) for name in derivative.var_names]
+    values = ", ".join(f"needs_input_grad[{place}]" for place in places)
+    return f"[[maybe_unused]] const std::array<bool, {len(places)}> grad_input_mask{{{values}}};"
+
+
+class _Passed:
+    """What is passed for the variables of a backward formula, as a node unpacks it.
+
+    Attributes:
+        lines: declarations of what is passed.
+    """
+
+    def __init__(self, function: FormulaFunction, release: Release) -> None:
+        info = function.differentiability.info
+        derivative = next(each for each in info.derivatives if each.written is function.written)
+        self.lines: list[str] = []
+        self._release = release
+        self._saved = {each.name: each for each in (*info.all_saved_inputs, *info.all_saved_outputs)}
+        self._own = {each.name for each in (*derivative.saved_inputs, *derivative.saved_outputs)}
+        self._sizes = {list_size(each.name): each.name for each in info.args_with_derivatives if each.is_tensor_list}
+        self._gradients = incoming_gradients(info)
+
+    def argument(self, variable: str, kind: str) -> str:
+        """What is passed for a variable of a C++ type."""
+        if variable == "grads":
+            return "std::move(grads)"
+        if variable in self._saved:
+            saved = self._saved[variable]
+            unpacked = self._release.spelled(unpacked_type(saved.type))
+            type = "at::Tensor" if kind == "Tensor&" else unpacked
+            # what only other formulas of the node use is declared there, too, and never read
+            value = f" = {LIBRARY}::saved<{type}>({saved.expr})" if variable in self._own else "{}"
+            self.lines.append(f"{type} {variable}_saved{value};")
+            return f"{variable}_saved"
+        if variable in self._sizes:
+            return f"{self._sizes[variable]}.size()"
+        if variable in self._gradients:
+            self.lines.append(f"const at::Tensor dv_{variable} = grads[{self._gradients[variable]}];")
+            return f"dv_{variable}"
+        return variable
+
+
+def forward_function(model: Model, function: FormulaFunction) -> str:
+    """The functions of a forward formula: tangents, the first argument before the call, arguments, outputs."""
+    if function.differentiability.is_foreach:
+        return _of_elements(model, function)
+    described, evaluation = function.described, function.evaluation
+    inputs = [value.name for value in function.differentiability.inputs]
+    lines = [
+        f"const auto dv_tangents = {LIBRARY}::tensors(dv_args[0]);",
+        f"const auto dv_originals = {LIBRARY}::tensors(dv_args[1]);",
+    ]
+    arguments = ["dv_found"]
+    for variable in evaluation.variables:
+        if variable == ORIGINAL_SELF:
+            lines.append(f"std::optional<at::Tensor> {variable}_in = dv_originals[0];")
+        elif variable in evaluation.tangents:
+            of = evaluation.tangents[variable]
+            value = f"dv_tangents[{0 if of == ORIGINAL_SELF else inputs.index(of)}]"
+            lines.append(f"at::Tensor {variable}_in = {value};")
+        elif variable in evaluation.primals:
+            of = evaluation.primals[variable]
+            value = "dv_originals[0]" if of == ORIGINAL_SELF else f"{_DETAILS}::toNonOptTensor({of})"
+            lines.append(f"at::Tensor {variable}_in = {value};")
+        else:
+            arguments.append(variable)
+            continue
+        arguments.append(f"{variable}_in")
+    value = f"{spelled(evaluation.consumer.type)} dv_value;\ndv_value = {_in_yaml(model, function)};"
+    name = described.name
+    inner = _inner(
+        "torch::autograd::VariableType",
+        name,
+        evaluation.variables,
+        f"{value}\n{LIBRARY}::put(dv_found, dv_value);",
+    )
+    return inner + _boxed(function, lines, f"{name}_inner({', '.join(arguments)});")
+
+
+def _of_elements(model: Model, function: FormulaFunction) -> str:
+    """The functions of a forward formula that is evaluated for each element of lists, whose tangents the lists have."""
+    described, evaluation = function.described, function.evaluation
+    lines, arguments, lists = [], ["dv_found"], []
+    for variable in evaluation.variables:
+        of = evaluation.tangents.get(variable) or evaluation.primals.get(variable)
+        if of is None:
+            arguments.append("dv_i" if variable == INDEX else variable)
+            continue
+        lists.append(of)
+        part = "FwGrad" if variable in evaluation.tangents else "Primal"
+        lines.append(f"at::Tensor {variable}_in = {_DETAILS}::toNonOpt{part}({of}[dv_i]);")
+        arguments.append(f"{variable}_in")
+    value = f"{spelled(evaluation.consumer.type)} dv_value;\ndv_value = {_in_yaml(model, function)};"
+    name = described.name
+    put = f"{value}\n{LIBRARY}::put(dv_found, dv_value);"
+    inner = _inner("torch::autograd::VariableType", name, evaluation.variables, put)
+    body = "\n".join((*lines, f"{name}_inner({', '.join(arguments)});"))
+    size = f"{(lists or described.inputs)[0]}.size()"
+    return inner + _boxed(function, [], f"for (size_t dv_i = 0; dv_i < {size}; ++dv_i) {{\n{body}\n}}")
+
+
+def _in_yaml(model: Model, function: FormulaFunction) -> str:
+    """The formula, with its line in the YAML as the compiler will tell it."""
+    described = function.described
+    file = yaml_name(model.source.path)
+    text = instrumented(function.evaluation.text, described.sites, described.number)
+    return f'\n#line {described.line} "{file}"\n{text}\n#line 1 "{described.name}"\n'
+
+
+def _inner(scope: str, name: str, variables: dict[str, str], body: str) -> str:
+    """The function that has the variables of a formula as its parameters."""
+    parameters = "".join(f", [[maybe_unused]] {type} {variable}" for variable, type in variables.items())
+    return (
+        f'#line 1 "{name}"\nnamespace {scope} {{\n'
+        f"static void {name}_inner({_FOUND}& dv_found{parameters}) {{\n{body}\n}} }}\n"
+    )
+
+
+def _boxed(function: FormulaFunction, lines: list[str], call: str) -> str:
+    """The function that the dispatcher calls; arguments and outputs have the names that the kernel gives them."""
+    described = function.described
+    types = formals(function.evaluation.function)
+    taken = []
+    values = (*described.arguments, *own_outputs(described))
+    for index, value in enumerate(values, start=2):
+        held = holder(value.type)
+        taken.append(f"auto {value.name}_held = {LIBRARY}::Holding<{held}>::taken(dv_args[{index}]);")
+        taken.append(f"[[maybe_unused]] {types.get(value.name, f'{held}&')} {value.name} = {value.name}_held;")
+    count = len(values) + 2
+    body = "\n".join((*taken, *lines))
+    return (
+        "namespace torch::autograd::VariableType {\n"
+        f"static void {described.name}_boxed(std::vector<c10::IValue>& stack) {{\n"
+        f"std::vector<c10::IValue> dv_args(stack.end() - {count}, stack.end());\n"
+        f"stack.erase(stack.end() - {count}, stack.end());\n"
+        f"{_FOUND} dv_found;\n{body}\n{call}\n"
+        "stack.emplace_back(std::move(dv_found));\n} }\n"
+    )

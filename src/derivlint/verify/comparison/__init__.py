@@ -1,0 +1,1 @@
+"""What formulas are compared with: finite differences, one another, and the installed PyTorch."""

@@ -1,0 +1,228 @@
+"""One point at which formulas are checked: random directions, and formulas and operators evaluated there."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from derivlint.verify.code.functions import Described
+from derivlint.verify.comparison.differences import DOUBLE, SINGLE, UnjudgedError, inner, size_of
+from derivlint.verify.comparison.exhaustion import require_memory
+from derivlint.verify.comparison.failures import Tally, place
+from derivlint.verify.comparison.numeric import Called, Subject, tensors
+from derivlint.verify.inputs.layouts import changed, dense, is_plain, moved
+from derivlint.verify.inputs.points import REFUSALS, is_inexact
+
+#: A tensor among the arguments: the name of the argument, and the position in it where it is a list.
+Variable = tuple[str, int]
+#: A change of what a function starts from.
+Moved = dict[Variable, Any]
+
+
+class MisshapenError(Exception):
+    """A gradient does not fit its input."""
+
+
+class CheckedPoint:
+    """A point with one set of random directions.
+
+    Args:
+        subject: the operator at the point.
+        called: what it gives there.
+        names: the arguments that formulas compute gradients of, or use tangents of.
+        random: makes a generator of random numbers for what is named; those for one thing depend on nothing else.
+        tally: where comparisons are counted.
+        before: called with the number of a function before it runs, so that a crash can be traced to it.
+        turn: the number of this set of directions.
+
+    Attributes:
+        variables: the tensors that can be moved.
+        directions: for each of them where to.
+        cotangents: for each output a random tensor, None for one that no gradient flows through.
+        precision: what the numbers of the point allow.
+    """
+
+    def __init__(
+        self,
+        subject: Subject,
+        called: Called,
+        names: Sequence[str],
+        random: Callable[..., Any],
+        tally: Tally,
+        before: Callable[[int], None],
+        turn: int = 0,
+    ) -> None:
+        import torch
+
+        types = (torch.float64, torch.complex128)
+        self.subject = subject
+        self.called = called
+        self.tally = tally
+        self.before = before
+        self.turn = turn
+        self._random = random
+        self.cotangents = [self.like(item, "cotangent", place) for place, item in enumerate(called.outputs)]
+        present = [each for each in subject.variables(names) if subject.tensor(each).numel()]
+        doubles = [each for each in present if subject.tensor(each).dtype in types]
+        singles = [each for each in present if subject.tensor(each).dtype == torch.float32]
+        # where numbers of both types meet, those of single precision are not inputs of derivatives
+        self.variables = doubles or singles
+        # an output of single precision has no more of it than its type
+        outputs = [item for item in called.outputs if is_inexact(item)]
+        is_double = bool(doubles) and all(item.dtype in types for item in outputs)
+        self.precision = DOUBLE if is_double else SINGLE
+        self.directions = {each: self._direction(each, "direction") for each in self.variables}
+        tensors = [*map(subject.tensor, self.variables), *(item for item in called.outputs if item is not None)]
+        self.is_plain = all(map(is_plain, tensors))
+
+    def like(self, tensor: Any, *name: object) -> Any:
+        """A random tensor of the same kind; None for one that no gradient flows through.
+
+        Args:
+            tensor: a tensor.
+            name: what it is for; another version of the formula gets the same one for the same name.
+        """
+        import torch
+
+        if not is_inexact(tensor):
+            return None
+        random = self._random(*name)
+
+        def random_like(part: Any) -> Any:
+            made = torch.randn(part.shape, generator=random, dtype=torch.float64)
+            if part.is_complex():
+                made = torch.complex(made, torch.randn(part.shape, generator=random, dtype=torch.float64))
+            return made.to(part.dtype)
+
+        return changed(tensor, random_like)
+
+    def _direction(self, variable: Variable, name: str) -> Any:
+        tensor = self.subject.tensor(variable)
+        made = self.subject.tangential(variable, self.like(tensor, name, *variable))
+        # of the size that a random one has on average, also where it is confined to a few dimensions
+        factor = math.sqrt(max(tensor.numel(), 1)) / max(size_of([made]), 1e-12)
+        return changed(made, lambda values: values * factor)
+
+    def note(self, of: Described, rule: str, what: str, number: float, part: int = 0) -> None:
+        """Keep what a formula gives, for a comparison with another version of it."""
+        self.tally.numbers[place(of, rule, what, part, self.turn)] = number
+
+    def note_form(self, of: Described, what: str, part: int, tensor: Any) -> None:
+        """Keep the type and the layout of a gradient or tangent, for a comparison with another version of a formula."""
+        if tensor is not None:
+            kind, layout = (str(each).removeprefix("torch.") for each in (tensor.dtype, tensor.layout))
+            self.tally.forms[of.kind, what, part] = f"{layout} {kind}"
+
+    def versions(self) -> list[int]:
+        """How often each tensor was written to that a backward formula gets."""
+        values = (*self.cotangents, *self.called.values, *self.called.returns)
+        return [item._version for value in values for item in tensors(value) if item is not None]
+
+    # ---- the operator
+
+    def moved(self, variables: Sequence[Variable], step: float, directions: Moved | None = None) -> Moved:
+        """The tensors a step along their directions, or along others."""
+        chosen = self.directions if directions is None else directions
+        return {each: moved(self.subject.tensor(each), chosen[each], step) for each in variables}
+
+    def outputs(self, variables: Sequence[Variable], step: float, directions: Moved | None = None) -> list[Any]:
+        """What the operator gives with these tensors a step along their directions, or along others.
+
+        Raises:
+            UnjudgedError: it refuses them.
+        """
+        import torch
+
+        try:
+            with torch.no_grad():
+                return self.subject.call(self.subject.with_tensors(self.moved(variables, step, directions))).outputs
+        except REFUSALS as error:
+            require_memory(error)
+            raise UnjudgedError from error
+
+    def is_differentiable(self, variables: Sequence[Variable], positions: Sequence[int]) -> bool:
+        """Whether the derivatives of outputs along two directions add up to that along their sum.
+
+        At a tie both sides of every line can agree although the operator is not a linear map there.
+        """
+        if not self.is_plain:
+            return True
+        one = {each: self._direction(each, "one part") for each in variables}
+        two = {each: self.directions[each] - one[each] for each in variables}
+        chosen = [self.cotangents[position] for position in positions]
+
+        def derivative(directions: Moved) -> float:
+            def along(step: float) -> float:
+                outputs = self.outputs(variables, step, directions)
+                return inner(chosen, [outputs[position] for position in positions])
+
+            return self.precision.derivative(along)
+
+        try:
+            whole, first, second = map(derivative, (self.directions, one, two))
+        except UnjudgedError:
+            return False
+        return self.precision.agrees(whole, first + second, abs(first) + abs(second))
+
+    # ---- backward formulas
+
+    def leaves(self, names: Sequence[str]) -> Moved:
+        """The variables as leaves that require a gradient: some formulas ask whether their inputs do."""
+        return {each: self.subject.tensor(each).detach().requires_grad_() for each in self.subject.variables(names)}
+
+    def gradients(self, of: Described, cotangents: Sequence[Any], only: Sequence[str] | None = None) -> list[Any]:
+        """What a backward formula gives at the point.
+
+        Args:
+            of: the formula.
+            cotangents: the incoming gradients.
+            only: the arguments whose gradients are needed, None for all.
+        """
+        subject, called = self.subject, self.called
+        if not called.originals:
+            leaves = self.leaves(of.with_gradients if only is None else only)
+            called = Called(subject.after(called, leaves), called.returns, called.outputs)
+        return subject.pull_back(of, called, cotangents, subject.needs(of, only))
+
+    def fitted(self, variable: Variable, gradient: Any) -> Any:
+        """A gradient as the engine makes it fit its input.
+
+        Raises:
+            MisshapenError: it does not.
+        """
+        tensor = self.subject.tensor(variable)
+        if gradient is None or tensor.is_nested:
+            return gradient
+        if is_plain(tensor) or gradient.shape != tensor.shape:
+            gradient = dense(gradient)
+        if gradient.shape != tensor.shape:
+            if not _is_expandable(tuple(tensor.shape), tuple(gradient.shape)):
+                raise MisshapenError(f"has the shape {list(gradient.shape)}, where the input has {list(tensor.shape)}")
+            gradient = gradient.sum_to_size(tensor.shape)
+        return gradient.real if gradient.is_complex() and not tensor.is_complex() else gradient
+
+    # ---- forward formulas
+
+    def positions(self, of: Described) -> list[int]:
+        """The positions among the outputs of the tensors whose tangent a forward formula gives."""
+        described = self.subject.described
+        named = [described.returns[index].name for index in described.outputs]
+        if len(named) == 1:
+            return list(range(len(self.called.outputs)))
+        return [named.index(name) for name in of.targets]
+
+    def tangents(self, of: Described, group: Sequence[Variable]) -> list[Any]:
+        """What a forward formula gives at the point, with tangents for these tensors only."""
+        return self.subject.push_forward(of, self.called, {each: self.directions[each] for each in group})
+
+    def projected(self, of: Described, tangents: Sequence[Any]) -> float:
+        """The inner product of tangents with the incoming gradients of their outputs."""
+        return inner([self.cotangents[position] for position in self.positions(of)], tangents)
+
+
+def _is_expandable(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
+    """Whether a tensor of one shape can be expanded to another."""
+    if len(shape) > len(to):
+        return False
+    return all(one in (1, other) for one, other in zip(reversed(shape), reversed(to), strict=False))

@@ -1,0 +1,227 @@
+"""All checks of the formulas of one operator at one point."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+from msgspec.structs import replace
+
+from derivlint.verify.code.functions import BACKWARD, FORWARD, Described
+from derivlint.verify.comparison.checked_point import CheckedPoint, MisshapenError
+from derivlint.verify.comparison.differences import DOUBLE, UnjudgedError
+from derivlint.verify.comparison.exhaustion import require_memory
+from derivlint.verify.comparison.failures import (
+    CRASH,
+    INCONSISTENT,
+    OTHER_CONVENTION,
+    WRONG_VJP,
+    Failure,
+    Tally,
+    first_line,
+)
+from derivlint.verify.comparison.first_order import check_adjoint, check_gradients, check_tangents
+from derivlint.verify.comparison.incoming import (
+    check_all_undefined,
+    check_embedding,
+    check_mask,
+    check_strides,
+    check_undefined,
+    check_undifferentiated,
+)
+from derivlint.verify.comparison.installed import is_differentiated, unfinished_problems
+from derivlint.verify.comparison.numeric import Called, Subject
+from derivlint.verify.comparison.second_order import check_second_backward, check_second_forward
+from derivlint.verify.inputs.layouts import numbers
+from derivlint.verify.inputs.points import REFUSALS, UNSTEADY, Point, generator, is_inexact, scaled
+
+_NOT_FINITE = "outputs that are not finite"
+#: Points that the operator was made for.
+_MEANT = ("sample", "recipe")
+
+
+class Checker:
+    """The checks of the functions of one operator.
+
+    Args:
+        functions: the functions of the formulas of the operator.
+        namespace: where they can be called.
+        seed: what random numbers depend on.
+        order: the highest order of derivatives that is checked.
+        directions: how many random directions.
+        complete: whether everything is checked also where something is wrong already.
+
+    Attributes:
+        tally: what was done at all points.
+        before: called before each step, so that a crash can be traced to it.
+        invalid: why the last point is none of the operator, empty where it is.
+        precision: what the numbers of the last point allow.
+    """
+
+    def __init__(
+        self,
+        functions: Sequence[Described],
+        namespace: Any,
+        seed: int,
+        *,
+        order: int = 2,
+        directions: int = 1,
+        complete: bool = False,
+    ) -> None:
+        self._backward = [each for each in functions if each.kind == BACKWARD]
+        self._forward = [each for each in functions if each.kind == FORWARD]
+        self._first = functions[0]
+        self._names = _names(self._backward, self._forward)
+        self._namespace = namespace
+        self._seed = seed
+        self._order = order
+        self._directions = directions
+        self._complete = complete
+        self.tally = Tally()
+        self.before: Callable[[int], None] = lambda number: None
+        self.invalid = ""
+        self.precision = DOUBLE
+
+    def check(self, point: Point, number: int) -> Iterator[Failure]:
+        """What is wrong at a point; nothing where the operator does not take it."""
+        import torch
+
+        self.tally.forget()
+        subject = Subject(self._first, point, self._namespace)
+        try:
+            with torch.no_grad():
+                called = subject.call(subject.point.values)
+        except Exception as error:
+            require_memory(error)
+            self.invalid = f"{type(error).__name__}: {error}"
+            return
+        self.invalid = _reason_against(called)
+        if self.invalid:
+            if self.invalid == _NOT_FINITE:
+                yield from self._compare(subject, called, number)
+            return
+        for turn in range(self._directions):
+            random = partial(generator, self._seed, self._first.operator, number, turn)
+            at = CheckedPoint(subject, called, self._names, random, self.tally, self.before, turn)
+            self.precision = at.precision
+            if not at.variables:
+                self.invalid = "no input with a derivative"
+                return
+            for failure in self._check(at, is_first=turn == 0):
+                if failure.rule != INCONSISTENT or self._is_steady(failure, point, number, turn):
+                    yield replace(failure, turn=turn)
+
+    def _is_steady(self, failure: Failure, point: Point, number: int, turn: int) -> bool:
+        """Whether formulas contradict each other as much for slightly larger inputs: else it is by rounding."""
+        off = failure.number
+        if off is None:
+            return True
+        larger = scaled(point)
+        subject = Subject(self._first, larger, self._namespace)
+        try:
+            called = subject.call(subject.point.values)
+            random = partial(generator, self._seed, self._first.operator, number, turn)
+            at = CheckedPoint(subject, called, self._names, random, Tally(), self.before, turn)
+            again = list(check_adjoint(at, self._backward_at(at), self._forward))
+        except REFUSALS as error:
+            require_memory(error)
+            return True
+        return any(each.number is not None and abs(each.number - off) < UNSTEADY * abs(off) for each in again)
+
+    def _backward_at(self, at: CheckedPoint) -> list[Described]:
+        """The backward formulas that a node evaluates: not those of arguments that need no gradient."""
+        return [each for each in self._backward if at.subject.variables(each.targets)]
+
+    def _compare(self, subject: Subject, called: Called, number: int) -> Iterator[Failure]:
+        """What another version of the formulas gives otherwise where some outputs are not finite."""
+        random = partial(generator, self._seed, self._first.operator, number, 0)
+        at = CheckedPoint(subject, called, self._names, random, self.tally, self.before)
+        self.precision = at.precision
+        if not at.variables or not at.is_plain:
+            return
+        for of in (*self._backward, *self._forward):
+            if of.kind == BACKWARD and not subject.variables(of.targets):
+                continue
+            self.before(of.number)
+            try:
+                yield from unfinished_problems(at, of)
+            except (MisshapenError, *REFUSALS) as error:
+                require_memory(error)
+
+    def _check(self, at: CheckedPoint, *, is_first: bool) -> Iterator[Failure]:
+        failed = False
+        backward = self._backward_at(at)
+        for of in (*backward, *self._forward):
+            self.before(of.number)
+            for failure in self._failures(at, of, is_first):
+                failed = failed or failure.rule != OTHER_CONVENTION
+                yield failure
+        if (self._complete or not failed) and backward and self._forward:
+            yield from check_adjoint(at, backward, self._forward)
+
+    def _failures(self, at: CheckedPoint, of: Described, is_first: bool) -> Iterator[Failure]:
+        """What is wrong with one formula; an error that it raises is what is wrong with it."""
+        try:
+            yield from (
+                self._check_backward(at, of, is_first) if of.kind == BACKWARD else self._check_forward(at, of, is_first)
+            )
+        except UnjudgedError:
+            self.tally.unjudged += 1
+        except REFUSALS as error:
+            require_memory(error)
+            # what formulas refuse need not be an input of theirs
+            is_meant = at.subject.point.label in _MEANT and not isinstance(error, NotImplementedError)
+            if is_meant or is_differentiated(at, of):
+                yield Failure(of.number, CRASH, of.key, said=first_line(error))
+            elif isinstance(error, NotImplementedError):
+                self.invalid = str(error)
+
+    def _check_backward(self, at: CheckedPoint, of: Described, is_first: bool) -> Iterator[Failure]:
+        versions = at.versions()
+        gradients = at.gradients(of, at.cotangents)
+        failed = False
+        if at.versions() != versions:
+            failed = True
+            said = "evaluating it writes to an incoming gradient or to a saved tensor"
+            yield Failure(of.number, WRONG_VJP, of.key, said=said)
+        for failure in check_gradients(at, of, gradients):
+            failed = failed or failure.rule != OTHER_CONVENTION
+            yield failure
+        if (failed and not self._complete) or not is_first:
+            return
+        yield from check_all_undefined(at, of)
+        yield from check_mask(at, of, gradients)
+        if not at.is_plain:
+            return
+        yield from check_undefined(at, of)
+        yield from check_strides(at, of, gradients)
+        yield from check_embedding(at, of)
+        yield from check_undifferentiated(at, of, gradients)
+        if self._order > 1 and at.precision.second:
+            yield from check_second_backward(at, of, self._order)
+
+    def _check_forward(self, at: CheckedPoint, of: Described, is_first: bool) -> Iterator[Failure]:
+        failed = False
+        for failure in check_tangents(at, of):
+            failed = failed or failure.rule != OTHER_CONVENTION
+            yield failure
+        if (self._complete or not failed) and is_first and at.is_plain and self._order > 1 and at.precision.second:
+            yield from check_second_forward(at, of, self._order)
+
+
+def _names(backward: Sequence[Described], forward: Sequence[Described]) -> tuple[str, ...]:
+    """The arguments that formulas speak of; where none does it may be that one needs none."""
+    names = [name for each in backward for name in each.targets]
+    names += [name for each in forward for name in each.tangents]
+    return tuple(dict.fromkeys(names))
+
+
+def _reason_against(called: Called) -> str:
+    """Why what an operator gives has no derivative; empty where it has one."""
+    outputs = [item for item in called.outputs if is_inexact(item) and item.numel()]
+    if not outputs:
+        return "no output with a derivative"
+    if not all(bool(part.isfinite().all()) for item in outputs for part in numbers(item)):
+        return _NOT_FINITE
+    return ""

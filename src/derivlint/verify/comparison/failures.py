@@ -1,0 +1,110 @@
+"""What checks find: failures by rule, and how much was compared."""
+
+from __future__ import annotations
+
+from msgspec import Struct, field
+
+from derivlint.verify.code.functions import FORWARD, Described
+
+WRONG_VJP = "wrong-vjp"
+WRONG_JVP = "wrong-jvp"
+INCONSISTENT = "inconsistent-vjp-jvp"
+WRONG_SECOND = "wrong-second-derivative"
+WRONG_UNDEFINED = "wrong-undefined-gradient"
+MASK_IGNORED = "mask-ignored"
+WRONG_SHAPE = "wrong-gradient-shape"
+CRASH = "crash"
+OTHER_CONVENTION = "different-convention"
+
+#: An error that says more is cut.
+LONGEST = 160
+#: Findings that compare something of formulas with something else of them.
+_OWN = (INCONSISTENT, WRONG_SECOND, WRONG_UNDEFINED, MASK_IGNORED)
+
+#: The kind of a function and, of a forward formula, its outputs, the rule, what it is about, the position in that, and
+#: the number of the directions.
+Place = tuple[str, str, str, int, int]
+
+
+def place(of: Described, rule: str, what: str, part: int, turn: int) -> Place:
+    """What a number of a function is known by, whatever its formula is."""
+    about = " ".join((of.kind, *of.targets)) if of.kind == FORWARD else of.kind
+    return about, rule, what, part, turn
+
+
+class Failure(Struct, frozen=True):
+    """A check that failed.
+
+    Attributes:
+        function: the number of the function.
+        rule: what is wrong.
+        what: which argument or output it is about.
+        expected: the number that differences, or the other way to compute it, gave.
+        found: what the formula gave; None where it gave none.
+        said: the message, where it is about something else than numbers.
+        part: the position of the tensor where ``what`` is a list.
+        turn: which one of the point's random directions showed it.
+    """
+
+    function: int
+    rule: str
+    what: str
+    expected: float | None = None
+    found: float | None = None
+    said: str = ""
+    part: int = 0
+    turn: int = 0
+
+    def place(self, of: Described) -> Place:
+        """What the number of another version of the formula is known by.
+
+        Args:
+            of: the function.
+        """
+        return place(of, self.rule, self.what, self.part, self.turn)
+
+    @property
+    def number(self) -> float | None:
+        """What the formula gives, or where that is compared with something of the formula's own, how far it is off."""
+        if self.expected is None or self.found is None or self.rule not in _OWN:
+            return self.found
+        return self.found - self.expected
+
+
+class Tally(Struct):
+    """What was done.
+
+    Attributes:
+        compared: comparisons of a derivative with another one.
+        unjudged: those that could not be made.
+        functions: the functions whose derivative was compared at least once.
+        nonzero: those of them whose derivative was not always zero.
+        numbers: what formulas gave at the last point, whatever was found of it (:attr:`Failure.number`).
+        forms: the type and the layout of each gradient and tangent at the last point, by the kind of the function, what
+            it is of, and the position in that.
+    """
+
+    compared: int = 0
+    unjudged: int = 0
+    functions: set[int] = field(default_factory=set)
+    nonzero: set[int] = field(default_factory=set)
+    numbers: dict[Place, float] = field(default_factory=dict)
+    forms: dict[tuple[str, str, int], str] = field(default_factory=dict)
+
+    def forget(self) -> None:
+        """Another point begins."""
+        self.numbers.clear()
+        self.forms.clear()
+
+    def count(self, function: int, expected: float, found: float) -> None:
+        """Count a comparison."""
+        self.compared += 1
+        self.functions.add(function)
+        if expected or found:
+            self.nonzero.add(function)
+
+
+def first_line(error: Exception) -> str:
+    """What an error says, without what follows in further lines or, where that is long, sentences."""
+    line = (str(error).splitlines() or [type(error).__name__])[0]
+    return line if len(line) <= LONGEST else line[:LONGEST].rpartition(". ")[0] or f"{line[:LONGEST]}..."

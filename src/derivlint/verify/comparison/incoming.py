@@ -1,0 +1,147 @@
+"""What comes into backward formulas: undefined gradients, other strides, and the mask of what is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from derivlint.verify.code.functions import Described
+from derivlint.verify.comparison.checked_point import CheckedPoint, MisshapenError, Variable
+from derivlint.verify.comparison.differences import size_of
+from derivlint.verify.comparison.exhaustion import require_memory
+from derivlint.verify.comparison.failures import (
+    MASK_IGNORED,
+    OTHER_CONVENTION,
+    WRONG_UNDEFINED,
+    WRONG_VJP,
+    Failure,
+    first_line,
+)
+from derivlint.verify.inputs.layouts import dense
+from derivlint.verify.inputs.points import REFUSALS
+
+#: What counts as nothing in a gradient that should be absent.
+_ZERO = 1e-9
+
+
+def check_mask(at: CheckedPoint, of: Described, gradients: Sequence[Any]) -> Iterator[Failure]:
+    """A gradient does not depend on which others are needed; those that are not needed may have any value."""
+    if not of.masked:
+        return
+    present = [name for name in of.targets if at.subject.variables([name])]
+    for name in present:
+        alone = at.gradients(of, at.cotangents, [name])
+        for variable, one, other in zip(at.subject.targets(of), alone, gradients, strict=True):
+            if variable[0] == name and not _same(at, variable, one, other):
+                yield Failure(of.number, MASK_IGNORED, name, size_of([other]), size_of([one]))
+
+
+def check_undefined(at: CheckedPoint, of: Described) -> Iterator[Failure]:
+    """An undefined incoming gradient is taken as zeros."""
+    import torch
+
+    present = [place for place, item in enumerate(at.cotangents) if item is not None]
+    if len(present) < 2:
+        return
+    for index in present:
+        zeros = [torch.zeros_like(item) if place == index else item for place, item in enumerate(at.cotangents)]
+        expected = at.gradients(of, zeros)
+        try:
+            found = at.gradients(of, [None if place == index else item for place, item in enumerate(at.cotangents)])
+        except RuntimeError as error:
+            require_memory(error)
+            yield Failure(of.number, WRONG_UNDEFINED, of.key, said=f"gradient {index} undefined: {first_line(error)}")
+            continue
+        for variable, one, other in zip(at.subject.targets(of), expected, found, strict=True):
+            if variable in at.directions and not _same(at, variable, one, other):
+                yield Failure(of.number, WRONG_UNDEFINED, variable[0], size_of([one]), size_of([other]))
+
+
+def _is_guarded(of: Described) -> bool:
+    """Whether a node evaluates a backward formula only where some incoming gradient is defined.
+
+    Follows tools/autograd/gen_autograd_functions.py, emit_derivative: only the formula of one tensor is guarded.
+    """
+    types = {argument.name: argument.type for argument in of.arguments}
+    return len(of.targets) == 1 and types[of.targets[0]].partition("(")[0].rstrip("?") == "Tensor"
+
+
+def check_all_undefined(at: CheckedPoint, of: Described) -> Iterator[Failure]:
+    """A formula that is not guarded is evaluated also where no incoming gradient is defined, and gives zeros."""
+    if _is_guarded(of):
+        return
+    try:
+        found = at.gradients(of, [None for _ in at.cotangents])
+    except RuntimeError as error:
+        require_memory(error)
+        said = f"all incoming gradients undefined: {first_line(error)}"
+        yield Failure(of.number, WRONG_UNDEFINED, of.key, said=said)
+        return
+    for variable, gradient in zip(at.subject.targets(of), found, strict=True):
+        if variable in at.directions and size_of([gradient]) > _ZERO:
+            yield Failure(of.number, WRONG_UNDEFINED, variable[0], 0.0, size_of([gradient]))
+
+
+def check_strides(at: CheckedPoint, of: Described, gradients: Sequence[Any]) -> Iterator[Failure]:
+    """The strides of an incoming gradient do not matter."""
+    strided = [None if item is None else _other_strides(item) for item in at.cotangents]
+    again = at.gradients(of, strided)
+    for variable, one, other in zip(at.subject.targets(of), gradients, again, strict=True):
+        if variable in at.directions and not _same(at, variable, one, other):
+            said = "another gradient where the incoming one has other strides"
+            yield Failure(of.number, WRONG_VJP, variable[0], size_of([one]), size_of([other]), said)
+
+
+def check_undifferentiated(at: CheckedPoint, of: Described, gradients: Sequence[Any]) -> Iterator[Failure]:
+    """A gradient that is not to be differentiated again, as most are, is the same one."""
+    import torch
+
+    with torch.no_grad():
+        again = at.gradients(of, at.cotangents)
+    for variable, one, other in zip(at.subject.targets(of), gradients, again, strict=True):
+        if variable in at.directions and not _same(at, variable, one, other):
+            said = "another gradient where it is not to be differentiated again"
+            yield Failure(of.number, WRONG_VJP, variable[0], size_of([one]), size_of([other]), said)
+
+
+def check_embedding(at: CheckedPoint, of: Described) -> Iterator[Failure]:
+    """A real incoming gradient of a complex output is as good as the complex one of the same numbers."""
+    if not any(item is not None and item.is_complex() for item in at.cotangents):
+        return
+    real = [item if item is None or not item.is_complex() else item.real.clone() for item in at.cotangents]
+    embedded = [one if one is None else one.to(item.dtype) for one, item in zip(real, at.cotangents, strict=True)]
+    expected = at.gradients(of, embedded)
+    try:
+        found = at.gradients(of, real)
+    except REFUSALS as error:
+        require_memory(error)
+        # the engine makes them complex
+        return
+    for variable, one, other in zip(at.subject.targets(of), expected, found, strict=True):
+        if variable in at.directions and not _same(at, variable, one, other):
+            # the engine makes it complex before the formula sees it
+            said = "is another one where the incoming gradient is real and not complex"
+            yield Failure(of.number, OTHER_CONVENTION, variable[0], said=said)
+
+
+def _same(at: CheckedPoint, variable: Variable, one: Any, other: Any) -> bool:
+    """Whether two gradients are the same as the engine makes them fit, an absent one being zero."""
+    try:
+        one, other = at.fitted(variable, one), at.fitted(variable, other)
+    except MisshapenError:
+        return False
+    if one is None or other is None:
+        present = one if one is not None else other
+        return present is None or not present.numel() or not bool(dense(present.detach()).abs().max() > _ZERO)
+    left, right = dense(one.detach()), dense(other.detach())
+    close = (left - right).abs() <= at.precision.identity * (1 + left.abs())
+    return bool((close | ~left.isfinite()).all())
+
+
+def _other_strides(tensor: Any) -> Any:
+    """The same numbers with other strides."""
+    import torch
+
+    wide = torch.zeros((*tensor.shape, 2), dtype=tensor.dtype)
+    wide[..., 0] = tensor
+    return wide[..., 0]

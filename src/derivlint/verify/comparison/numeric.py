@@ -1,0 +1,239 @@
+"""Calling an operator and the functions of its formulas at one point, as functions of the tensors that may change."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+from typing import Any
+
+from msgspec import Struct, field
+
+from derivlint.verify.code.functions import FORWARD, Described
+from derivlint.verify.comparison.exhaustion import require_memory
+from derivlint.verify.inputs.domains import auxiliary_of, manifold_of, tangent_space_of
+from derivlint.verify.inputs.layouts import is_plain
+from derivlint.verify.inputs.points import Point, is_inexact, overload_of
+
+
+def tensors(value: Any) -> list[Any]:
+    """The tensors of an argument or output; None for what is none."""
+    import torch
+
+    if isinstance(value, torch.Tensor):
+        return [value]
+    if not isinstance(value, (list, tuple)):
+        return [None]
+    return [item if isinstance(item, torch.Tensor) else None for item in value]
+
+
+class Called(Struct):
+    """What an operator gave.
+
+    Attributes:
+        values: the arguments after the call, changed where it writes to them.
+        returns: the returns that are not arguments.
+        outputs: the tensors of all differentiable returns.
+        originals: the first argument before the call.
+    """
+
+    values: list[Any]
+    returns: list[Any]
+    outputs: list[Any]
+    originals: list[Any] = field(default_factory=list)
+
+
+class Subject:
+    """An operator at a point.
+
+    Attributes:
+        described: one function of the operator.
+        point: the arguments.
+        names: the names of arguments that gradients flow to.
+    """
+
+    def __init__(self, described: Described, point: Point, namespace: Any, seed: int = 0) -> None:
+        self.described = described
+        self.point = point
+        self.positions = {argument.name: index for index, argument in enumerate(described.arguments)}
+        self._operator = overload_of(described.operator)
+        self._namespace = namespace
+        self._seed = seed
+        self._keywords = [argument.name for argument in self._operator._schema.arguments if argument.kwarg_only]
+        self._auxiliary = auxiliary_of(described.operator)
+        given = {value.name for value in described.arguments}
+        self._is_return = [value.name not in given for value in described.returns]
+
+        made: dict[tuple[str, int], Any] = {}
+        for name, position in self.positions.items():
+            manifold = manifold_of(described.operator, name)
+            if manifold is not None:
+                made[name, 0] = manifold(point.values[position], self._named(point.values))
+        if made or self._auxiliary is not None:
+            self.point = Point(self.with_tensors(made, moves=True), point.label)
+
+    def _named(self, values: list[Any]) -> dict[str, Any]:
+        return {argument.name: value for argument, value in zip(self.described.arguments, values, strict=True)}
+
+    def tangential(self, variable: tuple[str, int], direction: Any) -> Any:
+        """A direction in which the input may move."""
+        manifold = tangent_space_of(self.described.operator, variable[0])
+        return direction if manifold is None else manifold(direction, self._named(self.point.values))
+
+    def variables(self, names: Sequence[str]) -> list[tuple[str, int]]:
+        """The tensors of real or complex numbers in arguments of these names: the name, and the position in a list."""
+        found = []
+        for name in names:
+            value = self.point.values[self.positions[name]]
+            found += [(name, index) for index, item in enumerate(tensors(value)) if is_inexact(item)]
+        return found
+
+    def tensor(self, variable: tuple[str, int], values: list[Any] | None = None) -> Any:
+        """A tensor of the point."""
+        chosen = self.point.values if values is None else values
+        return tensors(chosen[self.positions[variable[0]]])[variable[1]]
+
+    def with_tensors(
+        self, changed: dict[tuple[str, int], Any], *, moves: bool = False, connected: bool = False
+    ) -> list[Any]:
+        """The arguments with other tensors; those that follow from others move along.
+
+        Args:
+            changed: the other tensors.
+            moves: whether arguments follow also where none is changed.
+            connected: whether autograd knows what follows from what.
+        """
+        values = list(self.point.values)
+        for (name, index), tensor in changed.items():
+            position = self.positions[name]
+            if isinstance(values[position], list):
+                values[position] = list(values[position])
+                values[position][index] = tensor
+            else:
+                values[position] = tensor
+        if self._auxiliary is not None and (changed or moves):
+            for name, tensor in self._auxiliary(self._named(values)).items():
+                if (name, 0) not in changed:
+                    values[self.positions[name]] = tensor if connected else tensor.detach()
+        return values
+
+    def after(self, called: Called, changed: dict[tuple[str, int], Any]) -> list[Any]:
+        """The arguments after a call, with other tensors: formulas see what the operator wrote to its arguments."""
+        values = self.with_tensors(changed)
+        for index, argument in enumerate(self.described.arguments):
+            if argument.is_write and (argument.name, 0) not in changed:
+                values[index] = called.values[index]
+        return values
+
+    def call(self, values: list[Any]) -> Called:
+        """Call the operator.
+
+        Raises:
+            Exception: of any kind that it raises.
+        """
+        import torch
+
+        torch.default_generator.manual_seed(self._seed)
+        given = list(values)
+        originals = []
+        for index, argument in enumerate(self.described.arguments):
+            if argument.is_write and isinstance(given[index], torch.Tensor):
+                if index == 0:
+                    originals.append(given[index])
+                given[index] = given[index].clone()
+        keywords = {name: given[self.positions[name]] for name in self._keywords}
+        count = len(given) - len(keywords)
+        result = self._operator(*given[:count], **keywords)
+        several = len(self.described.returns) > 1
+        returned = list(result) if several else [result]
+        if self.described.returns and str(self.described.returns[0].type).endswith("]") and not several:
+            returned = [list(result)]
+        outputs = [item for index in self.described.outputs for item in tensors(returned[index])]
+        own = [value for value, is_own in zip(returned, self._is_return, strict=True) if is_own]
+        return Called(given, own, outputs, originals)
+
+    def pull_back(self, of: Described, called: Called, gradients: Sequence[Any], needs: Sequence[bool]) -> list[Any]:
+        """The gradients that a backward formula gives, one for each tensor of its targets.
+
+        Raises:
+            RuntimeError: what the formula raises.
+        """
+        function = getattr(self._namespace, of.name)
+        returns = called.returns
+        values = list(called.values)
+        if not returns and called.originals:
+            # an in-place operator saves what it was given, and returns what it made of that
+            returns, values[0] = [values[0]], called.originals[0]
+        return list(function(list(gradients), list(needs), *values, *returns))
+
+    def needs(self, of: Described, only: Sequence[str] | None = None) -> list[bool]:
+        """Which gradients are needed, for all arguments that have a backward formula."""
+        chosen = of.with_gradients if only is None else only
+        return [name in chosen and bool(self.variables([name])) for name in of.with_gradients]
+
+    def targets(self, of: Described) -> list[tuple[str, int]]:
+        """The variable of each gradient that a backward formula gives."""
+        found = []
+        for name in of.targets:
+            value = self.point.values[self.positions[name]]
+            found += [(name, index) for index in range(len(value) if isinstance(value, list) else 1)]
+        return found
+
+    def _zero(self, called: Called, position: int, *, known: bool) -> Any:
+        before = called.originals[0] if called.originals and position == 0 else called.values[position]
+        import torch
+
+        if not known or not is_plain(before) or (called.originals and position == 0):
+            return torch.zeros_like(before.detach())
+        # as the kernels have it: a tensor that is known to be zero
+        return torch._efficientzerotensor(before.shape, dtype=before.dtype)
+
+    def push_forward(self, of: Described, called: Called, tangents: dict[tuple[str, int], Any]) -> list[Any]:
+        """The tangents that a forward formula gives; arguments that are not named have none.
+
+        Raises:
+            RuntimeError: what the formula raises.
+        """
+        assert of.kind == FORWARD
+        try:
+            return self._push_forward(of, called, tangents, known=True)
+        except RuntimeError as error:
+            require_memory(error)
+            # not every operator takes tensors that are known to be zero
+            return self._push_forward(of, called, tangents, known=False)
+
+    def _push_forward(
+        self, of: Described, called: Called, tangents: dict[tuple[str, int], Any], *, known: bool
+    ) -> list[Any]:
+        import torch
+        from torch.autograd import forward_ad
+
+        function = getattr(self._namespace, of.name)
+        given: list[Any] = []
+        values = list(called.values)
+        make_dual: Any = forward_ad.make_dual
+        unpack_dual: Any = forward_ad.unpack_dual
+        # under forward mode the formula is itself differentiated: there is but one level of it
+        is_nested = forward_ad._current_level >= 0
+        with nullcontext() if is_nested else forward_ad.dual_level():
+            for name in of.inputs:
+                position = self.positions[name]
+                value = values[position]
+                if isinstance(value, list):
+                    values[position] = [
+                        make_dual(item, tangents.get((name, index), item.detach() * 0)) if is_inexact(item) else item
+                        for index, item in enumerate(value)
+                    ]
+                    given.append(None)
+                elif isinstance(value, torch.Tensor):
+                    # formulas of in-place operators change tangents
+                    given.append(
+                        tangents[name, 0].clone()
+                        if (name, 0) in tangents
+                        else self._zero(called, position, known=known)
+                    )
+                else:
+                    given.append(None)
+            result = function(given, list(called.originals), *values, *called.returns)
+            if is_nested:
+                return list(result)
+            return [None if item is None else unpack_dual(item).primal for item in result]

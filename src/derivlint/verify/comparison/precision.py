@@ -1,0 +1,226 @@
+"""How precise formulas of elementwise operators are in few bits: all numbers of half precision, and a grid of float32.
+
+A formula gets the same numbers in its own type and in double precision; what it gives is compared in units in the last
+place. A gradient is lost where it is zero, infinite or NaN although the right one could be written down.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from derivlint.verify.base import corresponds
+from derivlint.verify.code.functions import BACKWARD, Described
+from derivlint.verify.comparison.exhaustion import require_memory
+from derivlint.verify.comparison.numeric import Called, Subject
+from derivlint.verify.inputs.layouts import is_plain
+from derivlint.verify.inputs.points import REFUSALS, Point, generator, is_inexact
+from derivlint.verify.inputs.siblings import recorded_points
+from derivlint.verify.inputs.stored import Inputs
+
+#: The types that are measured.
+DTYPES = ("float16", "bfloat16", "float32")
+#: As many numbers of each: all there are of 16 bits.
+COUNT = 1 << 16
+#: A difference of so many units is none.
+_EQUAL = 1.0
+#: The derivatives that are measured.
+GRADIENT, TANGENT, SECOND = "gradient", "tangent", "second derivative"
+
+#: What a function gives: the kind of derivative, what it is of, the function, and its values in few bits and in many.
+_Found = tuple[str, str, Described, tuple[Any, Any]]
+
+
+def grid(dtype: str) -> Any:
+    """Numbers of a type: all finite ones of 16 bits, or as many of 32 bits, with random last bits."""
+    import torch
+
+    bits = torch.arange(COUNT, dtype=torch.int64)
+    if dtype == "float32":
+        bits = (bits << 16) | torch.randint(0, COUNT, (COUNT,), generator=generator(0, "grid"))
+    whole, half = (1 << 32, torch.int32) if dtype == "float32" else (COUNT, torch.int16)
+    # the upper half of the patterns are negative integers
+    made = bits.where(bits < whole // 2, bits - whole).to(half).view(getattr(torch, dtype))
+    return made[made.isfinite()]
+
+
+def measured(
+    functions: Sequence[Described], base: Sequence[Described], recorded: Inputs, namespace: Any
+) -> Iterator[dict[str, Any]]:
+    """What is to be said of the precision of an operator's functions.
+
+    Args:
+        functions: the functions.
+        base: those of an earlier version.
+        recorded: inputs, for the arguments that are not tensors.
+        namespace: where the functions can be called.
+    """
+    first = functions[0]
+    point = next((each for each in recorded_points(first, recorded) if _is_elementwise(each)), None)
+    if point is None:
+        return
+    for dtype in DTYPES:
+        values = _values(point, grid(dtype))
+        few = next(value.dtype for value in values if is_inexact(value))
+        before = list(_both(base, values, namespace)) if base else []
+        for kind, what, of, (low, high) in _both(functions, values, namespace):
+            message = _message(low, high, values, few, first)
+            if message is None:
+                continue
+            earlier = next((each for each in before if each[:2] == (kind, what) and corresponds(each[2], of)), None)
+            if earlier is not None and earlier[2].number != of.number:
+                message |= _difference(low, earlier[3][0], high, few)
+            yield {"precision": of.number, "dtype": dtype, "kind": kind, "what": what, **message}
+
+
+def _is_elementwise(point: Point) -> bool:
+    """Whether all tensors of a point can be replaced by others of one shape."""
+    tensors = [value for value in point.values if hasattr(value, "dtype") and hasattr(value, "shape")]
+    return bool(tensors) and all(is_inexact(value) and is_plain(value) for value in tensors)
+
+
+def _values(point: Point, numbers: Any) -> list[Any]:
+    """The arguments with the numbers in the first tensor, and the same in another order in all others."""
+    import torch
+
+    made, count = [], 0
+    for value in point.values:
+        if is_inexact(value):
+            order = torch.randperm(numbers.numel(), generator=generator(0, "order", count))
+            value = numbers if not count else numbers[order]
+            count += 1
+        made.append(value)
+    return made
+
+
+def _both(functions: Sequence[Described], values: list[Any], namespace: Any) -> Iterator[_Found]:
+    """What functions give in the type of the numbers, and in double precision."""
+    exact = [value.double() if is_inexact(value) else value for value in values]
+    low = _given(functions, values, namespace)
+    high = _given(functions, exact, namespace)
+    for key, one in low.items():
+        if key in high and one.shape == high[key].shape:
+            of = next(each for each in functions if each.number == key[2])
+            yield key[0], key[1], of, (one.double(), high[key])
+
+
+def _given(functions: Sequence[Described], values: list[Any], namespace: Any) -> dict[tuple[str, str, int], Any]:
+    """The derivatives that functions give for incoming gradients and tangents that are all one."""
+    import torch
+
+    subject = Subject(functions[0], Point(values), namespace)
+    found: dict[tuple[str, str, int], Any] = {}
+    try:
+        with torch.no_grad():
+            called = subject.call(subject.point.values)
+    except REFUSALS as error:
+        require_memory(error)
+        return found
+    shapes = [item.shape for item in called.outputs if item is not None]
+    defined = [item.isfinite() for item in called.outputs if is_inexact(item) and item.shape == shapes[0]]
+
+    def keep(kind: str, what: str, number: int, value: Any) -> None:
+        # where the operator is not defined its derivative has no right value
+        if value.shape == defined[0].shape:
+            found[kind, what, number] = value.detach().masked_fill(~defined[0], math.nan)
+
+    if not defined:
+        return found
+    ones = [torch.ones_like(item) if is_inexact(item) else None for item in called.outputs]
+    for of in functions:
+        try:
+            if of.kind == BACKWARD:
+                _take_gradients(keep, of, subject, called, ones)
+            else:
+                variables = subject.variables(of.tangents)
+                tangents = subject.push_forward(
+                    of, called, {each: torch.ones_like(subject.tensor(each)) for each in variables}
+                )
+                if tangents and tangents[0] is not None:
+                    keep(TANGENT, of.key, of.number, tangents[0])
+        except REFUSALS as error:
+            require_memory(error)
+    return found
+
+
+def _take_gradients(
+    keep: Callable[[str, str, int, Any], None], of: Described, subject: Subject, called: Called, ones: list[Any]
+) -> None:
+    """Add what a backward formula gives, and its derivative where it has one."""
+    import torch
+
+    leaves = {each: subject.tensor(each).detach().requires_grad_() for each in subject.variables(of.with_gradients)}
+    again = subject.call(subject.with_tensors(leaves)) if not called.originals else called
+    gradients = subject.pull_back(of, again, ones, subject.needs(of))
+    for variable, gradient in zip(subject.targets(of), gradients, strict=True):
+        if gradient is None or variable not in leaves or gradient.shape != subject.tensor(variable).shape:
+            continue
+        keep(GRADIENT, variable[0], of.number, gradient)
+        if gradient.requires_grad:
+            (second,) = torch.autograd.grad(gradient.sum(), [leaves[variable]], allow_unused=True, retain_graph=True)
+            if second is not None:
+                keep(SECOND, variable[0], of.number, second)
+
+
+def _errors(low: Any, high: Any, kind: Any) -> tuple[Any, Any, Any]:
+    """Which numbers can be judged, which of them are lost, and by how many units the others are off.
+
+    Args:
+        low: in few bits, as double precision.
+        high: in double precision.
+        kind: the type of few bits.
+    """
+    import torch
+
+    limits = torch.finfo(kind)
+    size = high.abs()
+    can_be_written = high.isfinite() & (size <= limits.max)
+    lost = can_be_written & (~low.isfinite() | ((low == 0) & (size >= limits.smallest_normal)))
+    unit = torch.exp2(torch.floor(torch.log2(size.clamp_min(limits.smallest_normal)))) * limits.eps
+    off = torch.where(can_be_written & ~lost, (low - high).abs() / unit, torch.zeros_like(high))
+    return can_be_written, lost, off
+
+
+def _message(low: Any, high: Any, values: list[Any], kind: Any, of: Described) -> dict[str, Any] | None:
+    """What is to be said of a derivative; None where nothing can be judged."""
+    judged, lost, off = _errors(low, high, kind)
+    if not bool(judged.any()):
+        return None
+    worst = int(off.argmax())
+    # the largest gradient that is lost
+    place = int(high.abs().masked_fill(~lost, -1).argmax())
+    return {
+        "inputs": int(judged.sum()),
+        "ulps": float(off[worst]),
+        "ulps_at": _reported(values, worst, of, low, high),
+        "lost": int(lost.sum()),
+        "lost_at": _reported(values, place, of, low, high) if bool(lost.any()) else "",
+    }
+
+
+def _difference(low: Any, before: Any, high: Any, kind: Any) -> dict[str, Any]:
+    """At how many numbers a formula is better and at how many worse than an earlier version of it.
+
+    Args:
+        low: what it gives in few bits.
+        before: what the earlier version gives.
+        high: what it gives in double precision.
+        kind: the type of few bits.
+    """
+    judged, lost, off = _errors(low, high, kind)
+    _, lost_before, off_before = _errors(before, high, kind)
+    now, then = off.masked_fill(lost, math.inf), off_before.masked_fill(lost_before, math.inf)
+    return {
+        "better": int((judged & (now + _EQUAL < then)).sum()),
+        "worse": int((judged & (then + _EQUAL < now)).sum()),
+        "ulps_before": float(off_before.max()),
+        "lost_before": int(lost_before.sum()),
+    }
+
+
+def _reported(values: list[Any], place: int, of: Described, low: Any, high: Any) -> str:
+    """The numbers at a place, and what was found there."""
+    pairs = zip(of.arguments, values, strict=True)
+    at = ", ".join(f"{argument.name}={float(value[place]):.6g}" for argument, value in pairs if is_inexact(value))
+    return f"{at}: {float(low[place]):.6g}, right is {float(high[place]):.6g}"

@@ -1,0 +1,239 @@
+"""What autograd makes of formulas, against differences of them: formulas have to be differentiable themselves.
+
+In reverse mode and in forward mode: a backward formula runs under both, and so does a forward formula.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from derivlint.verify.code.functions import Described
+from derivlint.verify.comparison.checked_point import CheckedPoint, Moved
+from derivlint.verify.comparison.exhaustion import require_memory
+from derivlint.verify.comparison.failures import WRONG_SECOND, Failure
+
+#: Where a finding is not about reverse mode and second order: a part of its message.
+FORWARD_MODE = "in forward mode"
+THIRD = "of second order"
+_KINDS = ("", FORWARD_MODE, THIRD)
+#: A number as a function of tensors and incoming gradients: the sum of the inner products of these pairs of tensors, of
+#: which the second ones can be differentiated.
+_Pairs = Sequence[tuple[Any, Any]]
+_Value = Callable[[Moved, Sequence[Any]], _Pairs]
+
+
+def check_second_backward(at: CheckedPoint, of: Described, order: int) -> Iterator[Failure]:
+    """The derivative of a backward formula along the inputs and the incoming gradients together.
+
+    Args:
+        at: the point.
+        of: the formula.
+        order: the highest order of derivatives that is checked.
+
+    Raises:
+        UnjudgedError: differences do not tell it.
+    """
+    subject = at.subject
+    if at.called.originals:
+        return
+    weights: list[Any] = []
+
+    def value(tensors: Moved, cotangents: Sequence[Any]) -> _Pairs:
+        called = subject.call(subject.with_tensors({**at.leaves(of.with_gradients), **tensors}, connected=True))
+        found = subject.pull_back(of, called, cotangents, subject.needs(of))
+        if not weights:
+            weights.extend(
+                None if item is None else at.like(item, "weight", *each)
+                for each, item in zip(subject.targets(of), found, strict=False)
+            )
+        return _present(weights, found)
+
+    ends = [item for item in at.cotangents if item is not None]
+    seconds = [at.like(item, "second", place) for place, item in enumerate(ends)]
+    yield from _Directional(at, of, value, ends, seconds).check(order)
+
+
+def check_second_forward(at: CheckedPoint, of: Described, order: int) -> Iterator[Failure]:
+    """The derivative of a forward formula along the inputs, its tangents held.
+
+    Args:
+        at: the point.
+        of: the formula.
+        order: the highest order of derivatives that is checked.
+
+    Raises:
+        UnjudgedError: differences do not tell it.
+    """
+    subject = at.subject
+    # tangents in lists are duals, which autograd does not differentiate a second time
+    if at.called.originals or any(argument.type == "Tensor[]" for argument in subject.described.arguments):
+        return
+    chosen = [at.cotangents[position] for position in at.positions(of)]
+
+    def value(tensors: Moved, cotangents: Sequence[Any]) -> _Pairs:
+        called = subject.call(subject.with_tensors(tensors, connected=True))
+        return _present(chosen, subject.push_forward(of, called, at.directions))
+
+    yield from _Directional(at, of, value, [], []).check(order)
+
+
+class _Directional:
+    """A formula as a number, differentiated along the directions of a point.
+
+    Args:
+        at: the point.
+        of: the formula.
+        value: the number.
+        ends: the incoming gradients that it depends on.
+        seconds: their directions.
+    """
+
+    def __init__(
+        self, at: CheckedPoint, of: Described, value: _Value, ends: Sequence[Any], seconds: Sequence[Any]
+    ) -> None:
+        self._at = at
+        self._of = of
+        self._value = value
+        self._ends = ends
+        self._seconds = seconds
+
+    def check(self, order: int) -> Iterator[Failure]:
+        """The derivative of the number in both modes, and of its derivative in reverse mode where that is asked for."""
+        at = self._at
+        total = 0.0
+        try:
+            number = self._differentiable(0.0)
+            if number is None:
+                return
+            total = float(number.detach())
+            first = self._derivative(0.0)
+        except RuntimeError as error:
+            require_memory(error)
+            # what a formula calls need not have a derivative
+            at.tally.unjudged += 1
+            return
+        is_wrong = False
+        for failure in self._judged(first, self._number, total, ""):
+            is_wrong = True
+            yield failure
+        if is_wrong:
+            return
+        forward = self._forward()
+        if forward is not None:
+            yield from self._judged(forward, self._number, total, FORWARD_MODE)
+        if order > 2:
+            yield from self._third(first)
+
+    def _third(self, first: float) -> Iterator[Failure]:
+        try:
+            found = self._derivative(0.0, order=2)
+        except RuntimeError as error:
+            require_memory(error)
+            self._at.tally.unjudged += 1
+            return
+        yield from self._judged(found, self._derivative, first, THIRD)
+
+    # ---- the number
+
+    def _tensors(self, step: float) -> tuple[Moved, list[Any]]:
+        """Tensors and incoming gradients a step along their directions, as leaves."""
+        at = self._at
+        tensors = {each: item.detach().requires_grad_() for each, item in at.moved(at.variables, step).items()}
+        ends = [
+            (item.detach() + step * second).requires_grad_()
+            for item, second in zip(self._ends, self._seconds, strict=True)
+        ]
+        return tensors, ends
+
+    def _cotangents(self, ends: Sequence[Any]) -> list[Any]:
+        turned = iter(ends)
+        return [None if item is None else next(turned) for item in self._at.cotangents] if self._ends else []
+
+    def _number(self, step: float) -> float:
+        tensors, ends = self._tensors(step)
+        return _as_number(_weighted(self._value(tensors, self._cotangents(ends))))
+
+    def _differentiable(self, step: float) -> Any:
+        """The number as a tensor; None where it depends on nothing."""
+        import torch
+
+        tensors, ends = self._tensors(step)
+        number = _weighted(self._value(tensors, self._cotangents(ends)))
+        return number if isinstance(number, torch.Tensor) and number.requires_grad else None
+
+    # ---- its derivatives
+
+    def _derivative(self, step: float, order: int = 1) -> float:
+        """The derivative of some order along the directions, in reverse mode.
+
+        Raises:
+            RuntimeError: what a formula calls has none.
+        """
+        import torch
+
+        tensors, ends = self._tensors(step)
+        leaves = [*tensors.values(), *ends]
+        directions = [*(self._at.directions[each] for each in tensors), *self._seconds]
+        number = _weighted(self._value(tensors, self._cotangents(ends)))
+        for left in range(order, 0, -1):
+            if not isinstance(number, torch.Tensor) or not number.requires_grad:
+                return 0.0
+            derivatives = torch.autograd.grad(number, leaves, allow_unused=True, create_graph=left > 1)
+            number = _weighted(_present(directions, derivatives))
+        return float(number)
+
+    def _forward(self) -> float | None:
+        """The derivative along the directions in forward mode; None where what a formula calls has none."""
+        from torch.autograd import forward_ad
+
+        make_dual: Any = forward_ad.make_dual
+        unpack_dual: Any = forward_ad.unpack_dual
+        tensors, ends = self._tensors(0.0)
+        try:
+            with forward_ad.dual_level():
+                duals = {each: make_dual(item, self._at.directions[each]) for each, item in tensors.items()}
+                incoming = [make_dual(item, second) for item, second in zip(ends, self._seconds, strict=True)]
+                pairs = self._value(duals, self._cotangents(incoming))
+                if not pairs:
+                    return None
+                tangents = [unpack_dual(item).tangent for _, item in pairs]
+        except RuntimeError as error:
+            require_memory(error)
+            return None
+        return _as_number(_weighted(_present([weight for weight, _ in pairs], tangents)))
+
+    def _judged(self, found: float, along: Callable[[float], float], total: float, said: str) -> Iterator[Failure]:
+        at, of = self._at, self._of
+        if not math.isfinite(found):
+            at.tally.unjudged += 1
+            return
+        try:
+            expected, is_right = at.precision.compared(along, found, abs(total))
+        except RuntimeError as error:
+            require_memory(error)
+            # a step away the operator or what a formula calls may refuse its input
+            at.tally.unjudged += 1
+            return
+        at.tally.compared += 1
+        part = _KINDS.index(said)
+        at.note(of, WRONG_SECOND, of.key, found - expected, part)
+        if not is_right:
+            yield Failure(of.number, WRONG_SECOND, of.key, expected, found, said, part=part)
+
+
+def _as_number(value: Any) -> float:
+    """A sum of inner products as a number; a sum of nothing is the number zero."""
+    return float(value) if isinstance(value, (int, float)) else float(value.detach())
+
+
+def _present(weights: Sequence[Any], values: Sequence[Any]) -> _Pairs:
+    """Pairs of weights and values that are both there."""
+    pairs = zip(weights, values, strict=False)
+    return [(weight, item) for weight, item in pairs if weight is not None and item is not None]
+
+
+def _weighted(pairs: _Pairs) -> Any:
+    """The sum of inner products, as a tensor that can be differentiated."""
+    return sum((weight.conj() * item).real.sum() for weight, item in pairs)

@@ -1,0 +1,159 @@
+"""What became of findings: those of a formula beside those of its earlier version, input by input.
+
+A finding is not compared by what the formula looks like but by what it computes. At an input where both versions give
+the same wrong number nothing has changed, whatever the text is; where the earlier one gave the right number, or another
+wrong one, the finding is new.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from enum import Enum
+from typing import Any
+
+from derivlint.verify.base import corresponds
+from derivlint.verify.code.functions import Described
+from derivlint.verify.comparison.checks import Checker
+from derivlint.verify.comparison.failures import (
+    INCONSISTENT,
+    OTHER_CONVENTION,
+    WRONG_JVP,
+    WRONG_SHAPE,
+    WRONG_VJP,
+    Failure,
+)
+from derivlint.verify.inputs.points import UNSTEADY, Point, scaled
+
+#: Rounding makes differences of a small part of a number, or numbers as large as what is divided by nearly nothing.
+_SMALL = 0.01
+_LARGE = 1e6
+#: What is wrong with a derivative itself.
+_FIRST = (WRONG_VJP, WRONG_JVP, WRONG_SHAPE)
+
+
+class Verdict(Enum):
+    """What became of a finding."""
+
+    #: The earlier version does not have it.
+    NEW = "new"
+    #: The earlier version has it as well.
+    UNCHANGED = "unchanged"
+    #: The earlier version had it.
+    GONE = "gone"
+
+
+class Referee:
+    """Compares what is found in formulas with what is found in an earlier version of them.
+
+    Args:
+        functions: the formulas.
+        base: the earlier version.
+        checker: checks the formulas.
+        earlier: checks the earlier version, at the same inputs along the same directions.
+
+    Attributes:
+        invalid: why the last point is none of the operator, empty where it is.
+    """
+
+    def __init__(
+        self, functions: Sequence[Described], base: Sequence[Described], checker: Checker, earlier: Checker
+    ) -> None:
+        self._functions = {each.number: each for each in (*base, *functions)}
+        self._own = functions
+        self._checker = checker
+        self._earlier = earlier
+        self.invalid = ""
+
+    def check(self, point: Point, number: int) -> Iterator[tuple[Failure, Verdict]]:
+        """What is wrong at a point, or was, each with the verdict.
+
+        Args:
+            point: the input.
+            number: which one of the operator's it is, on which random numbers depend.
+        """
+        found = list(self._checker.check(point, number))
+        self.invalid = self._checker.invalid
+        numbers = dict(self._checker.tally.numbers)
+        before = list(self._earlier.check(point, number))
+        numbers_before = dict(self._earlier.tally.numbers)
+        judged = []
+        for each in found:
+            is_known = self._is_known(each, before, numbers_before)
+            is_known = is_known or self._is_unsteady(each, point, number, numbers, numbers_before)
+            judged.append((each, Verdict.UNCHANGED if is_known else Verdict.NEW))
+        judged.extend((each, Verdict.NEW) for each in self._other_forms())
+        gone = (each for each in before if not any(self._replaces(own, each) for own in found))
+        judged.extend((each, Verdict.GONE) for each in gone)
+        yield from _leading(judged)
+
+    def _is_like(self, one: Failure, other: Failure) -> bool:
+        """Whether two failures are of one kind, of formulas about the same."""
+        if one.rule != other.rule:
+            return False
+        return corresponds(self._functions[one.function], self._functions[other.function])
+
+    def _replaces(self, own: Failure, earlier: Failure) -> bool:
+        """Whether a failure is where one of the earlier version stood, be it of another kind."""
+        of, before = self._functions[own.function], self._functions[earlier.function]
+        about = {earlier.what} if earlier.what in before.targets else set(before.targets)
+        is_about = own.what in about if own.what in of.targets else not about.isdisjoint(of.targets)
+        return of.kind == before.kind and is_about and (own.rule != OTHER_CONVENTION or own.rule == earlier.rule)
+
+    def _is_known(self, failure: Failure, before: Sequence[Failure], numbers_before: Any) -> bool:
+        """Whether the earlier version fails in the same way, or gives the same number."""
+        place = failure.place(self._functions[failure.function])
+        if failure.number is None or place not in numbers_before:
+            return any(self._is_like(each, failure) and _says_the_same(each, failure) for each in before)
+        known = numbers_before[place]
+        if not math.isfinite(known) or not math.isfinite(failure.number):
+            return math.isfinite(known) == math.isfinite(failure.number)
+        return self._checker.precision.same(failure.number, known, 0.0)
+
+    def _other_forms(self) -> Iterator[Failure]:
+        """Gradients and tangents of another type or layout than those of the earlier version."""
+        forms, before = self._checker.tally.forms, self._earlier.tally.forms
+        for (kind, what, part), form in forms.items():
+            known = before.get((kind, what, part), form)
+            if form != known:
+                own = (
+                    each for each in self._own if each.kind == kind and what in (*each.targets, ", ".join(each.targets))
+                )
+                said = f"is {form}, and {known} before"
+                yield Failure(next(own).number, OTHER_CONVENTION, what, said=said, part=part)
+
+    def _is_unsteady(self, failure: Failure, point: Point, number: int, numbers: Any, numbers_before: Any) -> bool:
+        """Whether the number of either version is one of rounding: it is another one for inputs a little larger."""
+        place = failure.place(self._functions[failure.function])
+        if failure.number is None or place not in numbers_before:
+            return False
+        difference = abs(failure.number - numbers_before[place])
+        size = max(abs(failure.number), abs(numbers_before[place]))
+        if not math.isfinite(difference) or (size < _LARGE and difference > _SMALL * size):
+            # rounding makes no such difference, and at a tie scaling may make one
+            return False
+        larger = scaled(point)
+        for checker, known in ((self._earlier, numbers_before), (self._checker, numbers)):
+            list(checker.check(larger, number))
+            again = checker.tally.numbers.get(place)
+            if again is not None and place in known and not abs(again - known[place]) <= UNSTEADY * difference:
+                return True
+        return False
+
+
+def _leading(judged: list[tuple[Failure, Verdict]]) -> Iterator[tuple[Failure, Verdict]]:
+    """Failures without those that follow from others: where a derivative is wrong, so is all that is made of it."""
+    wrong: dict[tuple[int, Verdict], str] = {}
+    for each, verdict in judged:
+        if each.rule in _FIRST:
+            wrong.setdefault((each.function, verdict), each.rule)
+    verdicts = {verdict for _, verdict in wrong}
+    for each, verdict in judged:
+        follows = verdict in verdicts if each.rule == INCONSISTENT else (each.function, verdict) in wrong
+        if not follows or each.rule == wrong.get((each.function, verdict)):
+            yield each, verdict
+
+
+def _says_the_same(one: Failure, other: Failure) -> bool:
+    """Whether two failures that have no comparable numbers are of one kind: both say what, or both give a number."""
+    return bool(one.said) == bool(other.said)

@@ -1,0 +1,278 @@
+"""Harder inputs: what is special about a sample is gone, or something else is special.
+
+Many wrong formulas are right at the samples, which are often contiguous, of one shape, without zeros or ties, with the
+default of each argument. A variant need not be an input that the operator takes; those that it refuses are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import Any
+
+from derivlint.operators import Book
+from derivlint.verify.code.functions import Described, Value
+from derivlint.verify.comparison.exhaustion import require_memory
+from derivlint.verify.inputs.layouts import is_plain
+from derivlint.verify.inputs.points import Point, is_inexact, mapped
+
+#: Makes one value out of another.
+Change = Callable[[Any], Any]
+
+#: How operators are called that are not meant for users.
+_RAW = ("backward", "native_", "_native")
+#: Tensors that say how far numbers may be off are not numbers to differentiate by.
+_TOLERANCES = ("atol", "rtol", "tol")
+#: A part of so many elements is made zero: more than one in a row hide each other in products.
+_ZEROS = 0.25
+#: The ways of reduction are numbered.
+_REDUCTIONS = 3
+
+
+def is_raw(described: Described) -> bool:
+    """Whether an operator trusts its arguments."""
+    operator = described.operator
+    known = (Book.by_hand(topic) for topic in ("trusts-arguments", "other-layouts", "single-precision"))
+    return any(operator in names for names in known) or any(word in operator for word in _RAW)
+
+
+def variants(point: Point, described: Described, random: Any, *, broadcasts: Collection[int] = ()) -> Iterator[Point]:
+    """Harder inputs made of a point, those that tell most first.
+
+    Args:
+        point: the point.
+        described: a function of the operator.
+        random: a generator of random numbers.
+        broadcasts: the positions of arguments that the operator brings to the shape of another.
+    """
+    fixed = {index for index, argument in enumerate(described.arguments) if argument.name in _TOLERANCES}
+    for made in _variants(point, described, noise_of(random), broadcasts):
+        yield Point([point.values[i] if i in fixed else value for i, value in enumerate(made.values)], made.label)
+
+
+def _variants(point: Point, described: Described, noise: Change, broadcasts: Collection[int]) -> Iterator[Point]:
+    if is_raw(described):
+        # what has to lie between 0 and 1 stays there
+        yield _numbers(point, "generic", lambda value: value * (0.6 + 0.4 * noise(value)))
+        yield _numbers(point, "small", lambda value: 0.2 + 0.6 * noise(value))
+        return
+    yield _numbers(point, "generic", lambda value: value + 0.3 * noise(value))
+    yield from _one_complex(point)
+    follows_strides = described.operator in Book.by_hand("follows-strides")
+    if not follows_strides:
+        yield _shapes(point, "strided", _strided)
+    yield _numbers(point, "zeros", lambda value: value * (noise(value).real > _ZEROS))
+    yield from _equal(point, noise)
+    yield from _of_values(point, described)
+    yield _numbers(point, "small", lambda value: 0.2 + 0.6 * noise(value))
+    yield _numbers(point, "signed", lambda value: 2 * noise(value) - 0.9)
+    if not follows_strides:
+        yield from _of_shapes(point, noise)
+    yield from _broadcast(point, broadcasts, noise)
+    yield _numbers(point, "tied", _rounded)
+    yield _shapes(point, "equal rows", _with_equal_rows)
+
+
+def noise_of(random: Any) -> Change:
+    """What makes random numbers between 0 and 1 for a tensor, of its shape and type."""
+    import torch
+
+    def noise(value: Any) -> Any:
+        made = torch.rand(value.shape, generator=random, dtype=torch.float64)
+        if value.is_complex():
+            made = torch.complex(made, torch.rand(value.shape, generator=random, dtype=torch.float64))
+        return made.to(value.dtype)
+
+    return noise
+
+
+def _numbers(point: Point, label: str, change: Change) -> Point:
+    """Other numbers in tensors of the same shapes and layouts."""
+    return Point([mapped(value, change) for value in point.values], label)
+
+
+def _shapes(point: Point, label: str, change: Change) -> Point:
+    """Other shapes or strides of plain tensors."""
+
+    def changed(value: Any) -> Any:
+        if isinstance(value, list):
+            return [changed(item) for item in value]
+        return change(value) if is_inexact(value) and is_plain(value) else value
+
+    return Point([changed(value) for value in point.values], label)
+
+
+def _replaced(point: Point, position: int, value: Any, label: str) -> Point:
+    return Point([value if index == position else each for index, each in enumerate(point.values)], label)
+
+
+# ---- arguments that are not tensors
+
+
+def _of_values(point: Point, described: Described) -> Iterator[Point]:
+    is_complex = any(is_inexact(value) and value.is_complex() for value in point.values)
+    for position, argument in enumerate(described.arguments):
+        for label, other in _other_values(argument, point.values[position], is_complex=is_complex):
+            yield _replaced(point, position, other, label)
+
+
+def _other_values(argument: Value, value: Any, *, is_complex: bool) -> Iterator[tuple[str, Any]]:
+    """Other values of an argument, each with a label."""
+    kind = argument.type.rstrip("?")
+    if kind == "bool" and isinstance(value, bool):
+        yield "flipped", not value
+    elif argument.type == "Tensor?" and value is not None:
+        yield "absent", None
+    elif argument.name == "reduction" and kind == "int":
+        yield from (("reduction", other) for other in range(_REDUCTIONS) if other != value)
+    elif isinstance(value, (int, float, complex)) and not isinstance(value, bool) and is_number(argument):
+        yield "scalar", value + 0.37
+        if kind == "Scalar" and is_complex:
+            yield "complex scalar", value + 0.3j
+    elif argument.name in ("dim", "axis") and isinstance(value, int):
+        yield "dim", value + 1 if value < 0 else value - 1
+
+
+def is_number(argument: Value) -> bool:
+    """Whether any number may be passed."""
+    return argument.type.rstrip("?") in ("float", "Scalar") and argument.name not in ("eps", "epsilon")
+
+
+# ---- shapes
+
+
+def _is_matrix(value: Any) -> bool:
+    return bool(value.dim() >= 2)
+
+
+def _strided(value: Any) -> Any:
+    """The same numbers with other strides."""
+    return value.transpose(0, -1).contiguous().transpose(0, -1) if _is_matrix(value) else value
+
+
+def _with_equal_rows(value: Any) -> Any:
+    """A singular matrix."""
+    return value[..., :1, :].expand_as(value).clone() if _is_matrix(value) else value
+
+
+def broadcast_positions(points: Iterable[Point]) -> frozenset[int]:
+    """The arguments that an operator brings to the shape of another one in one of its samples.
+
+    Kernels may do that with others, too, but their callers never ask for it.
+    """
+    found: set[int] = set()
+    for point in points:
+        tensors = {index: value for index, value in enumerate(point.values) if is_inexact(value) and is_plain(value)}
+        found.update(
+            index
+            for index, value in tensors.items()
+            if any(_is_broadcast(value.shape, other.shape) for other in tensors.values())
+        )
+    return frozenset(found)
+
+
+def _is_broadcast(shape: Any, to: Any) -> bool:
+    import torch
+
+    if shape == to:
+        return False
+    try:
+        torch.empty(shape, device="meta").expand(to)
+    except RuntimeError as error:
+        require_memory(error)
+        return False
+    return True
+
+
+def _broadcast(point: Point, positions: Collection[int], noise: Change) -> Iterator[Point]:
+    for position in sorted(positions):
+        value = point.values[position]
+        if is_inexact(value) and is_plain(value) and value.dim():
+            if value.shape[-1] > 1:
+                yield _replaced(point, position, value[..., :1].clone(), "broadcast")
+            if value.shape[0] > 1 and value.dim() > 1:
+                yield _replaced(point, position, value[:1].clone(), "broadcast")
+            yield _replaced(point, position, (value + 0.1 * noise(value)).unsqueeze(0), "broadcast")
+
+
+def _of_shapes(point: Point, noise: Change) -> Iterator[Point]:
+    if not any(isinstance(value, list) and any(map(_is_table, value)) for value in point.values):
+        yield Point([_squared(value, noise) for value in point.values], "sizes 2")
+    yield _shapes(point, "narrow", lambda value: value[..., :-1] if value.dim() and value.shape[-1] > 1 else value)
+
+
+def _is_table(value: Any) -> bool:
+    """Whether a value is a tensor of indices of several axes: several of them are not made unique one by one."""
+    import torch
+
+    return isinstance(value, torch.Tensor) and not is_inexact(value) and value.dim() > 1
+
+
+def _squared(value: Any, noise: Change) -> Any:
+    """A tensor all of whose sizes are 2: formulas that mix them up are right only there, or wrong only there."""
+    import torch
+
+    if isinstance(value, list):
+        return [_squared(item, noise) for item in value]
+    if not isinstance(value, torch.Tensor) or not is_plain(value) or not value.numel():
+        return value
+    made = value
+    for axis, size in enumerate(value.shape):
+        made = made.index_select(axis, torch.arange(2) % size)
+    if is_inexact(made):
+        # what was repeated is no longer equal
+        return made + 0.1 * noise(made)
+    if made.dtype == torch.bool:
+        return made
+    # indices that differ along every axis: where one occurs twice, which value is kept may not be defined
+    return sum((torch.arange(2).view([-1] + [1] * axis) for axis in range(made.dim())), torch.zeros_like(made)) % 2
+
+
+# ---- special numbers
+
+
+def _rounded(value: Any) -> Any:
+    """Numbers with many ties."""
+    return value if value.is_complex() else (2 * value).round() / 2
+
+
+def _equal(point: Point, noise: Change) -> Iterator[Point]:
+    """Points where some elements of a tensor equal another argument: what is chosen there is a matter of agreement.
+
+    Differences cannot judge that, but the two formulas have to agree.
+    """
+    import torch
+
+    places = [index for index, value in enumerate(point.values) if is_inexact(value) and is_plain(value)]
+    numbers = [
+        value for value in point.values if isinstance(value, (int, float, complex)) and not isinstance(value, bool)
+    ]
+    if not places:
+        return
+    first = point.values[places[0]]
+    others = [point.values[place] for place in places[1:]] + numbers[:2]
+    for other in others:
+        if isinstance(other, complex) or (isinstance(other, torch.Tensor) and other.is_complex()):
+            continue
+        try:
+            made = torch.where(noise(first).real > 0.5, other, first)
+        except RuntimeError as error:
+            require_memory(error)
+            # not of one shape
+            continue
+        if made.shape == first.shape:
+            yield _replaced(point, places[0], made.to(first.dtype), "equal")
+
+
+def _one_complex(point: Point) -> Iterator[Point]:
+    """Points where only one tensor is complex: gradients of the others have to be real."""
+    places = [index for index, value in enumerate(point.values) if is_inexact(value) and value.is_complex()]
+    if len(places) < 2:
+        return
+    for place in places:
+        yield Point(
+            [
+                value.real.clone() if index in places and index != place else value
+                for index, value in enumerate(point.values)
+            ],
+            "one complex",
+        )

@@ -1,0 +1,184 @@
+"""The points at which an operator is checked: recipes, recorded inputs, those of siblings, and harder variants."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+from derivlint.verify.code.functions import Described
+from derivlint.verify.comparison.exhaustion import require_memory
+from derivlint.verify.inputs.defined import is_defined
+from derivlint.verify.inputs.hardening import broadcast_positions, is_raw, noise_of
+from derivlint.verify.inputs.hardening import variants as variants_of
+from derivlint.verify.inputs.layouts import numbers
+from derivlint.verify.inputs.points import REFUSALS, Point, call, generator, is_inexact, mapped
+from derivlint.verify.inputs.recipes import recipe_points
+from derivlint.verify.inputs.regimes import regimes
+from derivlint.verify.inputs.samples import shape_of
+from derivlint.verify.inputs.siblings import recorded_points, siblings
+from derivlint.verify.inputs.stored import Inputs
+
+#: The step by which inputs are changed to see whether outputs depend on them.
+STEP = 0.01
+#: Of so many recorded inputs such of special kinds are made.
+REGIMES = 3
+#: What PyTorch says of an operator that has no gradient for complex numbers, whatever its formulas are.
+_UNLISTED = "does not support automatic differentiation for outputs with complex dtype"
+
+
+def points_for(
+    described: Described,
+    recorded: Inputs,
+    dtype: str,
+    *,
+    seed: int,
+    count: int,
+    hardened: int,
+    variants: int,
+    special: int = 0,
+) -> Iterator[Point]:
+    """The points of an operator, those that it is most used with first.
+
+    Args:
+        described: a function of the operator.
+        recorded: the recorded inputs of all operators.
+        dtype: the type of their numbers.
+        seed: what random numbers depend on.
+        count: as many points of what was recorded.
+        hardened: of as many of them harder ones are made.
+        variants: as many harder ones of each.
+        special: as many of special kinds, one of each kind.
+    """
+    known = [point for point in recorded_points(described, recorded) if is_defined(described, point.values)]
+    wide = broadcast_positions(known)
+    chosen = [point for point in selected(described, known, count) if is_differentiated(described, point)]
+    if dtype == "float64":
+        random = generator(seed, described.operator, "recipe")
+        chosen = [*recipe_points(described, random), *chosen]
+    yield from chosen
+    for number, point in enumerate(chosen[:hardened]):
+        random = generator(seed, described.operator, "variants", dtype, number)
+        harder = _callable(described, variants_of(point, described, random, broadcasts=wide))
+        yield from islice(harder, variants)
+    random = generator(seed, described.operator, "regimes", dtype)
+    words = _words(described, recorded) if special else ()
+    seen: set[str] = set()
+    # a kind that cannot be constructed from the first point may be made of another one
+    for point in chosen[:REGIMES] if special else ():
+        kinds = (each for each in regimes(point, described, noise_of(random), words) if each.label not in seen)
+        for each in islice(_callable(described, kinds), special - len(seen)):
+            seen.add(each.label)
+            yield each
+
+
+def _words(described: Described, recorded: Inputs) -> list[str]:
+    """The words that an operator takes: those in its formula and in recorded inputs of it and of its siblings."""
+    if not any(argument.type.rstrip("?") == "str" for argument in described.arguments):
+        return []
+    inputs = (values for name in siblings(described.operator, recorded) for values in recorded[name])
+    return sorted({value for values in inputs for value in values if isinstance(value, str)}.union(described.words))
+
+
+def _callable(described: Described, points: Iterable[Point]) -> Iterator[Point]:
+    """The points at which the operator can be called."""
+    for point in points:
+        if not is_differentiated(described, point):
+            continue
+        if is_raw(described) or (_is_defined(described, point) and _outputs(described, point) is not None):
+            yield point
+
+
+def _is_defined(described: Described, point: Point) -> bool:
+    """Whether the result of an operator is defined at a point; where that cannot be found out it is not."""
+    try:
+        return is_defined(described, point.values)
+    except REFUSALS as error:
+        require_memory(error)
+        return False
+
+
+def selected(described: Described, points: Sequence[Point], count: int) -> list[Point]:
+    """As many points, with as many different values of the other arguments as possible among them.
+
+    Those at which the operator cannot be called are left out, and those at which it does not change with its inputs
+    come last.
+    """
+    left = sorted((point for point in points if point.size), key=lambda point: abs(point.size - 12))
+    kinds = {id(point): [(index, shape_of(value)) for index, value in enumerate(point.values)] for point in left}
+    chosen: list[Point] = []
+    idle: list[Point] = []
+    seen: set[Any] = set()
+    while left and len(chosen) < count:
+        best = max(left, key=lambda point: sum(kind not in seen for kind in kinds[id(point)]))
+        left.remove(best)
+        depends = _depends(described, best)
+        if depends is None:
+            continue
+        seen.update(kinds[id(best)])
+        (chosen if depends else idle).append(best)
+    return (chosen + idle)[:count]
+
+
+def _depends(described: Described, point: Point) -> bool | None:
+    """Whether an operator's outputs change with its inputs at a point; None where it cannot be called there."""
+    import torch
+
+    first = _outputs(described, point)
+    if first is None:
+        return None
+    if is_raw(described):
+        # operators that are not meant for users trust their arguments
+        return True
+    second = _outputs(described, Point([mapped(value, lambda item: item * (1 + STEP)) for value in point.values]))
+    if second is None:
+        return False
+    try:
+        return any(
+            one.shape != other.shape or not torch.equal(one, other) for one, other in zip(first, second, strict=False)
+        )
+    except NotImplementedError:
+        # numbers of a type that cannot be compared are too coarse for differences
+        return None
+
+
+def is_differentiated(described: Described, point: Point) -> bool:
+    """Whether PyTorch evaluates formulas at a point: for complex numbers it does for the operators on a list only."""
+    import torch
+
+    if not any(is_inexact(value) and value.is_complex() for value in point.values) or is_raw(described):
+        return True
+    values = [value.detach().clone().requires_grad_() if is_inexact(value) else value for value in point.values]
+    if any(argument.is_write for argument in described.arguments):
+        # a leaf that requires a gradient cannot be written to
+        values = [value * 1 if is_inexact(value) else value for value in values]
+    try:
+        with torch.enable_grad():
+            call(described.operator, values)
+    except RuntimeError as error:
+        require_memory(error)
+        return _UNLISTED not in str(error)
+    except Exception as error:
+        # of any other kind: found out where it is checked
+        require_memory(error)
+        return True
+    return True
+
+
+def _outputs(described: Described, point: Point) -> list[Any] | None:
+    """The outputs of an operator that may have a derivative; None where it cannot be called or has none."""
+    import torch
+
+    values = [value.clone() if isinstance(value, torch.Tensor) else value for value in point.values]
+    # for every other device torch.manual_seed formats a stack
+    torch.default_generator.manual_seed(0)
+    try:
+        with torch.no_grad():
+            result = call(described.operator, values)
+    except Exception as error:
+        # of any kind: what the operator refuses is not a point
+        require_memory(error)
+        return None
+    items = list(result) if isinstance(result, (list, tuple)) else [result]
+    found = [part for item in items if is_inexact(item) and item.numel() for part in numbers(item)]
+    return found or None

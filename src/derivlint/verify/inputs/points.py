@@ -1,0 +1,94 @@
+"""A point at which formulas are checked: the arguments of an operator."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable
+from typing import Any
+
+from msgspec import Struct
+
+from derivlint.verify.inputs.layouts import changed
+from derivlint.verify.inputs.samples import elements
+
+#: What operators and formulas raise for arguments that they refuse.
+REFUSALS = (RuntimeError, IndexError, ValueError, TypeError)
+
+
+#: Inputs are scaled by so much to see how far rounding goes: what is equal stays equal, and what is zero stays zero.
+SCALE = 1 + 2.0**-40
+#: What a number may change by under such a scaling, as a part of the difference that it is to tell.
+UNSTEADY = 0.05
+
+
+class Point(Struct, eq=False):
+    """Arguments of an operator.
+
+    Attributes:
+        values: the arguments, in the order of the schema.
+        label: where they come from: ``sample``, ``recipe``, ``sibling``, or what was made of one of these.
+    """
+
+    values: list[Any]
+    label: str = "sample"
+
+    @property
+    def size(self) -> int:
+        """The number of elements of all tensors."""
+        return elements(self.values)
+
+
+def generator(seed: int, *parts: object) -> Any:
+    """Random numbers that are the same for the same parts, whatever else runs."""
+    import torch
+
+    made = torch.Generator()
+    # the generator takes 32 bits of a seed only
+    made.manual_seed(zlib.crc32(repr(parts).encode(), seed))
+    return made
+
+
+def is_inexact(value: Any) -> bool:
+    """Whether a value is a tensor of real or complex numbers."""
+    import torch
+
+    return isinstance(value, torch.Tensor) and (value.is_floating_point() or value.is_complex())
+
+
+def mapped(value: Any, change: Callable[[Any], Any]) -> Any:
+    """A value with the numbers of every tensor of real or complex numbers changed, whatever its layout."""
+    if is_inexact(value):
+        return changed(value, change)
+    if isinstance(value, list):
+        return [mapped(item, change) for item in value]
+    return value
+
+
+def scaled(point: Point) -> Point:
+    """A point with all numbers a little larger."""
+    return Point([mapped(value, lambda numbers: numbers * SCALE) for value in point.values], point.label)
+
+
+def overload_of(operator: str) -> Any:
+    """The operator in ``torch.ops.aten``.
+
+    Raises:
+        AttributeError: there is none.
+    """
+    import torch
+
+    base, _, overload = operator.partition(".")
+    return getattr(getattr(torch.ops.aten, base), overload or "default")
+
+
+def call(operator: str, values: list[Any]) -> Any:
+    """What an operator returns for arguments, which it may change.
+
+    Raises:
+        Exception: of any kind that it raises.
+    """
+    overload = overload_of(operator)
+    arguments = overload._schema.arguments
+    count = sum(not argument.kwarg_only for argument in arguments)
+    keywords = {argument.name: value for argument, value in zip(arguments[count:], values[count:], strict=True)}
+    return overload(*values[:count], **keywords)

@@ -1,0 +1,98 @@
+"""Inputs for operators that none of PyTorch's samples reaches, or only with inputs that are too large or too plain.
+
+A recipe (:mod:`derivlint.operators.inputs`) gives the arguments that have no default, as expressions of reference
+definitions; what makes tensors in them is here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from derivlint.operators import Book
+from derivlint.operators.inputs import input_expressions
+from derivlint.operators.reference.interpretation import Interpreter, Primitive
+from derivlint.verify.code.functions import Described
+from derivlint.verify.inputs.points import Point, overload_of
+
+
+def is_single(operator: str) -> bool:
+    """Whether an operator takes single precision only."""
+    return operator in Book.by_hand("single-precision")
+
+
+def recipe_points(described: Described, random: Any) -> list[Point]:
+    """The points of an operator by its recipe, none where there is no recipe.
+
+    Args:
+        described: a function of the operator.
+        random: a generator of random numbers.
+    """
+    recipe = input_expressions().get(described.operator)
+    if recipe is None:
+        return []
+    interpreter = _interpreter(random, is_single=is_single(described.operator))
+    values: dict[str, Any] = {
+        argument.name: argument.default_value for argument in overload_of(described.operator)._schema.arguments
+    }
+    for name, expression in recipe.items():
+        values[name] = _as_list(interpreter.value(expression, values))
+    return [Point([values.get(each.name) for each in described.arguments], "recipe")]
+
+
+def _as_list(value: Any) -> Any:
+    return [_as_list(item) for item in value] if isinstance(value, tuple) else value
+
+
+def _interpreter(random: Any, *, is_single: bool) -> Interpreter:
+    """What runs recipes: definitions over tensors, and what makes tensors."""
+    import torch
+
+    from derivlint.functional.definitions import Tensors
+
+    dtype = torch.float32 if is_single else torch.float64
+
+    def numbers(*shape: int) -> Any:
+        return (torch.rand(shape, generator=random, dtype=torch.float64) * 0.8 + 0.2).to(dtype)
+
+    def tensor(items: Any) -> Any:
+        made = torch.tensor(items)
+        return made.to(dtype) if made.is_floating_point() else made
+
+    def places(step: int, *shape: int) -> Any:
+        return (torch.arange(math.prod(shape)) * step).flip(0).reshape(1, *shape)
+
+    def coo(rows: int, columns: int) -> Any:
+        indices = torch.tensor([[row, (row + more) % columns] for row in range(rows) for more in (0, 1)]).T
+        return torch.sparse_coo_tensor(indices, numbers(2 * rows), (rows, columns)).coalesce()
+
+    def twice(sparse: Any) -> Any:
+        indices, values = sparse.indices(), sparse.values()
+        return torch.sparse_coo_tensor(torch.cat([indices, indices], 1), torch.cat([values, values / 2]), sparse.shape)
+
+    makers: dict[str, Callable[..., Any]] = {
+        "random": numbers,
+        "tensor": tensor,
+        "places": places,
+        "coo": coo,
+        "csr": lambda rows, columns: coo(rows, columns).to_sparse_csr(),
+        "twice": twice,
+        "nested": lambda tensors: torch.nested.as_nested_tensor(list(tensors)),
+    }
+    constants = {
+        "NAN": math.nan,
+        "cpu": torch.device("cpu"),
+        **{name: getattr(torch, name) for name in ("float32", "float64", "int32", "sparse_coo", "sparse_csr")},
+    }
+
+    class Inputs(Tensors):
+        def __init__(self) -> None:
+            super().__init__()
+            self.constants = constants
+
+        def primitive(self, name: str) -> Primitive | None:
+            maker = makers.get(name)
+            return super().primitive(name) if maker is None else Primitive(maker)
+
+    return Interpreter(Inputs())

@@ -1,0 +1,258 @@
+"""Inputs of special kinds: what operators take although samples seldom have it.
+
+Each kind is tried at the first input that allows it, once for each operator and type of numbers. Where
+formulas compare with numbers, inputs lie at these and on both sides of them.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Collection, Iterator
+from typing import Any
+
+from derivlint.operators import Book
+from derivlint.verify.code.functions import Described
+from derivlint.verify.inputs.hardening import Change, is_raw
+from derivlint.verify.inputs.layouts import is_plain
+from derivlint.verify.inputs.points import Point, is_inexact
+
+#: How far from a bound both sides of it are.
+_BESIDE = 0.25
+#: So many flags are tried in all combinations.
+_FLAGS = 3
+#: Flags that say which other arguments there are.
+_TRUSTED = ("train", "training", "update", "cudnn_enabled")
+_HALF = 0.6
+#: A part of so many elements is special.
+_SPECIAL = 0.34
+
+
+def regimes(point: Point, described: Described, noise: Change, words: Collection[str] = ()) -> Iterator[Point]:
+    """Inputs of special kinds made of a point; each label stands for a kind.
+
+    Args:
+        point: the point.
+        described: a function of the operator.
+        noise: makes random numbers of the shape of a tensor.
+        words: values that arguments of words have in any recorded input.
+    """
+    places = [index for index, value in enumerate(point.values) if is_inexact(value) and is_plain(value)]
+    if is_raw(described):
+        # what trusts its arguments gets other numbers, and flags that do not say which of them are there
+        yield from _flags(point, described)
+        yield from _factors(point, described)
+        yield from _bounds(point, described, places, noise)
+        return
+    yield from _flags(point, described)
+    yield from _states(point, described, words)
+    yield from _bounds(point, described, places, noise)
+    yield from _not_finite(point, places, noise)
+    yield from _types(point, places)
+    if described.operator not in Book.by_hand("follows-strides"):
+        yield from _views(point)
+    yield from _sizes(point)
+    yield from _zeros(point, places)
+
+
+def _replaced(point: Point, changes: dict[int, Any], label: str) -> Point:
+    return Point([changes.get(index, value) for index, value in enumerate(point.values)], label)
+
+
+def _all(point: Point, change: Callable[[Any], Any], label: str) -> Iterator[Point]:
+    """A change of all plain tensors, those in lists as well; nothing where it changes none of them."""
+
+    def changed(value: Any) -> Any:
+        if isinstance(value, list):
+            return [changed(item) for item in value]
+        made = change(value) if is_inexact(value) and is_plain(value) else value
+        differs.append(made is not value)
+        return made
+
+    differs: list[bool] = []
+    values = [changed(value) for value in point.values]
+    if any(differs):
+        yield Point(values, label)
+
+
+# ---- arguments that are not tensors
+
+
+def _flags(point: Point, described: Described) -> Iterator[Point]:
+    """Flags in all combinations."""
+    flags = [
+        index
+        for index, argument in enumerate(described.arguments)
+        if isinstance(point.values[index], bool) and argument.name not in _TRUSTED
+    ][:_FLAGS]
+    for states in itertools.product((False, True), repeat=len(flags)) if flags else ():
+        yield _replaced(point, dict(zip(flags, states, strict=True)), f"flags {states}")
+
+
+def _factors(point: Point, described: Described) -> Iterator[Point]:
+    """Optional numbers present, each another one: they are taken for each other."""
+    missing = [
+        index
+        for index, argument in enumerate(described.arguments)
+        if argument.type == "float?" and point.values[index] is None
+    ]
+    if missing:
+        yield _replaced(point, {index: 0.5 + 0.25 * place for place, index in enumerate(missing)}, "numbers present")
+
+
+def _states(point: Point, described: Described, words: Collection[str]) -> Iterator[Point]:
+    """Optional arguments present and absent, all words."""
+    import torch
+
+    yield from _factors(point, described)
+    arguments = list(enumerate(described.arguments))
+    like = next((value for value in point.values if is_inexact(value) and is_plain(value)), None)
+    for index, argument in arguments:
+        value = point.values[index]
+        if argument.type.endswith("?") and value is not None:
+            yield _replaced(point, {index: None}, f"{argument.name} absent")
+        elif argument.type == "Tensor?" and like is not None:
+            for made in (like * 0.5 + 0.1, like.reshape(-1)[: like.shape[-1] if like.dim() else 1] * 0.5):
+                yield _replaced(point, {index: made}, f"{argument.name} present")
+        elif argument.type in ("Scalar?", "float?") and value is None:
+            yield _replaced(point, {index: 0.4}, f"{argument.name} present")
+        elif argument.type == "ScalarType?" and value is None and like is not None:
+            yield _replaced(point, {index: like.dtype}, f"{argument.name} present")
+        elif isinstance(value, torch.Tensor) and value.dtype == torch.bool:
+            yield _replaced(point, {index: ~value}, f"{argument.name} inverted")
+        if argument.type.rstrip("?") == "str":
+            for word in words:
+                yield _replaced(point, {index: word}, f"{argument.name} {word}")
+
+
+# ---- numbers
+
+
+def _bounds(point: Point, described: Described, places: list[int], noise: Change) -> Iterator[Point]:
+    """Numbers that are equal to what formulas or arguments compare with, and on both sides of it."""
+    import torch
+
+    numbers = [each for value in point.values for each in (value if isinstance(value, list) else [value])]
+    numbers = [each for each in numbers if isinstance(each, (int, float)) and not isinstance(each, bool)]
+    bounds = list(dict.fromkeys([*described.bounds, *map(float, numbers[:3])]))
+    yield from _among(point, [*bounds, 0.0, 1.0, -1.0], noise)
+    for bound, (label, sign) in itertools.product(() if places else bounds[:6], (("above", 1), ("below", -1))):
+
+        def beside(value: Any, bound: float = bound, by: float = sign * _BESIDE) -> Any:
+            return bound + by * (1 + noise(value))
+
+        yield from _all(point, beside, f"{label} {bound:g}")
+    for place, bound in itertools.product(places[:2], bounds[:6]):
+        value = point.values[place]
+        if value.is_complex() or not value.numel():
+            continue
+        chosen = (noise(value) * 3).floor() - 1
+        for label, made in (
+            ("at", torch.full_like(value, bound)),
+            ("around", bound + chosen * _BESIDE * (1 + noise(value))),
+            ("above", bound + _BESIDE + noise(value)),
+            ("below", bound - _BESIDE - noise(value)),
+        ):
+            yield _replaced(point, {place: made}, f"{label} {bound:g} ({described.arguments[place].name})")
+
+
+def _among(point: Point, bounds: list[float], noise: Change) -> Iterator[Point]:
+    """Numbers, half of them equal to what they are compared with, in all tensors, and to one another."""
+    import torch
+
+    chosen = torch.tensor(bounds, dtype=torch.float64)
+
+    def among(value: Any) -> Any:
+        if value.is_complex() or not value.numel():
+            return value
+        picked = chosen[(noise(value).double() * len(bounds)).long().clamp_max(len(bounds) - 1)].to(value.dtype)
+        return torch.where(noise(value) < _HALF, picked, value)
+
+    yield from _all(point, among, "among bounds")
+    yield from _all(point, among, "among bounds again")
+
+
+def _not_finite(point: Point, places: list[int], noise: Change) -> Iterator[Point]:
+    """NaN and infinities in some elements of one argument."""
+    for place in reversed(places):
+        value = point.values[place]
+        if value.numel():
+            chosen = noise(value).real < _SPECIAL
+            for label, number in (("nan", math.nan), ("infinite", math.inf), ("minus infinite", -math.inf)):
+                yield _replaced(point, {place: value.masked_fill(chosen, number)}, f"{label} {place}")
+
+
+def _zeros(point: Point, places: list[int]) -> Iterator[Point]:
+    """One zero, two zeros in each row, and nothing else."""
+    for place in places[:2]:
+        value = point.values[place]
+        if not value.dim() or not value.numel():
+            continue
+        for count in (1, 2):
+            made = value.clone()
+            made[..., :count] = 0
+            yield _replaced(point, {place: made}, f"{count} zero {place}")
+        yield _replaced(point, {place: value * 0}, f"zeros {place}")
+
+
+def _types(point: Point, places: list[int]) -> Iterator[Point]:
+    """Integers and single precision beside numbers of double precision."""
+    import torch
+
+    for place in places:
+        value = point.values[place]
+        if len(places) > 1 and not value.is_complex():
+            yield _replaced(point, {place: (value * 2).round().to(torch.int64)}, f"integers {place}")
+            yield _replaced(point, {place: value > 0}, f"booleans {place}")
+            yield _replaced(point, {place: value.to(torch.float32)}, f"single {place}")
+    for index, value in enumerate(point.values):
+        if isinstance(value, float) and math.isfinite(value):
+            yield _replaced(point, {index: round(value)}, f"integer {index}")
+
+
+# ---- views and sizes
+
+
+def _views(point: Point) -> Iterator[Point]:
+    """The same numbers in tensors that are conjugated, negated, transposed or stepped through lazily."""
+    import torch
+
+    def conjugated(value: Any) -> Any:
+        return torch.conj(value.conj().resolve_conj()) if value.is_complex() else value
+
+    def negated(value: Any) -> Any:
+        return torch._neg_view(-value)
+
+    def stepped(value: Any) -> Any:
+        if not value.dim():
+            return value
+        wide = torch.stack([value, value], -1)
+        return wide[..., 0]
+
+    yield from _all(point, conjugated, "conjugated")
+    yield from _all(point, negated, "negated")
+    yield from _all(point, stepped, "stepped")
+
+
+def _sizes(point: Point) -> Iterator[Point]:
+    """Tensors of no dimension, of one element, empty ones, without batch, and indices of fewer elements."""
+    import torch
+
+    indices = [
+        (index, value)
+        for index, value in enumerate(point.values)
+        if isinstance(value, torch.Tensor) and value.dtype == torch.int64
+    ]
+    for index, value in indices:
+        for axis, size in enumerate(value.shape):
+            if size > 1:
+                yield _replaced(point, {index: value.narrow(axis, 0, size - 1)}, f"smaller index {axis}")
+    if indices:
+        # what they say of the sizes of others is true of these only
+        return
+    yield from _all(point, lambda value: value.reshape(-1)[0] if value.numel() else value, "0-dim")
+    yield from _all(point, lambda value: value[tuple(slice(0, 1) for _ in value.shape)], "one element")
+    yield from _all(point, lambda value: value[:1] if value.dim() else value, "one row")
+    yield from _all(point, lambda value: value[..., :1] if value.dim() else value, "one column")
+    yield from _all(point, lambda value: value[0] if value.dim() > 2 else value, "no batch")
+    yield from _all(point, lambda value: value.unsqueeze(0) if value.dim() == 2 else value, "batch of one")

@@ -1,0 +1,79 @@
+"""Which formulas and entries need a newer PyTorch than the installed one, by the bundled releases."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+
+from derivlint.operators.history import bundled_versions, helper_arities, load_release
+from derivlint.schema import NativeFunctions
+
+#: What g++ and Clang say of a name that no header declares, and of a call that no declaration fits.
+_UNKNOWN = (
+    re.compile(r"'([\w:]+)' (?:is not a member of|was not declared)"),
+    re.compile(r"has no member named '(\w+)'"),
+    re.compile(r"(?:no member named|use of undeclared identifier) '(\w+)'"),
+)
+_MISFIT = (
+    re.compile(r"no matching function for call to '(?:[\w:]+::)?(\w+)"),
+    re.compile(r"too (?:many|few) arguments to function '[^(]*?(\w+)\("),
+)
+
+
+def needs_newer(message: str, natives: NativeFunctions) -> str:
+    """Why a formula that the compiler refuses needs a newer PyTorch; empty where it does not.
+
+    Args:
+        message: what the compiler says.
+        natives: the operators of the installed PyTorch.
+    """
+    name = _first(_UNKNOWN, message)
+    if name and not natives.with_base(name):
+        since = next((version for version in _newer(natives) if _has(name, version)), "")
+        return f'it calls "{name}", which PyTorch has since {since}' if since else ""
+    name = _first(_MISFIT, message)
+    known = _arities(str(natives.version)).get(name) if name and natives.version in bundled_versions() else None
+    if known is None:
+        return ""
+    since = next((version for version in _newer(natives) if _arities(version).get(name, known) != known), "")
+    return f'it calls "{name}" as PyTorch has it since {since}' if since else ""
+
+
+def operator_since(name: str, natives: NativeFunctions) -> str:
+    """The first release after the installed one that has an operator; empty where none has.
+
+    Args:
+        name: the operator with its overload.
+        natives: the operators of the installed PyTorch.
+    """
+    return next((version for version in _newer(natives) if _has_operator(name, version)), "")
+
+
+def _first(patterns: tuple[re.Pattern[str], ...], message: str) -> str:
+    found = next((match for pattern in patterns if (match := pattern.search(message))), None)
+    return "" if found is None else found[1].rpartition("::")[2]
+
+
+def _newer(natives: NativeFunctions) -> Iterator[str]:
+    """The bundled releases after the installed one, oldest first."""
+    installed = _numbers(str(natives.version))
+    return (version for version in bundled_versions() if installed and _numbers(version) > installed)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(map(int, re.findall(r"\d+", version)[:3]))
+
+
+_release = cache(load_release)
+_arities = cache(helper_arities)
+
+
+def _has_operator(name: str, version: str) -> bool:
+    """Whether a release has an operator of a name with its overload."""
+    return any(str(each.name) == name for each in _release(version).with_base(name.partition(".")[0]))
+
+
+def _has(name: str, version: str) -> bool:
+    """Whether a release has an operator or a helper of a name."""
+    return name in _arities(version) or bool(_release(version).with_base(name))

@@ -1,0 +1,108 @@
+"""The process that checks, as the one that has it work sees it."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import subprocess
+from collections.abc import Iterator
+from types import TracebackType
+from typing import Any
+
+from derivlint.compiler.children import PythonChild
+from derivlint.verify.errors import StoppedError, VerifyError
+from derivlint.verify.processes.patience import Patience
+from derivlint.verify.unchecked import Why, why_it_ended
+
+MODULE = "derivlint.verify.processes.server"
+#: A process that waits for something else than a processor, and says nothing, hangs after so many seconds.
+IDLE = 120.0
+#: Seconds between two looks at that.
+LOOK = 5.0
+
+
+def lines_of(child: PythonChild, idle: float) -> Iterator[bytes]:
+    """What a process writes, line by line, until it closes its output; a last line without an end is left out.
+
+    Raises:
+        StoppedError: the process hangs.
+        OSError: it cannot be read.
+    """
+    assert child.process.stdout is not None
+    pipe = child.process.stdout.fileno()
+    patience = Patience(child.process.pid, idle)
+    rest = b""
+    while True:
+        if not select.select([pipe], [], [], LOOK)[0]:
+            if patience.is_over():
+                raise StoppedError(Why.HUNG, "the process that checks waits for something, and uses no processor time")
+            continue
+        data = os.read(pipe, 1 << 16)
+        if not data:
+            return
+        patience.renew()
+        *lines, rest = (rest + data).split(b"\n")
+        yield from lines
+
+
+def ended_early(child: PythonChild) -> StoppedError:
+    """Why a process that has closed its output had not done its work before."""
+    try:
+        status = child.process.wait(timeout=IDLE)
+    except subprocess.TimeoutExpired:
+        return StoppedError(Why.HUNG, "it has closed its output and does not end")
+    why, reason = why_it_ended(status, child.said(), 0.0)
+    return StoppedError(why, reason)
+
+
+class Server:
+    """The process that checks. PyTorch is imported there as soon as it is started.
+
+    Raises:
+        StoppedError: it cannot be started.
+    """
+
+    def __init__(self) -> None:
+        try:
+            self._child = PythonChild(MODULE)
+        except OSError as error:
+            raise StoppedError(
+                Why.FAILED, f"the process that checks cannot be started: {error.strerror or error}"
+            ) from error
+
+    def __enter__(self) -> Server:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._child.end()
+
+    def work(self, task: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        """Have it work, and pass on what it says.
+
+        Raises:
+            VerifyError: it refuses to work.
+            StoppedError: it has ended or hangs.
+        """
+        stdin = self._child.process.stdin
+        assert stdin is not None
+        try:
+            stdin.write(json.dumps(task).encode() + b"\n")
+            stdin.flush()
+            for line in lines_of(self._child, task["idle"]):
+                message = json.loads(line)
+                if "fatal" in message:
+                    raise VerifyError(message["fatal"])
+                if "end" in message:
+                    return
+                if "alive" not in message:
+                    yield message
+        except BrokenPipeError:
+            # why it has ended is found out below
+            pass
+        except (OSError, ValueError) as error:
+            raise StoppedError(Why.FAILED, f"the process that checks cannot be understood: {error}") from error
+        stopped = ended_early(self._child)
+        raise StoppedError(stopped.why, f"the process that checks has ended: {stopped}")

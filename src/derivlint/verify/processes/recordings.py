@@ -1,0 +1,99 @@
+"""The recorded inputs of all operators: recorded once for each PyTorch, and kept where verification works."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from derivlint.compiler.children import PythonChild
+from derivlint.model import Model
+from derivlint.source import is_own
+from derivlint.verify.code.functions import FOREACH
+from derivlint.verify.errors import StoppedError
+from derivlint.verify.inputs.stored import DamagedError, StoredInputs
+from derivlint.verify.processes.process import IDLE, ended_early, lines_of
+from derivlint.verify.unchecked import Why
+
+#: Raised when recording or the form of the file changes.
+RECORDER = 6
+MODULE = "derivlint.verify.processes.record"
+
+
+def recording_path(place: Path, dtype: str, version: str) -> Path:
+    """Where the recorded inputs of a type of numbers are kept."""
+    return place / f"samples-{RECORDER}-{version}-{dtype}.bin"
+
+
+def recorded(model: Model, dtype: str, place: Path, progress: Callable[[str], None]) -> Path:
+    """The file with the recorded inputs of a type of numbers, recorded where they are not there or damaged.
+
+    Args:
+        model: the file whose operators are meant.
+        dtype: the type of numbers.
+        place: where verification works.
+        progress: called with how far it is.
+
+    Raises:
+        StoppedError: nothing can be recorded.
+    """
+    path = recording_path(place, dtype, str(model.natives.version))
+    if _is_whole(path):
+        return path
+    # the next file has other entries: whoever is first records for all of them
+    wanted = {entry.operator for entry in model.entries if entry.operator is not None}
+    lists = {name for name in model.natives.operator_names() if name.startswith(FOREACH)}
+    names = "\n".join(sorted(wanted.union(model.natives.derivatives or (), lists)))
+    try:
+        path.unlink(missing_ok=True)
+        _record(dtype, path, names, progress)
+    except OSError as error:
+        raise _failed(dtype, Why.FAILED, error.strerror or str(error)) from error
+    except StoppedError as error:
+        raise _failed(dtype, error.why, str(error)) from error
+    if not _is_whole(path):
+        raise _failed(dtype, Why.FAILED, "what was recorded cannot be read")
+    return path
+
+
+def _failed(dtype: str, why: Why, reason: str) -> StoppedError:
+    more = "; the extra derivlint[verify] has what recording needs" if "ModuleNotFoundError" in reason else ""
+    return StoppedError(why, f"no inputs of type {dtype} can be recorded: {reason}{more}")
+
+
+def _is_whole(path: Path) -> bool:
+    """Whether a file is there that only this user can have written, with all that was written into it."""
+    if not is_own(path) or not path.is_file():
+        return False
+    try:
+        StoredInputs(path).check()
+    except (OSError, DamagedError):
+        return False
+    return True
+
+
+def _record(dtype: str, path: Path, names: str, progress: Callable[[str], None]) -> None:
+    """Record in a process of its own.
+
+    Raises:
+        OSError: it cannot be started or heard.
+        StoppedError: it has not done its work.
+    """
+    child = PythonChild(MODULE, dtype, str(path))
+    try:
+        assert child.process.stdin is not None
+        try:
+            child.process.stdin.write(names.encode())
+            child.process.stdin.close()
+        except BrokenPipeError:
+            # it has ended already; why is found out below
+            pass
+        is_done = False
+        for line in lines_of(child, IDLE):
+            is_done = line == b"done"
+            number, _, count = line.decode(errors="replace").partition(" ")
+            if count:
+                progress(f"recording inputs of PyTorch's samples, {dtype}: {number} of {count}")
+        if not is_done:
+            raise ended_early(child)
+    finally:
+        child.end()

@@ -1,0 +1,277 @@
+"""The process that checks: it loads PyTorch, the recorded inputs and the compiled functions, and forks for the checks.
+
+Started by :mod:`derivlint.verify.processes.process`. It reads one JSON object from standard input and writes one JSON
+object a line to standard output. Formulas run in children, so that one that crashes or hangs costs its operator only.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import select
+import signal
+import sys
+import time
+import warnings
+from collections import deque
+from collections.abc import Callable
+from math import ceil
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from derivlint.compiler.child import end_with_parent
+from derivlint.compiler.children import quoted
+from derivlint.verify.code.functions import Described
+from derivlint.verify.inputs.stored import StoredInputs
+from derivlint.verify.processes.keeping import strangers_in
+from derivlint.verify.processes.patience import Patience
+from derivlint.verify.processes.uncompiled import without_compiler
+from derivlint.verify.processes.work import Work, check_operator, not_checked
+from derivlint.verify.unchecked import Why, why_it_ended
+
+#: Operators that one child checks.
+CHUNK = 12
+#: Seconds between two signs of life, and between two looks at whether children hang.
+BEAT = 2.0
+#: So many bytes of what a child says on standard error are kept.
+SAID = 4096
+
+
+class Child(Struct):
+    """A child that checks some operators.
+
+    Attributes:
+        pid: the process.
+        pipe: where it writes.
+        errors: where its standard error goes.
+        operators: what it has still to check, the current one first.
+        patience: whether it gets anywhere.
+        rest: the beginning of a line.
+        said: the end of what it said on standard error.
+        function: the number of the function that it is about to call.
+        hangs: whether it was ended since it got nowhere.
+        is_silent: whether its standard error has ended.
+    """
+
+    pid: int
+    pipe: int
+    errors: int
+    operators: deque[str]
+    patience: Patience
+    rest: bytes = b""
+    said: bytes = b""
+    function: int = -1
+    hangs: bool = False
+    is_silent: bool = False
+
+    @property
+    def pipes(self) -> tuple[int, ...]:
+        """The pipes that may have something to read."""
+        return (self.pipe,) if self.is_silent else (self.pipe, self.errors)
+
+    def hear(self) -> None:
+        """Take what is there of its standard error."""
+        try:
+            data = os.read(self.errors, 1 << 16)
+        except BlockingIOError:
+            return
+        self.said = (self.said + data)[-SAID:]
+        self.is_silent = not data
+
+
+def say(message: dict[str, Any], to: int | None = None) -> None:
+    """Write one line."""
+    data = (json.dumps(message) + "\n").encode()
+    target = sys.stdout.fileno() if to is None else to
+    while data:
+        data = data[os.write(target, data) :]
+
+
+def main(lifeline: int) -> None:
+    """Load what is needed, read the task, and work on it.
+
+    Args:
+        lifeline: the pipe whose end ends this process.
+    """
+    warnings.simplefilter("ignore")
+    # what libraries print must not be read as messages
+    out = os.dup(1)
+    os.dup2(2, 1)
+    sys.stdout = os.fdopen(out, "w")
+    import torch
+    import torch.autograd.forward_ad
+
+    without_compiler()
+    torch.set_num_threads(1)
+    task = json.loads(sys.stdin.readline())
+    inputs = {dtype: StoredInputs(Path(path)) for dtype, path in task["samples"].items()}
+    described = [Described.from_json(content) for content in task["functions"]]
+    base = _base(task)
+    arms: list[Callable[[int, int], int]] = []
+    if "formulas" in task:
+        from derivlint.verify.code.interpreter import Interpreter
+
+        earlier = (each for functions in (base or {}).values() for each in functions)
+        namespace: Any = Interpreter(task["formulas"], [*described, *earlier])
+    else:
+        for library in map(Path, task["libraries"]):
+            stranger = strangers_in(library, Path(task["place"]))
+            if stranger is not None:
+                say({"fatal": f'"{stranger}" is not this user\'s alone; nothing is loaded from there'})
+                return
+            load_library: Any = torch.ops.load_library
+            load_library(str(library))
+            problem = _helpers_problem(str(library))
+            if problem:
+                say({"fatal": problem})
+                return
+            arms.append(_arms_of(str(library)))
+        namespace = torch.ops.derivlint_verify
+    functions: dict[str, list[Described]] = {}
+    for each in described:
+        functions.setdefault(each.operator, []).append(each)
+    run(functions, Work(namespace, inputs, task, base, arms[0] if arms else None), lifeline)
+    say({"end": True})
+
+
+def _base(task: dict[str, Any]) -> dict[str, list[Described]] | None:
+    """The functions of an earlier version of the file, by operator; None where nothing is compared with one."""
+    if task.get("base") is None:
+        return None
+    return {name: [Described.from_json(each) for each in functions] for name, functions in task["base"].items()}
+
+
+def _arms_of(library: str) -> Callable[[int, int], int]:
+    """What says which arms the formulas of a library have taken."""
+    import ctypes
+
+    question = ctypes.CDLL(library).derivlint_reached
+    question.argtypes, question.restype = (ctypes.c_int64, ctypes.c_int64), ctypes.c_int
+    return lambda function, site: int(question(function, site))
+
+
+def _helpers_problem(library: str) -> str:
+    import ctypes
+
+    question = ctypes.CDLL(library).derivlint_helpers_problem
+    question.restype = ctypes.c_char_p
+    answer = question()
+    return answer.decode(errors="replace") if answer else ""
+
+
+def run(functions: dict[str, list[Described]], work: Work, lifeline: int) -> None:
+    """Check all operators, in several children at a time."""
+    waiting = deque(functions)
+    children: list[Child] = []
+    beat = time.monotonic()
+    while waiting or children:
+        while waiting and len(children) < work.task["jobs"]:
+            chunk = [waiting.popleft() for _ in range(min(CHUNK, len(waiting)))]
+            children.append(start([functions[each] for each in chunk], work, lifeline))
+        ready, _, _ = select.select([pipe for each in children for pipe in each.pipes], [], [], BEAT)
+        for child in list(children):
+            if child.errors in ready:
+                child.hear()
+            if child.pipe not in ready:
+                continue
+            data = os.read(child.pipe, 1 << 16)
+            if data:
+                receive(child, data)
+            else:
+                children.remove(child)
+                waiting.extendleft(reversed(buried(child, work.task["processor"])))
+        if time.monotonic() - beat >= BEAT:
+            beat = time.monotonic()
+            say({"alive": True})
+            for child in children:
+                if child.patience.is_over():
+                    child.hangs = True
+                    os.kill(child.pid, signal.SIGKILL)
+
+
+def buried(child: Child, limit: float) -> list[str]:
+    """The operators that a child left unchecked; the one at which it ended is reported.
+
+    Args:
+        child: the child, whose pipe has ended.
+        limit: the seconds of processor time that it had for each operator.
+    """
+    os.close(child.pipe)
+    _, ending = os.waitpid(child.pid, 0)
+    status = os.waitstatus_to_exitcode(ending)
+    child.hear()
+    os.close(child.errors)
+    if not child.operators:
+        return []
+    current = child.operators.popleft()
+    why, reason = why_it_ended(status, quoted(child.said), limit)
+    if child.hangs:
+        why, reason = Why.HUNG, "it waits for something, and uses no processor time"
+    say({"died": current, "function": child.function, "why": why.value, "reason": reason})
+    return list(child.operators)
+
+
+def receive(child: Child, data: bytes) -> None:
+    """Take what a child wrote: it is passed on, but for what is only for the case of a crash."""
+    child.patience.renew()
+    *lines, child.rest = (child.rest + data).split(b"\n")
+    for line in lines:
+        message = json.loads(line)
+        if "at" in message:
+            child.function = message["at"]
+            continue
+        if "checked" in message:
+            child.operators.popleft()
+            child.function = -1
+        say(message)
+
+
+def start(chunk: list[list[Described]], work: Work, lifeline: int) -> Child:
+    """Fork a child that checks some operators."""
+    reading, writing = os.pipe()
+    hearing, complaining = os.pipe()
+    parent = os.getpid()
+    pid = os.fork()
+    if pid:
+        os.close(writing)
+        os.close(complaining)
+        os.set_blocking(hearing, False)
+        operators = deque(each[0].operator for each in chunk)
+        return Child(pid, reading, hearing, operators, Patience(pid, work.task["idle"]))
+    status = 1
+    try:
+        end_with_parent(lifeline, parent)
+        os.close(reading)
+        os.close(hearing)
+        os.dup2(complaining, 1)
+        os.dup2(complaining, 2)
+        for functions in chunk:
+            limit_processor_time(work.task["processor"])
+            check_or_say_why_not(functions, work, writing)
+        status = 0
+    except BaseException as error:
+        os.write(2, f"{type(error).__name__}: {error}\n".encode(errors="backslashreplace"))
+    finally:
+        os._exit(status)
+
+
+def check_or_say_why_not(functions: list[Described], work: Work, to: int) -> None:
+    """Check an operator; where the checks themselves fail, that is said of it."""
+    try:
+        check_operator(functions, work, lambda message: say(message, to))
+    except MemoryError as error:
+        said = f": {error}" if str(error) else ""
+        say(not_checked(functions[0].operator, Why.OUT_OF_MEMORY, f"memory ran out{said}"[:300]), to)
+    except Exception as error:
+        reason = f"the checks themselves fail: {type(error).__name__}: {error}"[:300]
+        say(not_checked(functions[0].operator, Why.FAILED, reason), to)
+
+
+def limit_processor_time(seconds: float) -> None:
+    """Let this process have so many more seconds of processor time; then a signal ends it."""
+    _, most = resource.getrlimit(resource.RLIMIT_CPU)
+    wanted = ceil(time.process_time() + seconds)
+    resource.setrlimit(resource.RLIMIT_CPU, (wanted if most == resource.RLIM_INFINITY else min(wanted, most), most))

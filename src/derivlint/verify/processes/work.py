@@ -1,0 +1,296 @@
+"""Checking one operator in a child: its points, its formulas, and the smallest inputs with which they fail."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct, field
+
+from derivlint.verify.base import is_unchanged
+from derivlint.verify.code.functions import Described
+from derivlint.verify.comparison.checks import Checker
+from derivlint.verify.comparison.failures import OTHER_CONVENTION, Failure
+from derivlint.verify.comparison.precision import measured
+from derivlint.verify.comparison.verdicts import Referee, Verdict
+from derivlint.verify.inputs.inputs import points_for
+from derivlint.verify.inputs.layouts import is_plain
+from derivlint.verify.inputs.points import Point, overload_of
+from derivlint.verify.reproduction import reproduction
+from derivlint.verify.unchecked import Why
+
+Say = Callable[[dict[str, Any]], None]
+
+#: Tensors with more elements are shown by their shape.
+SHOWN = 4
+
+
+class Work(Struct, frozen=True):
+    """What all operators are checked with.
+
+    Attributes:
+        namespace: where the functions of formulas are.
+        inputs: the recorded inputs by type of numbers.
+        task: how much is to be done.
+        arms: says which arms of a site of a function were taken, 1 for the first and 2 for the second; None where that
+            is not known.
+        base: the functions of an earlier version of the file, by operator; None where nothing is compared with one.
+    """
+
+    namespace: Any
+    inputs: Mapping[str, Any]
+    task: Mapping[str, Any]
+    base: Mapping[str, Sequence[Described]] | None = None
+    arms: Callable[[int, int], int] | None = None
+
+
+class _Found(Struct):
+    """Failures of one kind of one function: the one with the smallest input, and at how many inputs there is one.
+
+    Attributes:
+        failure: a failure.
+        point: its input.
+        dtype: the type of numbers of that.
+        points: the inputs that have one.
+    """
+
+    failure: Failure
+    point: Point
+    dtype: str
+    points: set[tuple[str, int]] = field(default_factory=set)
+
+
+#: By the number of the function, the rule and the verdict.
+_Findings = dict[tuple[int, str, Verdict | None], _Found]
+
+
+def not_checked(operator: str, why: Why, reason: str) -> dict[str, Any]:
+    """The message that an operator could not be checked."""
+    return {
+        "checked": operator,
+        "points": 0,
+        "compared": 0,
+        "unjudged": 0,
+        "functions": [],
+        "nonzero": [],
+        "arms": {},
+        "states": {},
+        "why": why.value,
+        "reason": reason,
+    }
+
+
+def points_of(described: Described, recorded: Any, dtype: str, task: Mapping[str, Any]) -> Iterator[Point]:
+    """The inputs of a formula's operator that a task asks for."""
+    return points_for(
+        described,
+        recorded,
+        dtype,
+        seed=task["seed"],
+        count=task["points"],
+        hardened=task["hardened"],
+        variants=task["variants"],
+        special=task["special"],
+    )
+
+
+def check_operator(functions: Sequence[Described], work: Work, say: Say) -> None:
+    """Check the formulas of an operator, and say what is wrong with them, each kind once."""
+    first = functions[0]
+    missing = _why_missing(first)
+    if missing is not None:
+        say(not_checked(first.operator, *missing))
+        return
+    task = work.task
+    if task["precision"]:
+        _measure(functions, work, say)
+        return
+    found: _Findings = {}
+    base = None if work.base is None else work.base.get(first.operator, ())
+    points = compared = unjudged = 0
+    judged: set[int] = set()
+    states: dict[str, set[str]] = {}
+    nonzero: set[int] = set()
+    reason = "no inputs are known"
+    for dtype, recorded in work.inputs.items():
+        checker = _checker(functions, work, say, complete=bool(base))
+        referee = _referee(functions, base, checker, work, say)
+        made = points_of(first, recorded, dtype, task)
+        for number, point in enumerate(made):
+            say({"at": first.number})
+            for failure, verdict in referee(point, number):
+                _keep(found, failure, verdict, point, (dtype, number))
+            invalid = checker.invalid
+            if invalid:
+                reason = invalid.splitlines()[0][:200]
+            else:
+                points += 1
+                _take_states(states, first, point)
+        compared += checker.tally.compared
+        unjudged += checker.tally.unjudged
+        judged |= checker.tally.functions
+        nonzero |= checker.tally.nonzero
+    for message in _messages([*functions, *(base or ())], found, points):
+        say(message)
+    say(
+        {
+            "checked": first.operator,
+            "points": points,
+            "compared": compared,
+            "unjudged": unjudged,
+            "functions": sorted(judged),
+            "nonzero": sorted(nonzero),
+            "arms": {
+                str(each.number): [work.arms(each.number, site) for site in range(len(each.sites))]
+                for each in functions
+                if work.arms is not None
+            },
+            "states": {name: sorted(found) for name, found in states.items()},
+            "why": "" if points else Why.NO_INPUTS.value,
+            "reason": "" if points else reason,
+        }
+    )
+
+
+def _measure(functions: Sequence[Described], work: Work, say: Say) -> None:
+    """Say how precise the formulas of an operator are."""
+    first = functions[0]
+    base = (work.base or {}).get(first.operator, ())
+    measures = [
+        message for recorded in work.inputs.values() for message in measured(functions, base, recorded, work.namespace)
+    ]
+    for message in measures:
+        say(message)
+    done = not_checked(first.operator, Why.NO_INPUTS, "no inputs of one shape in few bits are known")
+    numbers = sorted({message["precision"] for message in measures})
+    say(
+        {
+            **done,
+            "functions": numbers,
+            "nonzero": numbers,
+            "why": "" if measures else done["why"],
+            "points": len(measures),
+        }
+    )
+
+
+def _take_states(states: dict[str, set[str]], described: Described, point: Point) -> None:
+    """Take down which states arguments have at a point: flags, words, and what need not be there."""
+    for argument, value in zip(described.arguments, point.values, strict=True):
+        if isinstance(value, (bool, str)) or argument.type.endswith("?"):
+            state = str(value) if isinstance(value, (bool, str)) else "absent" if value is None else "present"
+            states.setdefault(argument.name, set()).add(state)
+
+
+def _checker(functions: Sequence[Described], work: Work, say: Say, *, complete: bool) -> Checker:
+    task = work.task
+    made = Checker(
+        functions, work.namespace, task["seed"], order=task["order"], directions=task["directions"], complete=complete
+    )
+    made.before = lambda number: say({"at": number})
+    return made
+
+
+def _referee(
+    functions: Sequence[Described], base: Sequence[Described] | None, checker: Checker, work: Work, say: Say
+) -> Callable[[Point, int], Iterator[tuple[Failure, Verdict | None]]]:
+    """What checks a point, and says of each failure what became of it; None where there is no earlier version."""
+    if base and not is_unchanged(functions, base):
+        return Referee(functions, base, checker, _checker(base, work, say, complete=True)).check
+    verdict = None if base is None else Verdict.UNCHANGED if base else Verdict.NEW
+
+    def check(point: Point, number: int) -> Iterator[tuple[Failure, Verdict | None]]:
+        for failure in checker.check(point, number):
+            yield failure, verdict
+
+    return check
+
+
+def _messages(functions: Sequence[Described], found: _Findings, points: int) -> Iterator[dict[str, Any]]:
+    """What is said of what was found: of each kind of failure of a function, one thing."""
+    verdicts: dict[tuple[int, str], set[Verdict | None]] = {}
+    for number, rule, verdict in found:
+        verdicts.setdefault((number, rule), set()).add(verdict)
+    wrong = {(number, verdict) for number, rule, verdict in found if rule != OTHER_CONVENTION}
+    for (number, rule, verdict), each in found.items():
+        if rule == OTHER_CONVENTION and (number, verdict) in wrong:
+            # of what is wrong elsewhere this tells nothing more
+            continue
+        if verdict is Verdict.UNCHANGED and Verdict.NEW in verdicts[number, rule]:
+            # said with what is new
+            continue
+        before = found.get((number, rule, Verdict.UNCHANGED)) if verdict is Verdict.NEW else None
+        yield _message(functions, each, verdict, 0 if before is None else len(before.points), points)
+
+
+def _keep(found: _Findings, failure: Failure, verdict: Verdict | None, point: Point, place: tuple[str, int]) -> None:
+    key = failure.function, failure.rule, verdict
+    known = found.get(key)
+    if known is None:
+        known = found[key] = _Found(failure, point, place[0])
+    known.points.add(place)
+    if point.size < known.point.size:
+        known.failure, known.point, known.dtype = failure, point, place[0]
+
+
+def _message(
+    functions: Sequence[Described], found: _Found, verdict: Verdict | None, before: int, points: int
+) -> dict[str, Any]:
+    failure, point = found.failure, found.point
+    return {
+        "failure": failure.function,
+        "rule": failure.rule,
+        "what": failure.what,
+        "expected": failure.expected,
+        "found": failure.found,
+        "said": failure.said,
+        "label": point.label,
+        "inputs": described_inputs(functions[0], point),
+        "count": len(found.points),
+        "verdict": verdict.value if verdict is not None else "",
+        "before": before,
+        "points": points,
+        "dtype": found.dtype,
+        "script": reproduction(
+            next(each for each in functions if each.number == failure.function), point, failure.rule, failure.what
+        ),
+    }
+
+
+def _why_missing(described: Described) -> tuple[Why, str] | None:
+    """Why the installed PyTorch has no operator with just these arguments; None where it has."""
+    try:
+        schema = overload_of(described.operator)._schema
+    except AttributeError:
+        return Why.NOT_IN_TORCH, "the installed PyTorch has no such operator"
+    if [argument.name for argument in schema.arguments] == [argument.name for argument in described.arguments]:
+        return None
+    return Why.OTHER_SCHEMA, "another schema is installed"
+
+
+def numbers(value: Any) -> str:
+    """Numbers, in nested lists, with as many digits as a reader needs."""
+    if isinstance(value, list):
+        return f"[{', '.join(map(numbers, value))}]"
+    return f"{value:.5g}" if isinstance(value, (float, complex)) else repr(value)
+
+
+def described_inputs(described: Described, point: Point) -> str:
+    """The inputs in a few words: the numbers of small tensors, shapes of others, and other values."""
+    import torch
+
+    def words(value: Any) -> str:
+        if isinstance(value, torch.Tensor):
+            kind = str(value.dtype).removeprefix("torch.")
+            if value.is_nested:
+                return f"nested {kind}{[list(part.shape) for part in value.unbind()]}"
+            layout = "" if is_plain(value) else f"{str(value.layout).removeprefix('torch.')} "
+            if is_plain(value) and value.numel() <= SHOWN:
+                return f"{kind}({numbers(value.tolist())})"
+            return f"{layout}{kind}{list(value.shape)}"
+        if isinstance(value, list):
+            return f"[{', '.join(map(words, value))}]"
+        return repr(value)
+
+    pairs = zip(described.arguments, point.values, strict=True)
+    return ", ".join(f"{argument.name}={words(value)}" for argument, value in pairs)

@@ -1,0 +1,156 @@
+"""Formulas that are wrong in one regime only: no sample has it, and each is found."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from tests.running import runner
+
+pytestmark = pytest.mark.torch
+
+
+class Regime(NamedTuple):
+    """A formula before and after a change that matters in one regime, and how it is found.
+
+    Attributes:
+        schema: the operator.
+        key: the key of the formula.
+        right: the formula.
+        wrong: what is wrong in the regime only.
+        rules: a rule that finds it.
+    """
+
+    schema: str
+    key: str
+    right: str
+    wrong: str
+    rule: str = "wrong-vjp"
+
+
+PAIR = "(Tensor self, Tensor other) -> Tensor"
+REGIMES = {
+    "NaN operands": Regime(
+        f"fmax{PAIR}",
+        "self",
+        "grad.masked_fill((self >= other).logical_or_(other.isnan()).logical_not_(), 0)",
+        "grad.masked_fill((self >= other).logical_not_(), 0)",
+    ),
+    "integer second operands": Regime(
+        f"mul.Tensor{PAIR}", "self", "grad * other", "other.is_floating_point() ? grad * other : grad"
+    ),
+    "ties": Regime(
+        f"maximum{PAIR}",
+        "self",
+        "at::where(self == other, grad / 2, grad).masked_fill_(self < other, 0)",
+        "grad.masked_fill(self < other, 0)",
+        "different-convention",
+    ),
+    "the bound itself": Regime(
+        "relu(Tensor self) -> Tensor", "self", "grad * (self > 0)", "grad * (self >= 0)", "different-convention"
+    ),
+    "the other side of a bound": Regime(
+        "hardswish(Tensor self) -> Tensor",
+        "self",
+        "at::where(self < -3, zeros_like(grad), at::where(self > 3, grad, grad * (self / 3 + 0.5)))",
+        "at::where(self < -3, grad, at::where(self > 3, grad, grad * (self / 3 + 0.5)))",
+    ),
+    "sizes that coincide": Regime(
+        f"add.Tensor{PAIR}".replace("other)", "other, *, Scalar alpha=1)"),
+        "self",
+        "grad",
+        "self.dim() == 2 && self.size(0) == self.size(1) ? grad * 2 : grad",
+    ),
+    "an index smaller than its source": Regime(
+        "gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor",
+        "self",
+        "at::zeros_like(self).scatter_add(dim, index, grad)",
+        "at::zeros_like(grad).scatter_add(dim, index, grad)",
+        "wrong-gradient-shape",
+    ),
+    "zeros at second order": Regime(
+        "exp(Tensor self) -> Tensor",
+        "self",
+        "grad * result.conj()",
+        "grad * at::where(self == 0, at::ones_like(self), result).conj()",
+        "wrong-second-derivative",
+    ),
+    "optional arguments that are absent": Regime(
+        "logit(Tensor self, float? eps=None) -> Tensor",
+        "self",
+        "at::logit_backward(grad, self, eps)",
+        "eps.has_value() ? at::logit_backward(grad, self, eps) : grad",
+    ),
+    "flags in the other state": Regime(
+        "cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
+        "self",
+        "grad.flip(dim).cumsum(dim).flip(dim)",
+        "dim == 0 ? grad.flip(dim).cumsum(dim).flip(dim) : grad",
+    ),
+    "lists on the other side of a number": Regime(
+        "_foreach_maximum.Scalar(Tensor[] self, Scalar scalar) -> Tensor[]",
+        "self",
+        "at::where(self[i] == scalar, grads[i] / 2, grads[i]).masked_fill_(self[i] < scalar, 0)",
+        "at::where(self[i] == scalar, grads[i], grads[i] / 2).masked_fill_(self[i] < scalar, 0)",
+    ),
+}
+
+#: What samples have: none is in a regime.
+SAMPLES = """
+import sys, torch
+from pathlib import Path
+from derivlint.verify.inputs.stored import write_inputs
+torch.manual_seed(0)
+def r(*shape):
+    return torch.rand(shape, dtype=torch.float64) + 0.5
+found = {name: [[r(2, 3), r(2, 3)]] for name in ("fmax", "mul.Tensor", "maximum")}
+found["relu"] = found["hardswish"] = found["exp"] = [[r(2, 3)]]
+found["add.Tensor"] = [[r(2, 3), r(2, 3), 1]]
+found["gather"] = [[r(2, 3), 1, torch.tensor([[0, 1, 2], [2, 0, 1]]), False]]
+found["logit"] = [[r(3) / 2 - 0.1, 1e-6]]
+found["cumsum"] = [[r(2, 3), 0, None]]
+found["_foreach_maximum.Scalar"] = [[[r(2), r(3)], 3]]
+write_inputs(Path(sys.argv[1]), found)
+"""
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> set[tuple[str, str]]:
+    """What is found of all formulas, by the operator and the rule."""
+    from derivlint.cli.main import cli
+    from derivlint.verify.processes.recordings import recording_path
+
+    folder = tmp_path_factory.mktemp("regimes")
+    cache = folder / "cache" / "verify"
+    cache.parent.mkdir(mode=0o700)
+    cache.mkdir(mode=0o700)
+    path = recording_path(cache, "float64", metadata.version("torch").partition("+")[0])
+    subprocess.run([sys.executable, "-c", SAMPLES, str(path)], check=True, capture_output=True)
+
+    def written(name: str) -> Path:
+        entries = (f'- name: {each.schema}\n  {each.key}: "{getattr(each, name)}"\n' for each in REGIMES.values())
+        file = folder / f"{name}.yaml"
+        file.write_text("\n".join(entries))
+        return file
+
+    arguments = ["--isolated", "--no-compile", "--dtype", "float64", "--jobs", "1", "--output-format", "json"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setenv("DERIVLINT_CACHE_DIR", str(folder / "cache"))
+        done = runner().invoke(cli, ["verify", *arguments, "--against", str(written("right")), str(written("wrong"))])
+    document: dict[str, Any] = json.loads(done.stdout)
+    assert document["as_before"] == []
+    return {(item["entry"], item["rule"]) for item in document["diagnostics"]}
+
+
+@pytest.mark.parametrize("name", REGIMES)
+def test_what_is_wrong_in_one_regime_is_found(name: str, found: set[tuple[str, str]]) -> None:
+    """Where the samples are right."""
+    regime = REGIMES[name]
+    assert (regime.schema.partition("(")[0], regime.rule) in found
