@@ -30,7 +30,8 @@ PASSED = 68
 
 def environment(*folders: Path, **more: str) -> dict[str, str]:
     path = [*map(str, folders), str(Path(derivlint.__file__).parents[1]), *sys.path]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(path), **more}
+    commands = [str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]
+    return {**os.environ, "PATH": os.pathsep.join(commands), "PYTHONPATH": os.pathsep.join(path), **more}
 
 
 def run(command: list[str], folder: Path, env: dict[str, str]) -> str:
