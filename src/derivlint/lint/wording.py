@@ -35,14 +35,15 @@ def distance(a: str, b: str, limit: int) -> int:
 def closest(name: str, candidates: Iterable[str]) -> str | None:
     """The candidate that a misspelt name most probably means, or None where none is near.
 
-    A third of the letters may differ, at most three; of equally near ones the first in alphabetical order wins.
+    A third of the letters may differ, at most three. Of equally near ones that with the same letters wins ("sihn" is
+    "sinh" rather than "sign"), then the first in alphabetical order.
     """
     limit = min(3, max(1, len(name) // 3))
     lowered, letters = _letters(name)
     # thousands of names are compared where nothing fits: what a glance rules out is not looked at again
     by_length = _by_length(candidates) if isinstance(candidates, tuple) else _arranged(candidates)
     near = [
-        (candidate, other)
+        (other_letters != letters, candidate, other)
         for length in range(len(lowered) - limit, len(lowered) + limit + 1)
         for candidate, other, other_letters in by_length.get(length, ())
         if (letters & ~other_letters).bit_count() <= limit
@@ -50,7 +51,7 @@ def closest(name: str, candidates: Iterable[str]) -> str | None:
         and candidate != name
     ]
     best: str | None = None
-    for candidate, other in sorted(near):
+    for _, candidate, other in sorted(near):
         found = distance(lowered, other, limit)
         if found <= limit:
             best, limit = candidate, found - 1
