@@ -69,7 +69,7 @@ INVALID = (
   mask: non_differentiable
 """,
         at="2:32-37",
-        message='the term "value" has no gradient, and the rest of the sum is linear in the gradient "grad"',
+        message='the term "value" has no gradient, but the rest of the sum is linear in the gradient "grad"',
         help="a backward formula is linear in the gradients of the outputs",
     ),
     Invalid(
@@ -78,7 +78,7 @@ INVALID = (
   self: grad * result.conj() + result
 """,
         at="2:32-38",
-        message='the term "result" has no gradient, and the rest of the sum is linear in the gradient "grad"',
+        message='the term "result" has no gradient, but the rest of the sum is linear in the gradient "grad"',
         help="a backward formula is linear in the gradients of the outputs",
     ),
     Invalid(
@@ -89,7 +89,7 @@ INVALID = (
 """,
         at="2:31-75",
         message=(
-            'the branch "self * (1 - weight.conj().toComplexDouble())" has no gradient, and the other is '
+            'the branch "self * (1 - weight.conj().toComplexDouble())" has no gradient, but the other is '
             'linear in the gradient "grad"'
         ),
         help="a backward formula is linear in the gradients of the outputs",

@@ -91,7 +91,7 @@ INVALID = (
   result: self_t.masked_fill(mask, value)
 """,
         at="4:36-41",
-        message='the term "value" has no tangent, and the rest of the sum is linear in the tangent "self_t"',
+        message='the term "value" has no tangent, but the rest of the sum is linear in the tangent "self_t"',
         help="a forward formula is linear in the tangents of the inputs",
     ),
     Invalid(
@@ -103,7 +103,7 @@ INVALID = (
   result: where(condition, self_p, other_t)
 """,
         at="5:28-34",
-        message='the term "self_p" has no tangent, and the rest of the sum is linear in the tangent "other_t"',
+        message='the term "self_p" has no tangent, but the rest of the sum is linear in the tangent "other_t"',
         help="a forward formula is linear in the tangents of the inputs",
     ),
 )

@@ -81,7 +81,7 @@ INVALID = (
   result: self_t
 """,
         at="3:11-17",
-        message='the formula may return the tangent "self_t" itself, and "frac" returns a new tensor',
+        message='the formula may return the tangent "self_t" itself, but "frac" returns a new tensor',
         help='return a copy, with ".clone()"',
         fixed="""\
 - name: frac(Tensor self) -> Tensor
@@ -96,7 +96,7 @@ INVALID = (
   result: auto_element_wise
 """,
         at="3:11-28",
-        message=('"auto_element_wise" may return the tangent "self_t" itself, and "fmod.Scalar" returns a new tensor'),
+        message=('"auto_element_wise" may return the tangent "self_t" itself, but "fmod.Scalar" returns a new tensor'),
         help='return a copy, with ".clone()"',
     ),
     Invalid(
@@ -106,7 +106,7 @@ INVALID = (
   result: "rounding_mode.has_value() ? self_t : self_t / other"
 """,
         at="3:11-64",
-        message='the formula may return the tangent "self_t" itself, and "div.Scalar_mode" returns a new tensor',
+        message='the formula may return the tangent "self_t" itself, but "div.Scalar_mode" returns a new tensor',
         help='return a copy, with ".clone()"',
         fixed="""\
 - name: div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor
@@ -131,7 +131,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
         yield Finding(
             written.value.span,
             f"{subject} may return the tangent {quoted_list(names, 'or')} itself, "
-            f"and {quoted(entry.operator or '')} returns a new tensor",
+            f"but {quoted(entry.operator or '')} returns a new tensor",
             help='return a copy, with ".clone()"',
             fix=formula_fix(written, 'add ".clone()"', with_method(formula, formula.tree, ".clone()")),
             at=written,

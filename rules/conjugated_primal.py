@@ -78,7 +78,7 @@ INVALID = (
   result: self_t.bmm(mat2_p.conj()) + self_p.bmm(mat2_t)
 """,
         at="4:22-35",
-        message='the factor "mat2_p.conj()" is conjugated, and the tangent is not',
+        message='the factor "mat2_p.conj()" is conjugated, but the tangent is not',
         help='remove ".conj()": only gradients are multiplied by the conjugate of the derivative',
         fixed="""\
 - name: bmm(Tensor self, Tensor mat2) -> Tensor
@@ -94,7 +94,7 @@ INVALID = (
   result: self_t / other.conj()
 """,
         at="3:20-32",
-        message='the factor "other.conj()" is conjugated, and the tangent is not',
+        message='the factor "other.conj()" is conjugated, but the tangent is not',
         help='remove ".conj()": only gradients are multiplied by the conjugate of the derivative',
         fixed="""\
 - name: div.Scalar(Tensor self, Scalar other) -> Tensor
@@ -113,7 +113,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
             formula = mistake.interpretation.formula
             yield Finding(
                 formula.span_of(mistake.node),
-                f"the factor {shown(formula, mistake.node)} is conjugated, and the tangent is not",
+                f"the factor {shown(formula, mistake.node)} is conjugated, but the tangent is not",
                 help='remove ".conj()": only gradients are multiplied by the conjugate of the derivative',
                 fix=without_conj(formula, mistake.node),
                 at=formula.written,

@@ -70,7 +70,7 @@ INVALID = (
   result: self_t.t().clone()
 """,
         at="3:11-29",
-        message='"t" returns a view, and the formula makes a new tensor of the tangent',
+        message='"t" returns a view, but the formula makes a new tensor of the tangent',
         help='return the same view of the tangent; "auto_linear" does that',
         fixed="""\
 - name: t(Tensor(a) self) -> Tensor(a)
@@ -85,7 +85,7 @@ INVALID = (
   result: self_t * 1
 """,
         at="3:11-21",
-        message='"alias" returns a view, and the formula makes a new tensor of the tangent',
+        message='"alias" returns a view, but the formula makes a new tensor of the tangent',
         help='return the same view of the tangent; "auto_linear" does that',
         fixed="""\
 - name: alias(Tensor(a) self) -> Tensor(a)
@@ -105,7 +105,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
             formula = interpretation.formula.written
             yield Finding(
                 formula.value.span,
-                f"{quoted(entry.operator or '')} returns a view, and the formula makes a new tensor of the tangent",
+                f"{quoted(entry.operator or '')} returns a view, but the formula makes a new tensor of the tangent",
                 help='return the same view of the tangent; "auto_linear" does that',
                 fix=formula_fix(formula, 'write "auto_linear"', [(0, len(formula.parsed.text), AUTO_LINEAR)]),
                 at=formula,

@@ -71,7 +71,7 @@ INVALID = (
 """,
         at="2:28-32",
         message='"type" is deprecated',
-        help="instead use Tensor.options(), which in many cases (e.g",
+        help="instead use Tensor.options(), which in many cases (e.g. in a constructor) is a drop-in replacement",
     ),
 )
 

@@ -80,7 +80,7 @@ scale_grad_by_freq) -> Tensor
   self: gelu_backward(grad, self)
 """,
         at="2:9-34",
-        message='"gelu_backward" takes "approximate", which is left to its default here, an argument of "gelu"',
+        message='"gelu_backward" is not passed "approximate", an argument of "gelu", and uses its default',
         help='pass "approximate" on',
     ),
 )
@@ -96,13 +96,14 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
     for interpretation in analyses.interpretations(entry):
         for dropped in dropped_arguments(interpretation):
             formula, name = dropped.formula, dropped.name
+            callee = quoted(dropped.call.spelling)
+            what = f"{quoted(name)}, an argument of {quoted(formula.written.entry.operator or '')}"
             if dropped.literal is None:
                 where = formula.span_of(dropped.call.node)
-                fact = f"{quoted(dropped.call.spelling)} takes {quoted(name)}, which is left to its default here"
+                message = f"{callee} is not passed {what}, and uses its default"
             else:
                 where = formula.span_of(dropped.literal)
                 literal = formula.source_of(dropped.literal)
-                fact = f"{quoted(dropped.call.spelling)} is passed {quoted(literal)} for {quoted(name)}"
-            message = f"{fact}, an argument of {quoted(formula.written.entry.operator or '')}"
+                message = f"{callee} is passed {quoted(literal)} for {what}"
             confidence = Confidence.MEDIUM if name.endswith(IS_RESULT) else None
             yield Finding(where, message, help=f"pass {quoted(name)} on", at=formula.written, confidence=confidence)

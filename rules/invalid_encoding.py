@@ -61,7 +61,7 @@ INVALID = (
   self: grad * self\0.sgn()
 """,
         at="2:20-21",
-        message="YAML does not allow the NUL",
+        message="YAML does not allow the character NUL",
         help="delete it",
     ),
 )

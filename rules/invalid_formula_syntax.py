@@ -83,7 +83,7 @@ INVALID = (
   self: return grad * self.sgn()
 """,
         at="2:9-15",
-        message='"return" begins a statement, a formula is a single expression',
+        message='"return" begins a statement; a formula is a single expression',
         help='keep only the expression after "return"',
     ),
     Invalid(

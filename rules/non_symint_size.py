@@ -64,7 +64,7 @@ INVALID = (
   result: auto_linear
 """,
         at="2:31-36",
-        message='"sizes()" gives plain integers, a backward formula needs symbolic ones',
+        message='"sizes()" gives plain integers; a backward formula needs symbolic ones',
         help='use "sym_sizes()"',
         fixed="""\
 - name: expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)
@@ -78,7 +78,7 @@ INVALID = (
   self: f(grad, self.size(-1))
 """,
         at="2:22-26",
-        message='"size(-1)" gives plain integers, a backward formula needs symbolic ones',
+        message='"size(-1)" gives plain integers; a backward formula needs symbolic ones',
         help='use "sym_size(-1)"',
         fixed="""\
 - name: cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor
@@ -92,7 +92,7 @@ INVALID = (
   self: mm_mat1_backward(grad, mat2, self.sym_sizes(), mat2.strides(), self.layout(), 1)
 """,
         at="2:61-68",
-        message='"strides()" gives plain integers, a backward formula needs symbolic ones',
+        message='"strides()" gives plain integers; a backward formula needs symbolic ones',
     ),
 )
 
@@ -119,7 +119,7 @@ def _judge(formula: DerivativeFormula) -> Iterator[Finding]:
             fix = Fix(f'use "{SYMBOLIC[old]}"', (TextEdit(where, SYMBOLIC[old]),))
         yield Finding(
             where,
-            f"{quoted(old + arguments)} gives plain integers, a backward formula needs symbolic ones",
+            f"{quoted(old + arguments)} gives plain integers; a backward formula needs symbolic ones",
             help=f"use {quoted(SYMBOLIC[old] + arguments)}",
             fix=fix,
             at=formula,

@@ -81,7 +81,7 @@ INVALID = (
   self: self.sgn().mul_(grad)
 """,
         at="2:9-30",
-        message='"mul_" puts the gradient into "self.sgn()", which has none, in place',
+        message='"mul_" writes the gradient into "self.sgn()", which has none',
         help='use "mul", which returns a new tensor',
     ),
 )
@@ -104,7 +104,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
                 message = f"{method} changes {quoted_list(write.names, 'or')} in place"
             else:
                 target = shown(formula, write.target)
-                message = f"{method} puts the gradient into {target}, which has none, in place"
+                message = f"{method} writes the gradient into {target}, which has none"
             yield Finding(
                 formula.span_of(write.call.node),
                 message,

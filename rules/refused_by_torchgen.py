@@ -126,7 +126,7 @@ def check(body: DispatchBody) -> Iterator[Finding]:
 PLACES = {
     "string": "in a string",
     "comment": "in a comment",
-    "member": "as a member",
+    "member": "in the name of a member",
     "qualified": "in a qualified name",
 }
 

@@ -66,7 +66,7 @@ INVALID = (
   self: maybe_multiply(grad)
 """,
         at="2:9-29",
-        message='"maybe_multiply" takes 2 arguments, 1 is given',
+        message='"maybe_multiply" takes 2 arguments, but 1 is given',
         help='declared as "Tensor maybe_multiply(Tensor t, Scalar s)"',
     ),
     Invalid(
@@ -75,7 +75,7 @@ INVALID = (
   self: grad.sgn(self)
 """,
         at="2:14-23",
-        message='"sgn" takes no argument, 1 is given',
+        message='"sgn" takes no argument, but 1 is given',
         help='declared as "Tensor sgn()"',
     ),
 )

@@ -69,7 +69,10 @@ INVALID = (
   result: auto_linear
 """,
         at="3:11-22",
-        message='"special_zeta.self_scalar" is not linear: its backward formula this depends on "other"',
+        message=(
+            '"special_zeta.self_scalar" is not linear: its backward formula '
+            '"grad * -self.toDouble() * special_zeta(s ..." depends on "other"'
+        ),
         help='write out the forward formula, or use "auto_element_wise" for an element-wise operator',
     ),
     Invalid(

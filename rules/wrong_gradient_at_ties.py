@@ -80,7 +80,7 @@ INVALID = (
   other: at::where(self == other, grad / 2, grad).masked_fill_(self > other, 0)
 """,
         at="2:9-42",
-        message=('where they are equal the gradients of "self" and "other" add up to 1.5 times that of the output'),
+        message=('where they are equal, the gradients of "self" and "other" add up to 1.5 times that of the output'),
         help="the gradients of all arguments must sum to that of the output",
     ),
     Invalid(
@@ -90,7 +90,7 @@ INVALID = (
   other: grad.masked_fill((self >= other).logical_or_(other.isnan()), 0)
 """,
         at="2:9-60",
-        message='where "other" is NaN the gradients of "self" and "other" add up to 0 times that of the output',
+        message='where "other" is NaN, the gradients of "self" and "other" add up to 0 times that of the output',
         help="the gradients of all arguments must sum to that of the output",
     ),
     Invalid(
@@ -101,7 +101,7 @@ INVALID = (
   result: where(self_p >= min_p, self_t, min_t)
 """,
         at="2:9-71",
-        message='where they are equal the gradients of "self" and "min" add up to 0 times that of the output',
+        message='where they are equal, the gradients of "self" and "min" add up to 0 times that of the output',
         help="the gradients of all arguments must sum to that of the output",
     ),
 )
@@ -115,7 +115,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
         what = "gradients" if first.is_backward else "tangents"
         yield Finding(
             first.span_of(first.tree),
-            f"{_where(item)} the {what} of {quoted_list(item.names)} add up to {number(item.total)} times that of the "
+            f"{_where(item)}, the {what} of {quoted_list(item.names)} add up to {number(item.total)} times that of the "
             "output",
             help="the gradients of all arguments must sum to that of the output",
             related=tuple(Related("another share", other.span_of(other.tree)) for other in item.formulas[1:]),

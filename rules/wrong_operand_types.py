@@ -81,7 +81,7 @@ INVALID = (
   self: "self ? grad : grad * other"
 """,
         at="2:10-14",
-        message='"Tensor" is neither true nor false',
+        message='"Tensor" cannot be used as a condition',
     ),
 )
 

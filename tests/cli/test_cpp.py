@@ -35,7 +35,8 @@ def test_functions_of_a_header_are_checked(run: Run, here: Path) -> None:
     (here / "derivatives.yaml").write_text(MINE.format("self"))
     outcome = run("check", "derivatives.yaml", "--headers", "mine.h")
     assert outcome.out.splitlines()[0] == (
-        'derivatives.yaml:2:9: error: "my_backward" takes 3 arguments, 2 are given (abs: self) [wrong-argument-count]'
+        'derivatives.yaml:2:9: error: "my_backward" takes 3 arguments, but 2 are given '
+        "(abs: self) [wrong-argument-count]"
     )
 
 

@@ -98,13 +98,13 @@ SLIPS = [
     (
         "⟦return⟧ f(x);",
         "statement",
-        '"return" begins a statement, a formula is a single expression',
+        '"return" begins a statement; a formula is a single expression',
         'keep only the expression after "return"',
     ),
     (
         "⟦if⟧ (a) { b; }",
         "statement",
-        '"if" begins a statement, a formula is a single expression',
+        '"if" begins a statement; a formula is a single expression',
         'write "condition ? a : b"',
     ),
     ("⟦auto x⟧ = f(y)", "statement", 'declaration of "x", a formula is a single expression', None),

@@ -257,5 +257,11 @@ def _find_forbidden(text: str, base: int) -> YamlProblem | None:
     if match is None:
         return None
     code = ord(match.group())
-    name = "NUL" if code == 0 else f"control character U+{code:04X}" if code < 0xA0 else f"character U+{code:04X}"
+    name = (
+        "character NUL"
+        if code == 0
+        else f"control character U+{code:04X}"
+        if code < 0xA0
+        else f"character U+{code:04X}"
+    )
     return YamlProblem(YamlProblemKind.ENCODING, f"YAML does not allow the {name}", Span(*match.span()), "delete it")

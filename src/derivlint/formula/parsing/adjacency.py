@@ -278,5 +278,5 @@ def _statement(token: Token) -> SyntaxProblem:
     elif token.text in ("new", "delete"):
         message = f'"{token.text}" has no place in a formula'
     else:
-        message = f'"{token.text}" begins a statement, a formula is a single expression'
+        message = f'"{token.text}" begins a statement; a formula is a single expression'
     return SyntaxProblem(SyntaxProblemKind.STATEMENT, message, token.start, token.end)

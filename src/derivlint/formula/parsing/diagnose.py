@@ -40,7 +40,7 @@ def _statement_problem(tokens: list[Token]) -> SyntaxProblem | None:
         return None
     first = tokens[0]
     if first.type == KEYWORD and first.text not in ("new", "delete"):
-        message = f'"{first.text}" begins a statement, a formula is a single expression'
+        message = f'"{first.text}" begins a statement; a formula is a single expression'
         return SyntaxProblem(
             SyntaxProblemKind.STATEMENT, message, first.start, first.end, _STATEMENT_HELP.get(first.text)
         )

@@ -13,14 +13,14 @@ from derivlint.operators.reference.terms import polynomials
 
 #: The functions that only multiply their arguments.
 PRODUCTS = frozenset(name for name, known in polynomials().items() if known.is_product)
-#: Longer parts of a formula are underlined, not quoted.
-LONG = 60
+#: Of longer parts of a formula only the beginning is quoted.
+LONG, BEGINNING = 60, 40
 
 
 def shown(formula: TypedFormula, node: Expr) -> str:
-    """A part of a formula in quotes; by another word where it is long."""
+    """A part of a formula in quotes; the beginning of a long one."""
     text = " ".join(formula.source_of(node).split())
-    return quoted(text) if len(text) <= LONG else "this"
+    return quoted(text if len(text) <= LONG else f"{text[:BEGINNING].rstrip()} ...")
 
 
 def degree_finding(problem: NotLinear, help: str) -> Finding:
@@ -88,12 +88,12 @@ def _function(formula: TypedFormula, culprit: Culprit) -> str:
 
 def _constant_term(formula: TypedFormula, culprit: Culprit) -> str:
     part = shown(formula, culprit.parts[0])
-    return f"the term {part} has no {_what(formula)}, and the rest of the sum is linear in {_named(formula, culprit)}"
+    return f"the term {part} has no {_what(formula)}, but the rest of the sum is linear in {_named(formula, culprit)}"
 
 
 def _constant_branch(formula: TypedFormula, culprit: Culprit) -> str:
     part = shown(formula, culprit.parts[0])
-    return f"the branch {part} has no {_what(formula)}, and the other is linear in {_named(formula, culprit)}"
+    return f"the branch {part} has no {_what(formula)}, but the other is linear in {_named(formula, culprit)}"
 
 
 _MESSAGES = {

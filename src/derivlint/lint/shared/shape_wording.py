@@ -57,7 +57,7 @@ def size_finding(wrong: WrongShape, what: str, help: str) -> Finding:
     at = given(formula, wrong.name, wrong.at)
     return Finding(
         formula.span_of(formula.tree),
-        f"the {what} of {name} has the sizes {wrong.found}, {name} has {wrong.expected}{at}",
+        f"the {what} of {name} has the sizes {wrong.found}, but {name} has {wrong.expected}{at}",
         help=_cure(wrong) or help,
         at=formula.written,
     )

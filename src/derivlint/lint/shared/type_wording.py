@@ -5,6 +5,7 @@ The rule of each kind says it of formulas as they are written, others of what Py
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 
 from derivlint.cpp.cpp_type import CppType
@@ -85,7 +86,9 @@ def _count(problem: TypeProblem) -> str:
         counts = sorted({len(function.parameters) for function in problem.candidates})
         takes = f"{', '.join(map(str, counts[:-1]))} or {counts[-1]} arguments"
     be = "is" if given == 1 else "are"
-    return f"{quoted(problem.name)} takes {takes.replace('0 arguments', 'no argument')}, {given or 'none'} {be} given"
+    return (
+        f"{quoted(problem.name)} takes {takes.replace('0 arguments', 'no argument')}, but {given or 'none'} {be} given"
+    )
 
 
 def _argument(problem: TypeProblem) -> str:
@@ -126,7 +129,7 @@ def _operands(problem: TypeProblem) -> str:
 def _tuple_index(problem: TypeProblem) -> str:
     type = problem.given[0]
     if not problem.name:
-        return f'"std::get" takes a tuple, this {_is(type)}'
+        return f'"std::get" takes a tuple, but this {_is(type)}'
     count = type.size or len(type.arguments)
     return f"{shown(type)} has no element {problem.name}: its {count} elements are counted from 0"
 
@@ -175,7 +178,7 @@ _FACTS: dict[TypeProblemKind, Callable[[TypeProblem], str]] = {
     ),
     TypeProblemKind.AMBIGUOUS_NAME: lambda p: f"{quoted(p.name)} is a function of one namespace and a type of another",
     TypeProblemKind.OPERANDS: _operands,
-    TypeProblemKind.CONDITION: lambda p: f"{shown(p.given[0])} is neither true nor false",
+    TypeProblemKind.CONDITION: lambda p: f"{shown(p.given[0])} cannot be used as a condition",
     TypeProblemKind.BRANCHES: lambda p: f"the branches have no common type: {_all(p.given, 'and')}",
     TypeProblemKind.NOT_INDEXABLE: lambda p: f"{shown(p.object or UNKNOWN)} takes no index of type {shown(p.given[0])}",
     TypeProblemKind.TUPLE_INDEX: _tuple_index,
@@ -269,9 +272,13 @@ def _result_cure(problem: TypeProblem) -> str | None:
     return None
 
 
+#: A full stop that is not that of an abbreviation such as "e.g.".
+_SENTENCE_END = re.compile(r"(?<!\be\.g)(?<!\bi\.e)\.\s+")
+
+
 def _advice(text: str) -> str | None:
     """The sentence of a deprecation that says what to use, None where there is none or it is a story."""
-    sentences = [sentence.strip().rstrip(".") for sentence in text.split(". ")]
+    sentences = [sentence.strip().rstrip(".") for sentence in _SENTENCE_END.split(text)]
     found = next((sentence for sentence in sentences if "use " in sentence.lower()), None)
     return found[0].lower() + found[1:] if found is not None and len(found) <= LONG else None
 
