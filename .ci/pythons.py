@@ -1,4 +1,4 @@
-"""Runs the tests that need no PyTorch with every other Python of this machine, and with the oldest dependencies.
+"""Runs the tests that need no PyTorch with the oldest Python, with the oldest dependencies, and with the newest.
 
 ``python .ci/pythons.py [NAME...]`` runs in the environment that ``.ci/run`` makes, which has ``packaging``. Each run
 has an environment of its own below that one. The exit status is 1 where a run failed. A Python that this machine lacks,
@@ -99,9 +99,9 @@ def tested(name: str, folder: Path, pins: list[str]) -> bool:
 
 
 def main() -> int:
-    """Run all of it, or what is named, such as ``3.12``.
+    """Run the oldest and the newest Python that is there, or what is named, such as ``3.12``.
 
-    The oldest Python runs with the oldest dependencies, some of which no newer one takes; every other one with the
+    The oldest Python runs with the oldest dependencies, some of which no newer one takes; every other one runs with the
     newest.
     """
     names = sys.argv[1:]
@@ -123,7 +123,7 @@ def main() -> int:
             print(f"pythons: Python 3.{minor} left out: {'; '.join(reasons) or 'not found'}", flush=True)
     results = []
     for number, (candidate, minor) in enumerate(found):
-        if names and f"3.{minor}" not in names:
+        if f"3.{minor}" not in names if names else 0 < number < len(found) - 1:
             continue
         if number == 0:
             reason = environment(candidate, minor, base / "lowest")

@@ -72,7 +72,7 @@ scale_grad_by_freq) -> Tensor
             '"embedding_dense_double_backward_symint" is passed "-1" for "padding_idx", an argument of '
             '"embedding_dense_backward"'
         ),
-        help='pass "padding_idx" on',
+        help='pass "padding_idx"',
     ),
     Invalid(
         """\
@@ -80,8 +80,8 @@ scale_grad_by_freq) -> Tensor
   self: gelu_backward(grad, self)
 """,
         at="2:9-34",
-        message='"gelu_backward" is not passed "approximate", an argument of "gelu", and uses its default',
-        help='pass "approximate" on',
+        message='"gelu_backward" is called without "approximate", an argument of "gelu": the default is used',
+        help='pass "approximate"',
     ),
 )
 
@@ -100,10 +100,10 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
             what = f"{quoted(name)}, an argument of {quoted(formula.written.entry.operator or '')}"
             if dropped.literal is None:
                 where = formula.span_of(dropped.call.node)
-                message = f"{callee} is not passed {what}, and uses its default"
+                message = f"{callee} is called without {what}: the default is used"
             else:
                 where = formula.span_of(dropped.literal)
                 literal = formula.source_of(dropped.literal)
                 message = f"{callee} is passed {quoted(literal)} for {what}"
             confidence = Confidence.MEDIUM if name.endswith(IS_RESULT) else None
-            yield Finding(where, message, help=f"pass {quoted(name)} on", at=formula.written, confidence=confidence)
+            yield Finding(where, message, help=f"pass {quoted(name)}", at=formula.written, confidence=confidence)

@@ -97,8 +97,8 @@ result2, weight, bias, grad_input_mask) : std::tuple<Tensor, Tensor, Tensor>()"
   result0: layer_norm_jvp(input_p, input_t, weight_p, weight_t, bias_p, bias_t, result1, result2, normalized_shape)
 """,
         at="3:12-116",
-        message='the forward formula reads "result1" and "result2", which have no gradient: its derivative lacks that '
-        "part",
+        message='the forward formula reads "result1" and "result2", which are not differentiable: its derivative '
+        "treats them as constants",
         help="let the output be differentiable, or compute it again from the input",
     ),
     Invalid(
@@ -109,7 +109,7 @@ result2, weight, bias, grad_input_mask) : std::tuple<Tensor, Tensor, Tensor>()"
   result: linalg_det_jvp(A_t, result, LU, pivots, A_p.is_contiguous() && !A_p.is_complex())
 """,
         at="4:11-92",
-        message='the forward formula reads "LU", which has no gradient: its derivative lacks that part',
+        message='the forward formula reads "LU", which is not differentiable: its derivative treats it as a constant',
         help="let the output be differentiable, or compute it again from the input",
     ),
 )
@@ -122,11 +122,11 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
     for body in entry.bodies:
         for found in statistics_in_tangents(analyses, body):
             formula = found.interpretation.formula.written
-            verb = "has" if len(found.names) == 1 else "have"
+            verb, it, constant = ("is", "it", "a constant") if len(found.names) == 1 else ("are", "them", "constants")
             yield Finding(
                 formula.value.span,
-                f"the forward formula reads {quoted_list(found.names)}, which {verb} no gradient: its derivative lacks "
-                "that part",
+                f"the forward formula reads {quoted_list(found.names)}, which {verb} not differentiable: its "
+                f"derivative treats {it} as {constant}",
                 help="let the output be differentiable, or compute it again from the input",
                 at=formula,
                 confidence=Confidence.HIGH if found.is_certain else None,

@@ -70,7 +70,7 @@ INVALID = (
   vec: self.conj().mv(grad)
 """,
         at="3:8-28",
-        message='operands of "mv" do not match: [2, 3] and [2] cannot be multiplied at self = [2, 3]',
+        message='operands of "mv" do not match: [2, 3] and [2] cannot be multiplied at self.sizes() = [2, 3]',
         help="the sizes of operands follow from those of the operator's arguments",
     ),
     Invalid(
@@ -80,21 +80,20 @@ INVALID = (
 """,
         at="2:17-47",
         message=(
-            'operands of "-" do not match: [3, 2, 5] and [3, 5] do not broadcast at self = [3, 2, 5], '
+            'operands of "-" do not match: [3, 2, 5] and [3, 5] do not broadcast at self.sizes() = [3, 2, 5], '
             "dim = {1}, keepdim = false"
         ),
         help="the sizes of operands follow from those of the operator's arguments",
     ),
     Invalid(
         """\
-- name: index_select(Tensor self, int dim, Tensor index) -> Tensor
-  self: index_select_backward_symint(grad, self.sym_sizes(), dim + 1, index)
-  index: non_differentiable
+- name: select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)
+  self: select_backward_symint(grad, self.sym_sizes(), dim + 1, index)
 """,
-        at="2:9-77",
+        at="2:9-71",
         message=(
-            'operands of "index_select_backward_symint" do not match: [2, 3, 7] is not [2, 5, 3] at '
-            "self = [2, 5, 7], dim = 1, index = [3]"
+            'operands of "select_backward_symint" do not match: [2, 5] is not [2, 3] at self.sizes() = [2, 3, 5], '
+            "dim = 1, index = 0"
         ),
         help="the sizes of operands follow from those of the operator's arguments",
     ),

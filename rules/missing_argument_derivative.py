@@ -127,7 +127,7 @@ INVALID = (
   self: mse_loss_backward(grad, self, target, reduction)
 """,
         at="1:9-17",
-        message='"target" has no formula, but the formula of "self" passes it on',
+        message='"target" has no formula, but the formula of "self" uses it',
         help='write its formula, or not_implemented("...") where there is none',
     ),
     # all other entries give "self" a formula
@@ -171,7 +171,7 @@ def _finding(missing: MissingDerivative, usual: int) -> Finding:
             confidence = Confidence.MEDIUM
     if evidence is not None:
         key = f"the formula of {quoted(evidence.written.key_text)}"
-        reason = f"{key} reads its value" if missing.reader is not None else f"{key} passes it on"
+        reason = f"{key} reads its value" if missing.reader is not None else f"{key} uses it"
         related = (Related(key, evidence.written.value.span),)
     else:
         is_all = missing.given == missing.others

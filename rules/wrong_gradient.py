@@ -118,8 +118,8 @@ INVALID = (
 """,
         at="2:9-19",
         message=(
-            'the gradient of "self" is 0 at self = 0.571, value = 0.483, grad = 1; the formula gives 1, and that of '
-            '"value" the one of "self"'
+            'the gradient of "self" is 0 at self = 0.571, value = 0.483, grad = 1; the formula gives 1; the formula of '
+            '"value" gives it'
         ),
         help="computed with one-element tensors",
     ),
@@ -153,7 +153,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
                 break
             if _are_exchanged(item, wrong[other]):
                 exchanged.add(other)
-                message += f", and that of {quoted(wrong[other].name)} the one of {quoted(item.name)}"
+                message += f"; the formula of {quoted(wrong[other].name)} gives it"
                 related = (Related(f"the formula of {quoted(wrong[other].name)}", second.written.value.span),)
                 break
         yield Finding(

@@ -44,7 +44,7 @@ from derivlint.model import Entry, Model
 
 META = RuleMeta(severity=Severity.ERROR, group="shapes", yields_to=WRONG_SIZES)
 
-HELP = "the engine raises unless a gradient can be summed to the sizes of its input"
+HELP = "autograd raises an error unless a gradient can be summed to the sizes of its input"
 
 VALID = (
     """\
@@ -65,7 +65,7 @@ INVALID = (
   self: grad
 """,
         at="2:9-13",
-        message='the gradient of "self" has the sizes [3, 5], but "self" has [3, 2, 5] at dim = {1}, keepdim = false',
+        message='the gradient of "self" has sizes [3, 5], but "self" has [3, 2, 5] at dim = {1}, keepdim = false',
         help='dimension 1, "dim", is missing: put it back with unsqueeze, or keep it where it is reduced',
     ),
     Invalid(
@@ -74,8 +74,8 @@ INVALID = (
   self: grad.unsqueeze(dim)
 """,
         at="2:9-28",
-        message='the gradient of "self" has the sizes [2, 1, 1, 3], but "self" has [2, 3] at dim = 1',
-        help="the engine raises unless a gradient can be summed to the sizes of its input",
+        message='the gradient of "self" has sizes [2, 1, 1, 3], but "self" has [2, 3] at dim = 1',
+        help="autograd raises an error unless a gradient can be summed to the sizes of its input",
     ),
     Invalid(
         """\
@@ -83,8 +83,8 @@ INVALID = (
   self: grad.mm(mat2.t().conj()).t()
 """,
         at="2:9-37",
-        message='the gradient of "self" has the sizes [3, 2], but "self" has [2, 3] at mat2 = [3, 5]',
-        help="the engine raises unless a gradient can be summed to the sizes of its input",
+        message='the gradient of "self" has sizes [3, 2], but "self" has [2, 3] at mat2.sizes() = [3, 5]',
+        help="autograd raises an error unless a gradient can be summed to the sizes of its input",
     ),
 )
 

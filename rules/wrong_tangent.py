@@ -102,7 +102,10 @@ INVALID = (
   result: self_t.clone()
 """,
         at="3:11-25",
-        message='the tangent of "result[0][0][0]" is -0.941 at self = [2, 3, 5], dims = {0, 2}; the formula gives -1.6',
+        message=(
+            'the tangent of "result[0][0][0]" is -0.941 at self.sizes() = [2, 3, 5], dims = {0, 2}; '
+            "the formula gives -1.6"
+        ),
         help="computed with small tensors of distinct elements",
     ),
 )

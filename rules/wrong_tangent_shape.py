@@ -71,7 +71,7 @@ INVALID = (
 """,
         at="3:11-36",
         message=(
-            'the tangent of "result" has the sizes [3, 1, 5], but "result" has [3, 5] at self = [3, 2, 5], dim = '
+            'the tangent of "result" has sizes [3, 1, 5], but "result" has [3, 5] at self.sizes() = [3, 2, 5], dim = '
             "{1}, keepdim = false"
         ),
         help="a tangent has the sizes of its output",
@@ -85,7 +85,8 @@ INVALID = (
 """,
         at="4:11-64",
         message=(
-            'the tangent of "result" has the sizes [5, 2], but "result" has [2, 5] at self = [2, 3], mat2 = [3, 5]'
+            'the tangent of "result" has sizes [5, 2], but "result" has [2, 5] at '
+            "self.sizes() = [2, 3], mat2.sizes() = [3, 5]"
         ),
         help="a tangent has the sizes of its output",
     ),

@@ -27,6 +27,8 @@ settings.load_profile("derivlint")
 
 #: The markers of the tests that ``--light`` leaves out.
 HEAVY = ("full", "growth", "long", "tools", "torch")
+#: The markers of files that are run first, in this order.
+FIRST = ("forks", "long")
 #: The fixtures that need PyTorch.
 FIXTURES = frozenset({"packaged", "toolchain"})
 #: The modules whose absence ``--light`` accepts.
@@ -66,7 +68,16 @@ def pytest_make_collect_report(
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With ``--light`` some tests are left out; without it none, whatever is installed."""
+    """With ``--light`` some tests are left out; without it none, whatever is installed.
+
+    Files that fork or take long come first: copies of a small process are cheap, and no worker is left with one of them
+    at the end.
+    """
+    ranks: dict[Path, int] = {}
+    for item in items:
+        rank = next((at for at, name in enumerate(FIRST) if item.get_closest_marker(name) is not None), len(FIRST))
+        ranks[item.path] = min(rank, ranks.get(item.path, rank))
+    items.sort(key=lambda item: ranks[item.path])
     if not config.getoption("light"):
         return
     left_out = [item for item in items if needs_more(item)]

@@ -125,7 +125,7 @@ def test_a_place_that_cannot_be_written_is_2_before_anything_is_checked(run: Run
 def test_counts_for_each_rule(run: Run) -> None:
     assert run("check", "--statistics").out == (
         "1  error-rule    error\n1  info-rule     info\n1  warning-rule  warning\n"
-        "found 1 error, 1 warning and 1 note in 1 file (1 entry, 2 formulas); "
+        "found 1 error, 1 warning and 1 info in 1 file (1 entry, 2 formulas); "
         "1 hidden by --min-severity or --min-confidence\n"
     )
     document = json.loads(run("check", "--statistics", "--output-format", "json").out)

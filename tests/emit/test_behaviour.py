@@ -26,7 +26,10 @@ from derivlint.source import SourceFile
 from tests.emit import behaviour_checks, extension_checks
 from tests.emit.behaviour.telling import SNIPPETS
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="hidden helpers are reached on Linux only")
+pytestmark = [
+    pytest.mark.full,
+    pytest.mark.skipif(sys.platform != "linux", reason="hidden helpers are reached on Linux only"),
+]
 
 #: What each snippet came to, and the nodes of extensions that it met.
 Results = dict[str, tuple[Any, list[str]]]

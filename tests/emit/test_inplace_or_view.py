@@ -345,6 +345,7 @@ def test_inverses_are_declared_as_torchgen_declares_them(
 # ---- files
 
 
+@pytest.mark.full
 def test_all_kernels_compile_as_pytorchs_own(
     model: Model, all_kernels: dict[str, InplaceOrViewKernel], inverses: str, tmp_path: Path
 ) -> None:

@@ -346,6 +346,7 @@ def test_kernels_of_every_kind_compile(model: Model, tmp_path: Path) -> None:
     assert _compile(_with_signature_checks(source_of(found), found), tmp_path) == "0"
 
 
+@pytest.mark.full
 def test_all_kernels_compile(model: Model, tmp_path: Path) -> None:
     found = kernels(model)
     assert _compile(_with_signature_checks(source_of(found), found), tmp_path) == "0"

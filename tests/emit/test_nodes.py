@@ -252,6 +252,7 @@ def test_all_nodes_compile(classes: tuple[NodeClass, ...], tmp_path: Path) -> No
     assert errors(sources, "nodes.cpp", tmp_path) == []
 
 
+@pytest.mark.full
 def test_all_nodes_compile_as_pytorchs_own(classes: tuple[NodeClass, ...], tmp_path: Path) -> None:
     """In PyTorch's build the header takes the place of its ``Functions.h``, which its other headers include."""
     header = "torch/csrc/autograd/generated/Functions.h"

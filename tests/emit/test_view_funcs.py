@@ -178,6 +178,7 @@ def test_every_argument_is_kept_by_value() -> None:
     ]
 
 
+@pytest.mark.full
 def test_view_functions_compile_as_pytorchs_own(funcs: tuple[ViewFunc, ...], tmp_path: Path) -> None:
     """The header takes the place of PyTorch's; views with arguments of every kind compile, too."""
     odd = view_func(ODD)
@@ -193,6 +194,7 @@ def test_view_functions_compile_as_pytorchs_own(funcs: tuple[ViewFunc, ...], tmp
     assert errors(files, "ViewFuncs.cpp", tmp_path) == []
 
 
+@pytest.mark.full
 def test_an_own_namespace_stands_beside_pytorchs(model: Model, tmp_path: Path) -> None:
     chosen = view_funcs(model, ["select", "split", "view"])
     files = {

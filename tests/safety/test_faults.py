@@ -25,7 +25,11 @@ from derivlint.emit.manifest import MANIFEST, written_before
 from tests.running import runner
 from tests.safety.faults import KINDS, Done, Fault, run_with
 
-pytestmark = [pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork"), pytest.mark.long]
+pytestmark = [
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork"),
+    pytest.mark.forks,
+    pytest.mark.long,
+]
 
 WRONG = "- name: sin(Tensor self) -> Tensor\n  self: grad * slef.cos().conj()\n"
 RIGHT = "- name: sin(Tensor self) -> Tensor\n  self: grad * self.cos().conj()\n  result: auto_element_wise\n"

@@ -21,6 +21,7 @@ from tests.safety.verifying import Place, place_in
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="children are forked with means of Linux"),
+    pytest.mark.forks,
     pytest.mark.long,
 ]
 

@@ -109,7 +109,7 @@ def output_options(function: Command) -> Command:
             show_default=True,
             envvar=FORMAT_VARIABLE,
             show_envvar=True,
-            help="Who is to read the findings.",
+            help="The output format.",
         ),
         click.option(
             "--output-file",

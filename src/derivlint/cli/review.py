@@ -39,7 +39,7 @@ NOTHING = "[]\n"
     type=click.Choice(["text", "markdown", "json"]),
     default="text",
     show_default=True,
-    help="Who is to read it.",
+    help="The output format.",
 )
 @click.option("--no-code", is_flag=True, help="Leave out what changes in the generated C++.")
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 also when there are new findings.")

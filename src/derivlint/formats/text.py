@@ -68,7 +68,7 @@ def summary(report: Report) -> str:
     where = f"{counted(len(report.sources), 'file')} ({size})"
     found = [
         counted(report.count(severity), noun)
-        for severity, noun in ((Severity.ERROR, "error"), (Severity.WARNING, "warning"), (Severity.INFO, "note"))
+        for severity, noun in ((Severity.ERROR, "error"), (Severity.WARNING, "warning"), (Severity.INFO, "info"))
         if report.count(severity)
     ]
     text = f"found {_enumerated(found)} in {where}" if found else f"no findings in {where}"

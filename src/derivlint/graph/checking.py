@@ -56,7 +56,7 @@ def compare(graph: Graph, entries: Entries, wrt: Collection[str], order: int) ->
         raise GraphError(f"PyTorch cannot run it: {str(error).splitlines()[0]}") from error
     if not largest <= TOLERANCE:
         raise GraphError(f"the numbers differ from PyTorch's by {largest:.2g}")
-    return f"# the numbers agree with PyTorch's, up to {largest:.2g}"
+    return f"# agrees with PyTorch (largest difference: {largest:.2g})"
 
 
 def _difference(torch: Any, ours: Any, theirs: Any) -> float:

@@ -28,12 +28,12 @@ def given(formula: TypedFormula, about: str, arguments: Iterable[tuple[str, Valu
 
     Args:
         formula: the formula.
-        about: the name that is spoken of anyway.
+        about: the name that is spoken of anyway; empty where there is none.
         arguments: names with their values, sizes for tensors.
     """
     variables = formula.variables
     shown = [
-        f"{name} = {value(item)}"
+        f"{name}{'.sizes()' if type(item) is Sizes else ''} = {value(item)}"
         for name, item in arguments
         if name != about and (name in AXES or name == KEEPDIM or _mentions(variables, name))
     ]
@@ -57,7 +57,7 @@ def size_finding(wrong: WrongShape, what: str, help: str) -> Finding:
     at = given(formula, wrong.name, wrong.at)
     return Finding(
         formula.span_of(formula.tree),
-        f"the {what} of {name} has the sizes {wrong.found}, but {name} has {wrong.expected}{at}",
+        f"the {what} of {name} has sizes {wrong.found}, but {name} has {wrong.expected}{at}",
         help=_cure(wrong) or help,
         at=formula.written,
     )
