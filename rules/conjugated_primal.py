@@ -31,7 +31,8 @@ Removing ``.conj()`` is unsafe: it changes the tangent of complex tensors.
 ## What it cannot see
 
 Factors in helpers. Formulas in which the tangent is conjugated as well are not reported: that is how operators that are
-not holomorphic are written. The complex list is PyTorch 2.13's.
+not holomorphic are written. Which operators take complex numbers is read from
+the checkout or the release.
 
 ## Sources
 

@@ -34,8 +34,8 @@ Adding ``.conj()`` is unsafe: it changes the gradient of complex tensors, but no
 ## What it cannot see
 
 Factors in helpers, whose bodies are not read. Operators that are not holomorphic ("abs", "sgn", "vdot", "angle") follow
-other rules and are not reported; neither are products with a factor that is partly conjugated. The complex list is
-PyTorch 2.13's; for operators of a release that has a shorter list the rule has medium confidence.
+other rules and are not reported; neither are products with a factor that is partly conjugated. Which operators
+take complex numbers is read from the checkout or the release.
 
 ## Sources
 

@@ -27,10 +27,10 @@ product of two tangents belongs to the second derivative. Such a formula compile
 
 ## What it cannot see
 
-Helpers are assumed to be linear in their gradients and tangents, which are recognized by parameter name; their bodies
-are not read. Operators that are neither in the table of operators nor declared "auto_linear" in the file are unknown,
-and values computed from them are not judged. Operators for PyTorch's own tests ("_test_...") are exempt: their formulas
-are wrong on purpose.
+Helpers are taken from their bodies in a checkout, or from their reference definitions. Those without either are assumed
+to be linear in their gradients and tangents, which are recognized by parameter name. Operators that derivlint has no
+definition of, and that are not declared "auto_linear" in the file, are unknown: values computed from them are not
+judged. Operators for PyTorch's own tests ("_test_...") are exempt: their formulas are wrong on purpose.
 
 ## Sources
 

@@ -29,7 +29,7 @@ Conjugating the tangent and the result is unsafe: it changes the tangent of comp
 ## What it cannot see
 
 Helpers with other names, and helpers that do not depend on an input or an output. Whether the result of the call is
-conjugated is not checked. The complex list is PyTorch 2.13's.
+conjugated is not checked. Which operators take complex numbers is read from the checkout or the release.
 
 ## Sources
 

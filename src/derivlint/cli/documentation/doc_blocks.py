@@ -27,7 +27,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "settings": settings,
 }
 #: Longer lines of output are cut.
-MAX_LINE = 140
+MAX_LINE = 180
 #: What is shown instead of the folder that the pages were made in.
 SOMEWHERE = "/path/to/repository"
 #: Variables that change what a command prints.
