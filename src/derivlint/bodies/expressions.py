@@ -35,6 +35,7 @@ from derivlint.formula import (
     Number,
     Parenthesized,
     Postfix,
+    TypeName,
     Unary,
     unparenthesized,
     walk,
@@ -68,13 +69,19 @@ from derivlint.operators.special import METADATA_MEMBERS, RAISING
 #: Deeper calls of lambdas by lambdas are not followed.
 MAX_CALLS = 20
 #: Functions that ask what a tensor or a number is, whatever its value; conversions between types of numbers.
-_QUESTION = re.compile(r"_?is_\w+|is[A-Z]\w*|are(?:Any|All|_)\w*|\w+_is_\w+|\w*wrap_dim\w*|result_type|empty")
+_QUESTION = re.compile(r"_?is_\w+|is[A-Z]\w*|are(?:Any|All|_)\w*|\w+_is_\w+|\w*wrap_dim\w*|result_type")
 _CONVERSION = re.compile(r"to[A-Z]\w*|guard_int|item|c?r?(?:begin|end)")
 #: Functions that apply a function to each item of a list.
 _MAPS = frozenset({"fmap", "transform"})
 #: Members of lists that add an item.
 _ADDS_ITEM = frozenset({"push_back", "emplace_back", "insert"})
 _NONE: frozenset[str] = frozenset()
+#: Nodes of the graph that hand gradients through and raise only where these are differentiated again.
+_ERRORS_LATER = frozenset({"DelayedError"})
+#: Functions whose result is written before it is read, or has no elements.
+_UNWRITTEN = Book.by_hand("uninitialized")
+#: What is not a number: so is whatever is computed of it, and a function that is linear elsewhere is no other for it.
+_NOT_A_NUMBER = frozenset({"quiet_NaN", "NAN"})
 #: Assertions: their arguments are conditions, which say nothing of values.
 _CHECKS = (
     "TORCH_CHECK",
@@ -207,10 +214,12 @@ class Expressions(Values):
     def _method(self, node: Call, callee: Member) -> Any:
         name = callee.name
         base = base_name(name)
-        if base in METADATA_MEMBERS:
+        if base in METADATA_MEMBERS or (name == "empty" and not node.args):
             self._look(callee.object, *node.args)
             return CONSTANT
         held = self.of(callee.object)
+        if isinstance(held, Closure) and name == "apply":
+            return self._apply(held, node.args)
         if name in _ADDS_ITEM and node.args:
             for argument in node.args:
                 self._write_part(callee.object, self.sum(argument), is_sum=True)
@@ -249,8 +258,13 @@ class Expressions(Values):
             return CONSTANT
         if name in RAISING:
             raise NeverError
+        if name in _NOT_A_NUMBER:
+            return ZERO
         if name.isupper():
             return self._macro(node)
+        types = callee.parts[-1].template_args
+        if types and isinstance(types[0], TypeName) and types[0].spelling in _ERRORS_LATER:
+            return Closure(None)
         if name in _MAPS and len(node.args) >= 2:
             held = self.of(node.args[-1])
             if isinstance(held, Closure):
@@ -278,7 +292,7 @@ class Expressions(Values):
         return opaque_in(
             *(
                 self.flattened(self._applied(value, [opaque_in(*map(self.flattened, values))] * len(value.node.params)))
-                if isinstance(value, Closure)
+                if isinstance(value, Closure) and value.node is not None
                 else self.flattened(value)
                 for value in values
             )
@@ -320,6 +334,8 @@ class Expressions(Values):
         is_question = base in METADATA_MEMBERS or base in Book.by_hand("reads-metadata") or _QUESTION.fullmatch(base)
         if is_question or not arguments:
             return CONSTANT
+        if base in _UNWRITTEN:
+            return ZERO
         if _CONVERSION.fullmatch(base):
             return arguments[0]
         if base == "value_or":
@@ -357,6 +373,8 @@ class Expressions(Values):
     def _applied(self, held: Closure, values: list[Any]) -> Any:
         """What a lambda gives; what it writes to variables outside is written."""
         node = held.node
+        if node is None:
+            return values[0] if len(values) == 1 else tuple(values)
         self._depth += 1
         if self._depth > MAX_CALLS:
             raise TooLongError

@@ -52,7 +52,7 @@ MAX_STEPS = 60_000
 #: Functions of C++ whose value is one of their arguments, or all of them side by side.
 TRANSPARENT = words("""
     move forward tie vector optional make_optional TensorList ITensorList ArrayRef Tensor Variable static_cast
-    const_cast expect_contiguous MaybeOwned borrowed cref ref value get begin end c10 front back
+    const_cast expect_contiguous MaybeOwned borrowed owned cref ref value get begin end c10 front back
     pair make_pair variable_list IntArrayRef SymIntArrayRef Scalar toMutableTensor
 """)
 SEVERAL = frozenset({"make_tuple", "tuple", "tie", "make_pair"})
@@ -84,9 +84,9 @@ class NeverError(Exception):
 
 
 class Closure(Struct, frozen=True, eq=False):
-    """A lambda as a value."""
+    """A lambda as a value; without one, what gives its arguments back."""
 
-    node: Lambda
+    node: Lambda | None
 
 
 class Outcome(Struct):

@@ -216,7 +216,7 @@ def known_call(name: str, arguments: list[Sum]) -> Sum | None:
     if polynomial is not None:
         if not polynomial.terms:
             return ZERO
-        return substituted(polynomial, ignored if name in Book.by_hand("like-second") else frozenset(), arguments)
+        return substituted(polynomial, ignored, arguments)
     rest = [value for position, value in enumerate(arguments) if position not in ignored]
     if name in Book.by_hand("real"):
         return Sum(opaque_in(*rest).terms, {})
