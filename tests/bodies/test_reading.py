@@ -74,6 +74,17 @@ def body(statements: str) -> list[str]:
             "grad/self ; grad",
         ),
         ("auto x = grad * self; x.narrow(0, 0, 1).copy_(grad); return x;", "?grad + ?grad*self ; grad self"),
+        ("return grad.is_complex() ? at::real(grad) : grad;", "grad ; mixed(grad)"),
+        ("if (!grad.is_complex()) { return at::real(grad); } return grad;", "grad ; grad"),
+        (
+            "auto x = grad; if (!at::isComplexType(flag) && grad.is_complex()) { x = at::real(x); } return x;",
+            "grad ; grad",
+        ),
+        (
+            "auto x = grad; if (at::isComplexType(flag) || grad.is_complex()) { x = at::real(x); } return x;",
+            "grad ; mixed(grad)",
+        ),
+        ("return (self.ge(0).logical_or(self.isnan())) * grad;", "grad/self ; grad"),
         (
             'auto node = std::make_shared<DelayedError>("not twice", 1); return node->apply({grad * self})[0];',
             "grad*self ; grad self",

@@ -181,7 +181,7 @@ class Expressions(Values):
         return self.flattened(held)
 
     def member(self, node: Member) -> Any:
-        """A member of what is no tensor."""
+        """A member of what is not a tensor."""
         return self.flattened(self.of(node.object))
 
     def lambda_(self, node: Lambda) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
 from msgspec import Struct, field
@@ -20,7 +20,6 @@ from derivlint.formula import (
     Lambda,
     Member,
     Name,
-    Parenthesized,
     Unary,
     unparenthesized,
 )
@@ -57,6 +56,7 @@ TRANSPARENT = words("""
 """)
 SEVERAL = frozenset({"make_tuple", "tuple", "tie", "make_pair"})
 ASSIGNS = frozenset({"=", "+=", "-=", "*=", "/="})
+_ASKS_FOR_COMPLEX = frozenset({"is_complex", "isComplex"})
 _VIEWS = Book.by_hand("returns-view") | Book.by_hand("may-return-argument")
 
 _NONE: frozenset[str] = frozenset()
@@ -187,26 +187,15 @@ class Values(Analysis[Any]):
 
     def _choice(self, node: Expr | None, condition: Sum, then: Any, otherwise: Any) -> Any:
         """One of two values, as a condition says."""
-        negated = False
-        while isinstance(node, (Unary, Parenthesized)):
-            if isinstance(node, Unary):
-                if node.op != "!":
-                    break
-                negated = not negated
-                node = node.operand
-            else:
-                node = node.inner
-        asked = asked_of(node) if node is not None else None
-        if asked is not None:
-            question, of = asked
-            first, second = (otherwise, then) if negated else (then, otherwise)
-            if question == "is_complex" and isinstance(of, Name):
-                second = _without(second, of.simple or "")
-            elif question in ("defined", "isDefined", "has_value"):
-                rest = absent_terms(first, second, self.sum(of).all)
-                if rest is not None:
-                    return rest
-            then, otherwise = (second, first) if negated else (first, second)
+        if node is not None:
+            held, failed = list(_answers(node, holds=True)), list(_answers(node, holds=False))
+            then, otherwise = _of_reals(then, held), _of_reals(otherwise, failed)
+            for question, of, holds in held if len(held) == len(failed) == 1 else ():
+                if question in ("defined", "isDefined", "has_value"):
+                    first, second = (then, otherwise) if holds else (otherwise, then)
+                    rest = absent_terms(first, second, self.sum(of).all)
+                    if rest is not None:
+                        return rest
         return self._either(condition, then, otherwise)
 
     # ---- variables
@@ -311,6 +300,42 @@ def asked_as(asked: Sum, value: Any) -> Any:
     if not isinstance(value, Sum) or value is ABSENT or asked == CONSTANT:
         return value
     return times(asked, value)
+
+
+def _answers(node: Expr, *, holds: bool) -> Iterator[tuple[str, Expr, bool]]:
+    """What is known of questions where a condition holds, or does not: ``x.defined()``, ``isComplexType(t)``."""
+    node = unparenthesized(node)
+    if isinstance(node, Unary) and node.op == "!":
+        yield from _answers(node.operand, holds=not holds)
+    elif isinstance(node, Binary):
+        if node.op == ("&&" if holds else "||"):
+            yield from _answers(node.left, holds=holds)
+            yield from _answers(node.right, holds=holds)
+    else:
+        asked = asked_of(node)
+        if asked is not None:
+            yield (*asked, holds)
+
+
+def _of_reals(value: Any, answers: list[tuple[str, Expr, bool]]) -> Any:
+    """A value, given answers: where a tensor is not complex, it is not said how it depends on it as a complex number.
+
+    Where a type is not complex, what is done to complex numbers is a conversion: of which tensor is not known.
+    """
+    for question, of, holds in answers:
+        if holds:
+            continue
+        if question in _ASKS_FOR_COMPLEX and isinstance(of, Name):
+            value = _without(value, of.simple or "")
+        elif question == "isComplexType":
+            value = _as_real(value)
+    return value
+
+
+def _as_real(value: Any) -> Any:
+    if is_several(value):
+        return tuple(map(_as_real, value))
+    return value._replace(parities={}) if isinstance(value, Sum) and value is not ABSENT else value
 
 
 def _without(value: Any, parameter: str) -> Any:
