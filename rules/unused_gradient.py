@@ -75,6 +75,15 @@ VALID = (
 INVALID = (
     Invalid(
         """\
+- name: sin(Tensor self) -> Tensor
+  self: at::ones_like(grad)
+""",
+        at="2:9-28",
+        message='the gradient of "self" does not depend on the gradient of an output',
+        help='multiply by the gradient of the output, "grad", or pass it to the helper',
+    ),
+    Invalid(
+        """\
 - name: abs(Tensor self) -> Tensor
   self: self.sgn()
 """,

@@ -64,6 +64,9 @@ BINARY = "- name: atan2(Tensor self, Tensor other) -> Tensor\n  self: "
         BINARY + "grad * other / (self * self + other * other)\n",
         # one dimension of size one more
         UNARY + "(grad * (1 - result * result)).unsqueeze(0)\n",
+        # what is written has the sizes of what it is written into, but for views
+        BINARY + "(grad * other).clone().mul_(self)\n",
+        UNARY + "grad.clone().unsqueeze_(0)\n",
         # sizes that depend on values
         "- name: masked_select(Tensor self, Tensor mask) -> Tensor\n  self: grad.unsqueeze(0)\n",
         # an operator of someone else
@@ -84,6 +87,17 @@ REDUCED = "- name: amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tenso
         (REDUCED + "  self: restore_reduced_dims(grad, dim, !keepdim) * ones_like(self)\n", ShapeProblem.OPERANDS),
         (REDUCED + "  self: grad.expand_symint(self.sym_sizes())\n", ShapeProblem.OPERANDS),
         ("- name: abs_(Tensor(a!) self) -> Tensor(a!)\n  self: (grad * self.sgn()).sum()\n", ShapeProblem.GRADIENT),
+        (BINARY + "zeros_like(self).add_(grad * other)\n", ShapeProblem.OPERANDS),
+        (
+            "- name: put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor\n"
+            "  source: grad.take(index)\n",
+            ShapeProblem.GRADIENT,
+        ),
+        (
+            "- name: index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor\n"
+            "  source: grad.index_select(dim, index).expand_as(source)\n",
+            ShapeProblem.OPERANDS,
+        ),
         ("- name: t(Tensor(a) self) -> Tensor(a)\n  self: grad.clone()\n", ShapeProblem.GRADIENT),
         (
             "- name: select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)\n"

@@ -106,6 +106,28 @@ def test_bodies_of_helpers_are_followed_in_formulas(run: Run, here: Path) -> Non
     assert rules_of(run(*arguments).out) == []
 
 
+@pytest.mark.parametrize(
+    ("value", "rules"),
+    [
+        ("t * s", ["missing-conjugate"]),
+        ("t * s.conj()", []),
+        ("s.isComplex() ? t * s.conj() : t * s", []),
+        # branches of which it is not known whether both are taken: the book decides
+        ("t.dim() > 1 ? t * s.conj() : t * s", ["missing-conjugate"]),
+        ("at::unheard_of(t, s)", ["missing-conjugate"]),
+    ],
+)
+def test_a_body_says_how_a_helper_conjugates(run: Run, here: Path, value: str, rules: list[str]) -> None:
+    """It is asked first, and the book where it does not decide."""
+    (here / "mine.cpp").write_text(f"Tensor maybe_multiply(const Tensor& t, const Scalar& s) {{ return {value}; }}\n")
+    (here / "derivatives.yaml").write_text(
+        "- name: mul.Scalar(Tensor self, Scalar other) -> Tensor\n  self: maybe_multiply(grad, other)\n"
+    )
+    arguments = ("check", "derivatives.yaml", "--select", "missing-conjugate", "--output-format", "json")
+    assert rules_of(run(*arguments).out) == ["missing-conjugate"]
+    assert rules_of(run(*arguments, "--helper-bodies", "mine.cpp").out) == rules
+
+
 def test_a_mistake_in_a_body_is_a_finding_there(run: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DERIVLINT_CACHE_DIR", str(here / ".cache"))
     (here / "derivatives.yaml").write_text(MINE.format("self, 2"))

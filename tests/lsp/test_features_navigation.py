@@ -8,11 +8,13 @@ import pytest
 
 from derivlint.lsp.analysis import Analysis
 from derivlint.lsp.features.headers import function_places
+from derivlint.lsp.features.hover import hover
 from derivlint.lsp.features.navigation import definition, highlights, references
 from derivlint.lsp.features.place import Place
 from derivlint.lsp.features.rename import Refusal, prepare_rename, rename
-from derivlint.source import Span
-from tests.lsp.feature_analysis import MUL, SORT, at, in_checkout, texts
+from derivlint.project.headers import read_bodies
+from derivlint.source import SourceFile, Span
+from tests.lsp.feature_analysis import MUL, SORT, analysis_of, at, in_checkout, index, texts
 
 ROLL = """\
 - name: roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor
@@ -133,6 +135,17 @@ def test_helpers_are_declared_in_the_header_and_defined_in_the_source(tmp_path: 
     ]
     assert places == [("h", 3, "helper"), ("h", 4, "helper"), ("cpp", 4, "helper")]
     assert found[1].source.slice(found[1].whole or Span(0, 0)) == "at::Tensor helper(\n    const at::Tensor& grad)"
+
+
+@pytest.mark.parametrize(("is_shown", "places"), [(True, ["Tensor helper"]), (False, [])])
+def test_a_source_of_bodies_that_may_be_shown_defines_helpers(is_shown: bool, places: list[str]) -> None:
+    source = SourceFile("Mine.cpp", "Tensor helper(const Tensor& grad, const Tensor& other) { return grad; }\n")
+    bodies = read_bodies(source, use_cache=False)._replace(is_shown=is_shown)
+    analysis = analysis_of(NEG, index().with_bodies(lambda: bodies))
+    found = definition(analysis, NEG.index("helper") + 2)
+    assert [source.slice(Span(0, place.span.end)) for place in found] == places
+    markdown = getattr(hover(analysis, NEG.index("helper") + 2), "markdown", "")
+    assert ("Mine.cpp" in markdown) is is_shown
 
 
 def test_a_header_that_changes_is_read_again(tmp_path: Path) -> None:

@@ -161,6 +161,8 @@ NARY = sorted(
         *("cholesky_solve", "lu_solve", "triangular_solve", "full_like", "sspaddmm", "fill_", "complex", "polar"),
         *("_unsafe_masked_index", "_unsafe_masked_index_put_accumulate", "_unsafe_index_put", "_sparse_mm"),
         *("_sparse_sparse_matmul", "rsub", "ldexp", "cross"),
+        # no kernel for processors
+        "_masked_scale",
         # test_terms_of_helpers.py
         *("convolution", "_convolution", "_grouped_mm", "_linalg_solve_ex", "embedding"),
     )
@@ -200,3 +202,25 @@ def test_operators_of_several_tensors_are_what_the_table_says(name: str) -> None
         else:
             both = call(**{parameter: one + other}) + call(**{parameter: zero})
             torch.testing.assert_close(both, call(**{parameter: one}) + call(**{parameter: other}))
+
+
+def of_values(values: torch.Tensor) -> torch.Tensor:
+    made: torch.Tensor = torch.ops.aten._sparse_coo_tensor_unsafe(torch.tensor([[0, 1, 2]]), values, (4,))
+    return made
+
+
+def projected(values: torch.Tensor) -> torch.Tensor:
+    mask = of_values(torch.ones(3, dtype=torch.float64)).coalesce()
+    found: torch.Tensor = torch.ops.aten._sparse_mask_projection(of_values(values), mask)
+    return found
+
+
+def nested(values: torch.Tensor) -> torch.Tensor:
+    return torch._nested_tensor_from_tensor_list([values, values[:2]]).to_padded_tensor(0.0)
+
+
+@pytest.mark.parametrize("call", [of_values, projected, nested])
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
+def test_what_makes_sparse_and_nested_tensors_is_linear(call: Callable[[torch.Tensor], torch.Tensor]) -> None:
+    one, other = torch.rand(2, 3, dtype=torch.float64)
+    torch.testing.assert_close(call(one * 2 - other).to_dense(), call(one).to_dense() * 2 - call(other).to_dense())

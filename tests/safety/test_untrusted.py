@@ -134,6 +134,43 @@ def test_what_makes_a_check_stricter_counts(repository: Path) -> None:
     assert settings(repository, 'torch = "2.13"\n').torch == "2.13"
 
 
+@pytest.mark.parametrize("content", [
+    pytest.param("Tensor f_backward(const Tensor& SECRET, const Tensor& grad) { return SECRET; }\n", id="a source"),
+    pytest.param("root:x:0:0:SECRET\n" * 50, id="no source"),
+    pytest.param("Tensor f_backward(const Tensor& grad) { " + "{ SECRET; (" * 3000, id="deep"),
+    pytest.param("\xff\xfe\x00SECRET", id="bytes"),
+])  # fmt: skip
+@pytest.mark.parametrize("link", [False, True])
+def test_nothing_is_shown_of_a_foreign_source_of_bodies(
+    repository: Path, capsys: pytest.CaptureFixture[str], content: str, link: bool
+) -> None:
+    """Also where the repository is trusted: its configuration may name any file."""
+    (repository.parent / "outside.cpp").write_bytes(content.encode("latin-1"))
+    if link:
+        (repository / "own.cpp").symlink_to("../outside.cpp")
+    name = "own.cpp" if link else "../outside.cpp"
+    (repository / "derivlint.toml").write_text(f'helper-bodies = "{name}"\n')
+    for output_format in ("text", "json"):
+        for more in ((), ("--untrusted",)):
+            _, out, err = check(capsys, "derivatives.yaml", "--output-format", output_format, *more)
+            assert "SECRET" not in out + err
+            assert "nonlinear-helper" not in out
+            assert "helper-without-gradient" not in out
+    (repository / "derivlint.toml").unlink()
+    # the command line may show what it names
+    _, out, _ = check(capsys, "derivatives.yaml", "--helper-bodies", "../outside.cpp")
+    assert ("helper-without-gradient" in out) is content.startswith("Tensor f_backward(const Tensor& SECRET")
+
+
+def test_a_foreign_source_that_cannot_be_read_is_an_error(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (repository.parent / "outside.cpp").mkdir()
+    (repository / "derivlint.toml").write_text('helper-bodies = "../outside.cpp"\n')
+    status, _, err = check(capsys, "derivatives.yaml")
+    assert (status, "outside.cpp" in err) == (2, True)
+    # without it the file is checked
+    assert check(capsys, "derivatives.yaml", "--untrusted")[0] == 1
+
+
 def test_of_a_list_the_harmless_part_counts(repository: Path) -> None:
     (repository / "own.h").write_text("")
     (repository / "link.h").symlink_to("../outside.h")

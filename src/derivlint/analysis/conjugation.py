@@ -202,6 +202,22 @@ def _real_branches(nodes: tuple[Node, ...]) -> Iterator[Expr]:
                 yield node.then if is_negated else node.otherwise
 
 
+def _by_body(body: Derived, book: Derived | None) -> Derived | None:
+    """What the book says, with what a body says of conjugation; the body where the book does not know the function.
+
+    Where a body mixes a parameter with its conjugate, the book decides: branches are joined without regard to what
+    their conditions have in common, and ``left ? X.mH() : X`` may be conjugated again further on where ``left`` holds.
+    """
+    if book is None or len(book.outputs) != len(body.outputs) or len(book.parameters) != len(body.parameters):
+        return body if (book is None or not _is_followed(book)) and _is_followed(body) else book
+    outputs = []
+    for own, other in zip(body.outputs, book.outputs, strict=True):
+        named = dict(zip(body.parameters, book.parameters, strict=True))
+        sure = {named[name]: parity for name, parity in own.parities.items() if parity.is_pure}
+        outputs.append(Polynomial(other.parameters, other.terms, {**other.parities, **sure}))
+    return Derived(book.kind, book.parameters, book.required, book.given, book.unused, tuple(outputs))
+
+
 def _is_followed(derived: Derived) -> bool:
     """Whether it is known of all parameters how the value depends on them."""
     return not any(parity is Parity.UNKNOWN for output in derived.outputs for parity in output.parities.values())
@@ -239,12 +255,10 @@ class _Calls(Analysis[Parity]):
                 name = argument.parameter.name if named and argument.parameter else polynomial.parameters[position]
                 by_name.setdefault(name, argument.node)
             return by_name, (polynomial,)
-        found = derived(call.name)
+        book = derived(call.name)
         body = self._bodies.get(call.node)
-        if body is not None and (found is None or not _is_followed(found)) and _is_followed(body):
-            # where both are known and differ, the body is a way of computing that is not holomorphic in its parts
-            found = body
-        positions = bound(call, found) if found is not None else None
+        found = book if body is None else _by_body(body, book)
+        positions = bound(call, found, is_same=found is not book) if found is not None else None
         if found is None or positions is None:
             return None
         return {name: call.arguments[at].node for name, at in positions.items()}, found.outputs

@@ -296,6 +296,8 @@ class _Run(Analysis[Fact]):
             return Fact(Degree.UNKNOWN)
         if name in LIKE_SECOND and len(facts) > 1:
             facts = [facts[0], CONSTANT, *facts[2:]]
+        if name in LIKE_FIRST and facts:
+            facts = [CONSTANT, *facts[1:]]
         by_body = self._by_body(call, facts)
         if by_body is not None:
             return by_body

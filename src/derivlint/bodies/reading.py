@@ -9,7 +9,8 @@ from typing import Any
 from msgspec import Struct
 
 from derivlint.bodies.definedness import unguarded_parameters
-from derivlint.bodies.following import Followed, TooLongError, follow
+from derivlint.bodies.following import Followed, follow
+from derivlint.bodies.values import TooLongError
 from derivlint.cpp.declarations.definitions import FunctionDefinition, function_definitions
 from derivlint.formula import Name, walk
 from derivlint.formula.nodes import LambdaParam

@@ -19,5 +19,5 @@ METADATA_MEMBERS = words("""
     sizes sym_sizes size sym_size strides sym_strides stride sym_stride dim ndimension numel sym_numel options
     scalar_type dtype device layout is_complex is_floating_point is_contiguous suggest_memory_format defined has_value
     requires_grad is_cuda is_sparse is_mkldnn is_quantized is_nested get_device is_conj is_neg sparse_dim dense_dim
-    _nested_tensor_size _nested_tensor_strides is_same_size storage_offset sym_storage_offset names key_set
+    _nnz _nested_tensor_size _nested_tensor_strides is_same_size storage_offset sym_storage_offset names key_set
 """)

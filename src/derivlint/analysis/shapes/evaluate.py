@@ -10,13 +10,14 @@ from collections.abc import Mapping
 
 from derivlint.analysis.callee import Argument, CallFacts
 from derivlint.analysis.formula_compiler import FormulaCompiler
+from derivlint.analysis.operators import VIEWS
 from derivlint.analysis.typed import TypedFormula
 from derivlint.cpp.operator_names import without_symint
 from derivlint.formula import Binary as BinaryExpr
 from derivlint.formula import BraceList, Call, Conditional, Expr, Index, Name
 from derivlint.formula.tuples import tuple_access
 from derivlint.operators.reference.evaluators import Evaluator
-from derivlint.operators.shapes.size_values import UNKNOWN, IllegalSizesError, Value, is_unknown
+from derivlint.operators.shapes.size_values import UNKNOWN, IllegalSizesError, Sizes, Value, is_unknown, shown
 from derivlint.operators.shapes.sizes import (
     BINARY,
     CONSTANTS,
@@ -96,8 +97,8 @@ class _Compiler(FormulaCompiler):
         if bound is None:
             return self.unknown
         given = [(name, self.of(node)) for name, node in bound.items()]
-        run = function.run
-        return self._placed(call.node, lambda values: run({name: each(values) for name, each in given}))
+        run = _written if call.is_inplace and call.name not in VIEWS else _made
+        return self._placed(call.node, lambda values: run(function, [(name, each(values)) for name, each in given]))
 
     def _applied(self, node: Call, function: Evaluator, arguments: list[Expr]) -> Evaluator:
         given = [self.of(argument) for argument in arguments]
@@ -148,6 +149,18 @@ class _Compiler(FormulaCompiler):
             return items[position]
 
         return item
+
+
+def _made(function: SizeFunction, given: list[tuple[str, Value]]) -> Value:
+    return function.run(dict(given))
+
+
+def _written(function: SizeFunction, given: list[tuple[str, Value]]) -> Value:
+    """What is written into a tensor, which has the sizes of that tensor."""
+    found, own = function.run(dict(given)), given[0][1] if given else UNKNOWN
+    if type(found) is Sizes and type(own) is Sizes and found != own:
+        raise IllegalSizesError(f"{shown(found)} cannot be written into {shown(own)}")
+    return found
 
 
 def bound_arguments(call: CallFacts, function: SizeFunction) -> dict[str, Expr] | None:

@@ -192,7 +192,7 @@ def callee_text(facts: FormulaFacts, callee: Callee) -> str:
 def _bodies_text(model: Model, callee: Callee) -> str | None:
     """What the bodies of a called helper say: where they are, and what they are linear in."""
     bodies = model.natives.bodies
-    if bodies is None:
+    if bodies is None or not bodies.is_shown:
         return None
     lines = []
     for body in bodies.functions.get(callee.name, ()):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 
 from derivlint.formula import Index, Name, Number, Word
 from derivlint.lsp.analysis import Analysis
@@ -133,8 +133,18 @@ def _of_callee(analysis: Analysis, callee: Callee) -> tuple[Place, ...]:
     places = list(native_places(analysis, natives))
     if not callee.is_method:
         places += function_places(analysis.headers, callee.name)
+        places += _bodies_of(analysis.model, callee.name, {(place.source.path, place.span) for place in places})
     places += [_entry_place(analysis, entry) for entry in entries_serving(analysis.model, natives)]
     return tuple(places)
+
+
+def _bodies_of(model: Model, name: str, known: Container[tuple[str, Span]]) -> Iterator[Place]:
+    """Where functions are that a configuration names, or a checkout has."""
+    bodies = model.natives.bodies
+    if bodies is not None and bodies.is_shown:
+        for body in bodies.functions.get(name, ()):
+            if (bodies.source.path, body.name_span) not in known:
+                yield Place(bodies.source, body.name_span, body.span)
 
 
 def _entry_place(analysis: Analysis, entry: Entry) -> Place:

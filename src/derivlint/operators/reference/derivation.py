@@ -6,7 +6,7 @@ not there in every case is not sure, and an argument that is read by a function 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 
 from derivlint.formula import (
@@ -211,6 +211,16 @@ class _Body(Analysis[Value]):
 
 
 def _defined(name: str, arguments: list[Sum]) -> Value | None:
-    """A call of what is defined."""
-    found = _of_name(name)
-    return None if found is None else applied(found, arguments)
+    """A call of what is defined; of several overloads, only where they are the same."""
+    found = [each for each in map(_of_name, _overloads().get(name, (name,))) if each is not None]
+    fits = found and all(each.outputs == found[0].outputs for each in found)
+    return applied(found[0], arguments) if fits and len(arguments) <= len(found[0].parameters) else None
+
+
+@cache
+def _overloads() -> Mapping[str, list[str]]:
+    """The names of definitions by base name."""
+    found: dict[str, list[str]] = {}
+    for name in definitions():
+        found.setdefault(name.partition(".")[0], []).append(name)
+    return found

@@ -1,0 +1,344 @@
+"""What is known at a place of a body: variables with their values, and which of them share memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Protocol
+
+from msgspec import Struct, field
+
+from derivlint.cpp.declarations.definitions import FunctionDefinition
+from derivlint.cpp.operator_names import base_name
+from derivlint.formula import (
+    Binary,
+    BraceList,
+    Call,
+    Conditional,
+    Construct,
+    Expr,
+    Index,
+    Lambda,
+    Member,
+    Name,
+    Unary,
+    unparenthesized,
+)
+from derivlint.formula.analysis import Analysis
+from derivlint.formula.vocabulary import words
+from derivlint.operators.book import Book
+from derivlint.operators.reference.parity import Parity
+from derivlint.operators.reference.sums import (
+    ABSENT,
+    CONSTANT,
+    Sum,
+    SumTerm,
+    Value,
+    absent_terms,
+    added,
+    asked_of,
+    chosen,
+    curved_in,
+    flat,
+    is_several,
+    made,
+    times,
+    without,
+)
+from derivlint.operators.special import REAL_FROM_COMPLEX
+
+#: So many expressions and statements are looked at in one body.
+MAX_STEPS = 60_000
+#: Functions of C++ whose value is one of their arguments, or all of them side by side.
+TRANSPARENT = words("""
+    move forward tie vector optional make_optional TensorList ITensorList ArrayRef Tensor Variable static_cast
+    const_cast expect_contiguous MaybeOwned borrowed owned cref ref value get begin end c10 front back
+    pair make_pair variable_list IntArrayRef SymIntArrayRef Scalar toMutableTensor
+""")
+SEVERAL = frozenset({"make_tuple", "tuple", "tie", "make_pair"})
+ASSIGNS = frozenset({"=", "+=", "-=", "*=", "/="})
+_ASKS_FOR_COMPLEX = frozenset({"is_complex", "isComplex"})
+_VIEWS = Book.by_hand("returns-view") | Book.by_hand("may-return-argument")
+
+_NONE: frozenset[str] = frozenset()
+
+
+class Functions(Protocol):
+    """The functions of the file that a body is in."""
+
+    def has(self, name: str) -> bool:
+        """Whether there is one of that name."""
+
+    def value(self, name: str, arguments: list[Sum]) -> Value | None:
+        """What a call of one gives; None where that is not known."""
+
+    def definition(self, name: str, count: int) -> FunctionDefinition | None:
+        """The only one of that name and number of parameters."""
+
+
+class TooLongError(Exception):
+    """A body takes too many steps."""
+
+
+class NeverError(Exception):
+    """The expression raises, whatever the arguments are."""
+
+
+class Closure(Struct, frozen=True, eq=False):
+    """A lambda as a value; without one, what gives its arguments back."""
+
+    node: Lambda | None
+
+
+class Outcome(Struct):
+    """How a statement ends.
+
+    Attributes:
+        returned: what it returns, where it may return; else None.
+        goes_on: whether the next statement may be reached.
+        condition: what it depends on whether it returns.
+        question: that condition, where it depends on one alone.
+        is_otherwise: whether it returns where the condition does not hold.
+    """
+
+    returned: Any = None
+    goes_on: bool = True
+    condition: Sum = CONSTANT
+    question: Expr | None = None
+    is_otherwise: bool = False
+
+
+class State(Struct):
+    """What is known at a place of a body.
+
+    Attributes:
+        values: the values of variables.
+        roots: the variables whose memory each variable may share.
+    """
+
+    values: dict[str, Any] = field(default_factory=dict)
+    roots: dict[str, frozenset[str]] = field(default_factory=dict)
+
+    def copy(self) -> State:
+        """The same, to be changed apart."""
+        return State(dict(self.values), dict(self.roots))
+
+
+class Values(Analysis[Any]):
+    """Values of expressions where some variables have values, and what writing to these does."""
+
+    def __init__(self, parameters: Mapping[str, Sum], seeds: frozenset[str], functions: Functions) -> None:
+        """Begin a body, see :func:`derivlint.bodies.following.follow`."""
+        super().__init__()
+        self.state = State(dict(parameters), {name: frozenset({name}) for name in parameters})
+        self._seeds = seeds
+        self._functions = functions
+        self._steps = 0
+
+    def _count(self) -> None:
+        self._steps += 1
+        if self._steps > MAX_STEPS:
+            raise TooLongError
+
+    def of(self, node: Expr) -> Any:
+        """What an expression means here and now."""
+        # variables change: what an expression meant earlier is not what it means now
+        self._count()
+        return self._methods[type(node)](self, node)
+
+    def sum(self, node: Expr) -> Sum:
+        """The value of an expression, of a list the sum of its items."""
+        return self.flattened(self.of(node))
+
+    def flattened(self, value: Any) -> Sum:
+        """A value as a sum; a lambda is constant as long as it is not called."""
+        if isinstance(value, Closure):
+            return CONSTANT
+        if is_several(value):
+            return flat(tuple(map(self.flattened, value)))
+        found: Sum = value
+        return found
+
+    def _curved(self, *values: Sum, parity: Parity | None = None) -> Sum:
+        """A function that is linear in none of its arguments; of gradients that is not sure."""
+        found = curved_in(*values, parity=parity)
+        terms = [
+            SumTerm(term.linear, term.curved - self._seeds, term.unclear | (term.curved & self._seeds), term.is_sure)
+            for term in found.terms
+        ]
+        return made(terms, found.parities)
+
+    def _quotient(self, left: Sum, right: Sum) -> Sum:
+        return times(left, self._curved(right, parity=Parity.HOLOMORPHIC))
+
+    def _either(self, condition: Sum, first: Any, second: Any) -> Any:
+        if first is second:
+            return first
+        if is_several(first) and is_several(second) and len(first) == len(second):
+            return tuple(self._either(condition, a, b) for a, b in zip(first, second, strict=True))
+        if is_several(first) and second is ABSENT:
+            return first
+        if is_several(second) and first is ABSENT:
+            return second
+        a, b = self.flattened(first), self.flattened(second)
+        asked = self._curved(condition)
+        if asked == CONSTANT:
+            return chosen(CONSTANT, a, b)
+        return asked_as(asked, chosen(CONSTANT, a, b))
+
+    def _choice(self, node: Expr | None, condition: Sum, then: Any, otherwise: Any) -> Any:
+        """One of two values, as a condition says."""
+        if node is not None:
+            held, failed = list(_answers(node, holds=True)), list(_answers(node, holds=False))
+            then, otherwise = _of_reals(then, held), _of_reals(otherwise, failed)
+            for question, of, holds in held if len(held) == len(failed) == 1 else ():
+                if question in ("defined", "isDefined", "has_value"):
+                    first, second = (then, otherwise) if holds else (otherwise, then)
+                    rest = absent_terms(first, second, self.sum(of).all)
+                    if rest is not None:
+                        return rest
+        return self._either(condition, then, otherwise)
+
+    # ---- variables
+
+    def _bind(self, name: str, value: Any, roots: frozenset[str]) -> None:
+        self.state.values[name] = value
+        self.state.roots[name] = roots
+
+    def _assign(self, target: Expr, operator: str, right: Any, value_node: Expr) -> Any:
+        target = unparenthesized(target)
+        if isinstance(target, Call) and operator == "=" and callee_of(target) in SEVERAL:
+            for position, each in enumerate(target.args):
+                several = is_several(right) and position < len(right)
+                self._assign(each, "=", right[position] if several else self.flattened(right), value_node)
+            return right
+        if operator == "=":
+            value = right
+        else:
+            old, new = self.sum(target), self.flattened(right)
+            if operator in ("+=", "-="):
+                value = added(old, new)
+            elif operator == "*=":
+                value = times(old, new)
+            else:
+                value = self._quotient(old, new)
+        if isinstance(target, Name) and target.simple is not None:
+            self.state.values[target.simple] = value
+            if operator == "=":
+                self.state.roots[target.simple] = self._roots(value_node)
+            else:
+                self._written_through(target.simple, value)
+        else:
+            self._write_part(target, self.flattened(value), is_sum=operator in ("+=", "-="))
+        return value
+
+    def _write_part(self, target: Expr, value: Sum, *, is_sum: bool = False) -> None:
+        """A part of what a variable holds is written: an item of a list, a view of a tensor."""
+        for name in self._roots(target, is_written=True):
+            old = self.state.values.get(name)
+            if old is None:
+                continue
+            before = self.flattened(old)
+            if before is ABSENT or not before.terms:
+                self.state.values[name] = value
+            else:
+                self.state.values[name] = added(before, value) if is_sum else self._either(CONSTANT, before, value)
+
+    def _written_through(self, name: str, value: Any) -> None:
+        """A variable is changed in place: what shares its memory may be, too."""
+        roots = self.state.roots.get(name, frozenset()) | {name}
+        for other, others in self.state.roots.items():
+            if other != name and (others | {other}) & roots and other in self.state.values:
+                self.state.values[other] = self._either(
+                    CONSTANT, self.flattened(self.state.values[other]), self.flattened(value)
+                )
+
+    def _roots(self, node: Expr, *, is_written: bool = False) -> frozenset[str]:
+        """The variables whose memory a value may share."""
+        node = unparenthesized(node)
+        if isinstance(node, Name):
+            name = node.simple or ""
+            if is_written:
+                return frozenset({name}) | self.state.roots.get(name, frozenset())
+            return self.state.roots.get(name, frozenset()) | ({name} if name in self.state.values else frozenset())
+        if isinstance(node, Conditional):
+            return self._roots(node.then) | self._roots(node.otherwise)
+        if isinstance(node, (Index, Member)):
+            return self._roots(node.object, is_written=is_written)
+        if isinstance(node, Unary) and node.op == "*":
+            return self._roots(node.operand, is_written=is_written)
+        if isinstance(node, Binary) and node.op in ASSIGNS:
+            return self._roots(node.left)
+        if isinstance(node, Call):
+            callee = node.callee
+            name = callee_of(node)
+            if isinstance(callee, Member):
+                shares = is_written or base_name(name) in _VIEWS or name.endswith("_") or name in TRANSPARENT
+                return self._roots(callee.object, is_written=is_written) if shares else frozenset()
+            if name in TRANSPARENT or name in SEVERAL:
+                return _NONE.union(*map(self._roots, node.args))
+            if base_name(name) in _VIEWS and node.args:
+                # the first argument of this one is what the second is for
+                return self._roots(node.args[1 if name == REAL_FROM_COMPLEX and len(node.args) > 1 else 0])
+        if isinstance(node, (BraceList, Construct)):
+            items = node.items if isinstance(node, BraceList) else node.braces.items
+            return frozenset().union(*(self._roots(item) for item in items))
+        return frozenset()
+
+
+def callee_of(node: Call) -> str:
+    """The name of the function or method that is called; empty where it has none."""
+    callee = node.callee
+    if isinstance(callee, Member):
+        return callee.name
+    return callee.parts[-1].identifier if isinstance(callee, Name) else ""
+
+
+def asked_as(asked: Sum, value: Any) -> Any:
+    """A value that is there where a condition says so."""
+    if is_several(value):
+        return tuple(asked_as(asked, each) for each in value)
+    if not isinstance(value, Sum) or value is ABSENT or asked == CONSTANT:
+        return value
+    return times(asked, value)
+
+
+def _answers(node: Expr, *, holds: bool) -> Iterator[tuple[str, Expr, bool]]:
+    """What is known of questions where a condition holds, or does not: ``x.defined()``, ``isComplexType(t)``."""
+    node = unparenthesized(node)
+    if isinstance(node, Unary) and node.op == "!":
+        yield from _answers(node.operand, holds=not holds)
+    elif isinstance(node, Binary):
+        if node.op == ("&&" if holds else "||"):
+            yield from _answers(node.left, holds=holds)
+            yield from _answers(node.right, holds=holds)
+    else:
+        asked = asked_of(node)
+        if asked is not None:
+            yield (*asked, holds)
+
+
+def _of_reals(value: Any, answers: list[tuple[str, Expr, bool]]) -> Any:
+    """A value, given answers: where a tensor is not complex, it is not said how it depends on it as a complex number.
+
+    Where a type is not complex, what is done to complex numbers is a conversion: of which tensor is not known.
+    """
+    for question, of, holds in answers:
+        if holds:
+            continue
+        if question in _ASKS_FOR_COMPLEX and isinstance(of, Name):
+            value = _without(value, of.simple or "")
+        elif question == "isComplexType":
+            value = _as_real(value)
+    return value
+
+
+def _as_real(value: Any) -> Any:
+    if is_several(value):
+        return tuple(map(_as_real, value))
+    return value._replace(parities={}) if isinstance(value, Sum) and value is not ABSENT else value
+
+
+def _without(value: Any, parameter: str) -> Any:
+    if is_several(value):
+        return tuple(_without(each, parameter) for each in value)
+    return without(value, parameter) if isinstance(value, Sum) else value
