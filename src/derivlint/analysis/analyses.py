@@ -12,6 +12,7 @@ from contextlib import suppress
 from derivlint.analysis.formula_analyses import analyses_of
 from derivlint.analysis.scalar_evaluation.judgement import judgement_of
 from derivlint.analysis.shapes.judgement import shape_judgement_of
+from derivlint.analysis.small_tensors.judgement import small_tensors_of
 from derivlint.model import Entry, Model
 
 #: What is worked out of an entry, each on top of the ones before.
@@ -23,6 +24,7 @@ ANALYSES: tuple[Callable[[Model, Entry], object], ...] = (
     lambda model, entry: analyses_of(model).interpretations(entry),
     judgement_of,
     shape_judgement_of,
+    small_tensors_of,
 )
 
 
