@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 
 def words(text: str) -> frozenset[str]:
     """The set of the words in a text."""
@@ -38,7 +40,7 @@ STATEMENT_WORDS = words(
 SPECIAL_WORDS = STATEMENT_WORDS | WORD_OPERATORS.keys()
 
 
-class Token:
+class Token(Struct, eq=False):
     """A token: its terminal in the grammar, its text and its place.
 
     Attributes:
@@ -49,14 +51,11 @@ class Token:
         info: what the pass between lexer and parser knows about a lambda.
     """
 
-    __slots__ = ("end", "info", "start", "text", "type")
-
-    def __init__(self, type: str, text: str, start: int, end: int, info: object = None) -> None:
-        self.type = type
-        self.text = text
-        self.start = start
-        self.end = end
-        self.info = info
+    type: str
+    text: str
+    start: int
+    end: int
+    info: object = None
 
     def __repr__(self) -> str:
         return f"Token({self.type}, {self.text!r}, {self.start}, {self.end})"
