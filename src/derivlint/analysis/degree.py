@@ -7,10 +7,11 @@ for. Gradients and tangents together are called *cotangents and tangents* in the
 from __future__ import annotations
 
 from collections.abc import Iterable
-from enum import Enum
+
+from derivlint.source.choices import Choice
 
 
-class Degree(Enum):
+class Degree(Choice):
     """The degree of an expression in the seeds, jointly."""
 
     #: the value 0, an undefined tensor, an absent value

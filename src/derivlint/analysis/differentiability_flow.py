@@ -8,7 +8,6 @@ differentiated.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import Enum
 
 from msgspec.structs import replace
 
@@ -51,9 +50,10 @@ from derivlint.model.generated.forward import PRIMAL
 from derivlint.operators import Book
 from derivlint.operators.special import RAISING
 from derivlint.schema import NativeFunction
+from derivlint.source.choices import Choice
 
 
-class Again(Enum):
+class Again(Choice):
     """In which mode a formula is to be differentiated once more."""
 
     REVERSE = "reverse"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import Enum
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -11,10 +10,11 @@ from msgspec.structs import replace
 from derivlint.schema.arguments import Argument, Arguments, Return
 from derivlint.schema.names import OperatorName
 from derivlint.source import Span
+from derivlint.source.choices import Choice
 from derivlint.source.lazy import cached_property
 
 
-class SchemaKind(Enum):
+class SchemaKind(Choice):
     """What an operator does with its arguments."""
 
     functional = "functional"

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
-from enum import Enum
 from functools import cache
 
 from derivlint.analysis.scalar_evaluation.values import COMPLEX, OPAQUE, REAL, Value
 from derivlint.analysis.scalar_evaluation.vocabulary import GRAD_MODE
 from derivlint.formula.vocabulary import words
 from derivlint.schema import Argument, ListType, NativeFunction
+from derivlint.source.choices import Choice
 
 #: How many points of each kind there are.
 POINTS = 8
@@ -48,7 +48,7 @@ RANGES = (
 _GOLDEN = 0.6180339887498949
 
 
-class Kind(Enum):
+class Kind(Choice):
     """The numbers at a point."""
 
     REAL = "real"

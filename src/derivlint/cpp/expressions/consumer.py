@@ -5,7 +5,6 @@ Follows the templates of gen_autograd_functions.py and gen_variable_type.py.
 
 from __future__ import annotations
 
-from enum import Enum
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -15,6 +14,7 @@ from derivlint.cpp.expressions.conversion import IMPOSSIBLE
 from derivlint.cpp.expressions.operators import common_type
 from derivlint.cpp.expressions.value import BRACES, TEMPORARY, TENSOR, UNKNOWN, VOID, Value
 from derivlint.cpp.problem import TypeProblemKind
+from derivlint.source.choices import Choice
 
 if TYPE_CHECKING:
     from derivlint.cpp.expressions.inference import Inference
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 GRADIENT_TYPES = (TENSOR, template_type("ArrayRef", [TENSOR]))
 
 
-class Use(Enum):
+class Use(Choice):
     """How the value is used."""
 
     #: ``auto grad_result = any_grad_defined ? (F) : Tensor();``

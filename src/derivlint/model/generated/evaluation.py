@@ -32,6 +32,7 @@ from derivlint.model.scope import RETAIN_VARIABLES
 from derivlint.model.words import mentions
 from derivlint.operators.special import NOT_IMPLEMENTED
 from derivlint.schema import NativeFunction
+from derivlint.source.choices import Choice
 
 #: What the members of nodes are unpacked into, by the type that the generated kernel saves.
 UNPACKED = {
@@ -59,7 +60,7 @@ ORIGINAL_SELF = "original_self"
 NO_VARIABLES: Mapping[str, str] = MappingProxyType({})
 
 
-class Mode(Enum):
+class Mode(Choice):
     """Which part of the generated code evaluates an expression."""
 
     BACKWARD = "backward"

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from enum import Enum
+
+from derivlint.source.choices import Choice
 
 
-class Parity(Enum):
+class Parity(Choice):
     """How a value depends on complex variables."""
 
     #: it is real, or depends on none
