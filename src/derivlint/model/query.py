@@ -51,7 +51,11 @@ class Answers:
             known = self._answers[question] = self.recorded(find, *subject)
         answer, reads = known
         if reads:
-            self.use(reads)
+            # as :meth:`use`, without a call: no function is called more often
+            if self._used is None:
+                self._used = {id(reads): reads}
+            else:
+                self._used[id(reads)] = reads
         return answer  # type: ignore[no-any-return]
 
     def use(self, reads: frozenset[Read]) -> None:
