@@ -7,11 +7,13 @@ from derivlint.formula import Expr, Index, Name, Number, unparenthesized
 from derivlint.model.generated.evaluation import TENSOR
 from derivlint.model.generated.forward import TANGENT, packed_lists
 from derivlint.model.generated.gradients import GRAD, GRADS
+from derivlint.source.lazy import asked_once
 
 #: What the kernel keeps of a tangent beside the tangent itself.
 RAW = "_raw"
 
 
+@asked_once
 def seed_names(formula: TypedFormula) -> frozenset[str]:
     """The names of all gradients, or of all tangents, that are declared where a formula is evaluated."""
     variables = formula.evaluation.variables
@@ -19,19 +21,16 @@ def seed_names(formula: TypedFormula) -> frozenset[str]:
         info = formula.written.body.info
         named = info.available_named_gradients if info is not None else ()
         return frozenset({GRAD, GRADS, *named}) & (variables.keys() | {GRAD, GRADS})
+    function = formula.written.entry.function
+    if function is None:
+        return frozenset()
+    # a name ending like a tangent is none where an argument or an output is called like that
+    taken = {*(binding.name for binding in function.arguments), *(output.name for output in function.outputs)}
     return frozenset(
         name
         for name, type in variables.items()
-        if type == TENSOR and name.removesuffix(RAW).endswith(TANGENT) and _is_unpacked(name, formula)
+        if type == TENSOR and name.removesuffix(RAW).endswith(TANGENT) and name not in taken
     )
-
-
-def _is_unpacked(name: str, formula: TypedFormula) -> bool:
-    """Whether a name ending like a tangent is one: no argument and no output of that name."""
-    function = formula.written.entry.function
-    if function is None:
-        return False
-    return name not in {binding.name for binding in function.arguments} | {output.name for output in function.outputs}
 
 
 def dual_lists(formula: TypedFormula) -> frozenset[str]:
