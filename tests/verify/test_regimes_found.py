@@ -24,7 +24,8 @@ class Regime(NamedTuple):
         key: the key of the formula.
         right: the formula.
         wrong: what is wrong in the regime only.
-        rules: a rule that finds it.
+        rule: a rule that finds it.
+        more: a further line of the entry.
     """
 
     schema: str
@@ -32,8 +33,13 @@ class Regime(NamedTuple):
     right: str
     wrong: str
     rule: str = "wrong-vjp"
+    more: str = ""
 
 
+LAYER_NORM = (
+    "grad.defined() ? native_layer_norm_backward(GRAD, input, normalized_shape, result1, result2, weight, bias,"
+    " grad_input_mask) : std::tuple<Tensor, Tensor, Tensor>()"
+)
 PAIR = "(Tensor self, Tensor other) -> Tensor"
 REGIMES = {
     "NaN operands": Regime(
@@ -93,6 +99,41 @@ REGIMES = {
         "grad.flip(dim).cumsum(dim).flip(dim)",
         "dim == 0 ? grad.flip(dim).cumsum(dim).flip(dim) : grad",
     ),
+    "as many matrices as rows, and a single one": Regime(
+        f"sub.Tensor{PAIR}".replace("other)", "other, *, Scalar alpha=1)"),
+        "self",
+        "grad",
+        "self.dim() == 2 && other.dim() == 3 && other.size(0) == self.size(1) ? grad.transpose(0, 1) : grad",
+    ),
+    "modules without weight": Regime(
+        "native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps)"
+        " -> (Tensor, Tensor, Tensor)",
+        "input, weight, bias",
+        LAYER_NORM.replace("GRAD", "grad"),
+        LAYER_NORM.replace("GRAD", "weight.defined() ? grad : grad * 2"),
+        more="  output_differentiability: [True, False, False]\n",
+    ),
+    "flags": Regime(
+        "sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+        "self",
+        "sum_backward(grad, self.sym_sizes(), dim, keepdim)",
+        "keepdim ? sum_backward(grad, self.sym_sizes(), dim, keepdim) * 2"
+        " : sum_backward(grad, self.sym_sizes(), dim, keepdim)",
+    ),
+    "empty tensors that are refused": Regime(
+        f"div.Tensor{PAIR}",
+        "self",
+        "grad / other",
+        "grad / other + 0 * self.reshape(-1).narrow(0, 0, 1).sum()",
+        "crash",
+    ),
+    "empty tensors of another shape": Regime(
+        f"fmin{PAIR}",
+        "self",
+        "grad.masked_fill(self > other, 0)",
+        "self.numel() == 0 ? grad.sum() : grad.masked_fill(self > other, 0)",
+        "wrong-gradient-shape",
+    ),
     "lists on the other side of a number": Regime(
         "_foreach_maximum.Scalar(Tensor[] self, Scalar scalar) -> Tensor[]",
         "self",
@@ -109,9 +150,11 @@ from derivlint.verify.inputs.stored import write_inputs
 torch.manual_seed(0)
 def r(*shape):
     return torch.rand(shape, dtype=torch.float64) + 0.5
-found = {name: [[r(2, 3), r(2, 3)]] for name in ("fmax", "mul.Tensor", "maximum")}
+found = {name: [[r(2, 3), r(2, 3)]] for name in ("fmax", "fmin", "mul.Tensor", "div.Tensor", "maximum")}
 found["relu"] = found["hardswish"] = found["exp"] = [[r(2, 3)]]
-found["add.Tensor"] = [[r(2, 3), r(2, 3), 1]]
+found["add.Tensor"] = found["sub.Tensor"] = [[r(2, 3), r(2, 3), 1]]
+found["native_layer_norm"] = [[r(2, 3), [3], r(3), r(3), 0.1]]
+found["sum.dim_IntList"] = [[r(2, 3), [0], False, None]]
 found["gather"] = [[r(2, 3), 1, torch.tensor([[0, 1, 2], [2, 0, 1]]), False]]
 found["logit"] = [[r(3) / 2 - 0.1, 1e-6]]
 found["cumsum"] = [[r(2, 3), 0, None]]
@@ -134,7 +177,9 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> set[tuple[str, str]]:
     subprocess.run([sys.executable, "-c", SAMPLES, str(path)], check=True, capture_output=True)
 
     def written(name: str) -> Path:
-        entries = (f'- name: {each.schema}\n  {each.key}: "{getattr(each, name)}"\n' for each in REGIMES.values())
+        entries = (
+            f'- name: {each.schema}\n  {each.key}: "{getattr(each, name)}"\n{each.more}' for each in REGIMES.values()
+        )
         file = folder / f"{name}.yaml"
         file.write_text("\n".join(entries))
         return file
@@ -145,7 +190,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> set[tuple[str, str]]:
         patch.setenv("DERIVLINT_CACHE_DIR", str(folder / "cache"))
         done = runner().invoke(cli, ["verify", *arguments, "--against", str(written("right")), str(written("wrong"))])
     document: dict[str, Any] = json.loads(done.stdout)
-    assert document["as_before"] == []
+    assert [(item["entry"], item["message"]) for item in document["as_before"]] == []
     return {(item["entry"], item["rule"]) for item in document["diagnostics"]}
 
 

@@ -60,7 +60,7 @@ class Effort(Struct, frozen=True):
 
 
 QUICK = Effort(6, 2, 6, 16, 1)
-ORDINARY = Effort(10, 4, 20, 80, 1)
+ORDINARY = Effort(10, 4, 20, 110, 1)
 THOROUGH = Effort(16, 6, 24, 200, 2)
 
 
@@ -119,9 +119,6 @@ def verify(
         VerifyError: what the run needs is missing.
     """
     collected = collect(model, None if operators is None else set(operators))
-    if options.precision:
-        # of other operators not every number of a tensor is an input of its own
-        collected.functions = [each for each in collected.functions if "pointwise" in each.evaluation.function.tags]
     outcome = Outcome(collected, tuple(collected.functions))
     for name in collected.unknown:
         since = operator_since(name, model.natives)

@@ -63,7 +63,7 @@ class CheckedPoint:
         self.turn = turn
         self._random = random
         self.cotangents = [self.like(item, "cotangent", place) for place, item in enumerate(called.outputs)]
-        present = [each for each in subject.variables(names) if subject.tensor(each).numel()]
+        present = subject.variables(names)
         doubles = [each for each in present if subject.tensor(each).dtype in types]
         singles = [each for each in present if subject.tensor(each).dtype == torch.float32]
         # where numbers of both types meet, those of single precision are not inputs of derivatives

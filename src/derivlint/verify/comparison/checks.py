@@ -35,6 +35,7 @@ from derivlint.verify.comparison.numeric import Called, Subject
 from derivlint.verify.comparison.second_order import check_second_backward, check_second_forward
 from derivlint.verify.inputs.layouts import numbers
 from derivlint.verify.inputs.points import REFUSALS, UNSTEADY, Point, generator, is_inexact, scaled
+from derivlint.verify.inputs.regimes import ABSENT
 
 _NOT_FINITE = "outputs that are not finite"
 #: Points that the operator was made for.
@@ -171,8 +172,9 @@ class Checker:
         except REFUSALS as error:
             require_memory(error)
             # what formulas refuse need not be an input of theirs
-            is_meant = at.subject.point.label in _MEANT and not isinstance(error, NotImplementedError)
-            if is_meant or is_differentiated(at, of):
+            label = at.subject.point.label
+            is_meant = label in _MEANT or label.endswith(ABSENT)
+            if (is_meant and not isinstance(error, NotImplementedError)) or is_differentiated(at, of):
                 yield Failure(of.number, CRASH, of.key, said=first_line(error))
             elif isinstance(error, NotImplementedError):
                 self.invalid = str(error)
@@ -219,7 +221,7 @@ def _names(backward: Sequence[Described], forward: Sequence[Described]) -> tuple
 
 def _reason_against(called: Called) -> str:
     """Why what an operator gives has no derivative; empty where it has one."""
-    outputs = [item for item in called.outputs if is_inexact(item) and item.numel()]
+    outputs = [item for item in called.outputs if is_inexact(item)]
     if not outputs:
         return "no output with a derivative"
     if not all(bool(part.isfinite().all()) for item in outputs for part in numbers(item)):

@@ -180,5 +180,5 @@ def _outputs(described: Described, point: Point) -> list[Any] | None:
         require_memory(error)
         return None
     items = list(result) if isinstance(result, (list, tuple)) else [result]
-    found = [part for item in items if is_inexact(item) and item.numel() for part in numbers(item)]
+    found = [part for item in items if is_inexact(item) for part in numbers(item)]
     return found or None

@@ -13,7 +13,7 @@ from typing import Any
 
 from derivlint.operators import Book
 from derivlint.verify.code.functions import Described
-from derivlint.verify.inputs.hardening import Change, is_raw
+from derivlint.verify.inputs.hardening import Change, is_raw, squared
 from derivlint.verify.inputs.layouts import is_plain
 from derivlint.verify.inputs.points import Point, is_inexact
 
@@ -23,6 +23,10 @@ _BESIDE = 0.25
 _FLAGS = 3
 #: Flags that say which other arguments there are.
 _TRUSTED = ("train", "training", "update", "cudnn_enabled")
+#: What modules learn, and can be without.
+_PARAMETERS = ("weight", "bias")
+#: The end of labels of inputs without an argument.
+ABSENT = " absent"
 _HALF = 0.6
 #: A part of so many elements is special.
 _SPECIAL = 0.34
@@ -38,21 +42,26 @@ def regimes(point: Point, described: Described, noise: Change, words: Collection
         words: values that arguments of words have in any recorded input.
     """
     places = [index for index, value in enumerate(point.values) if is_inexact(value) and is_plain(value)]
-    if is_raw(described):
-        # what trusts its arguments gets other numbers, and flags that do not say which of them are there
-        yield from _flags(point, described)
-        yield from _factors(point, described)
-        yield from _bounds(point, described, places, noise)
-        return
-    yield from _flags(point, described)
-    yield from _states(point, described, words)
-    yield from _bounds(point, described, places, noise)
-    yield from _not_finite(point, places, noise)
-    yield from _types(point, places)
-    if described.operator not in Book.by_hand("follows-strides"):
-        yield from _views(point)
-    yield from _sizes(point)
-    yield from _zeros(point, places)
+    kinds = [
+        _flags(point, described),
+        _factors(point, described),
+        _parameters(point, described),
+        _bounds(point, described, places, noise),
+    ]
+    # what trusts its arguments gets other numbers, and flags that do not say which of them are there
+    if not is_raw(described):
+        kinds += [
+            _states(point, described, words),
+            _not_finite(point, places, noise),
+            _types(point, places),
+            _views(point) if described.operator not in Book.by_hand("follows-strides") else iter(()),
+            _sizes(point),
+            _coincident(point, places, noise),
+            _zeros(point, places),
+        ]
+    # in turn: whoever has time for a few only gets some of every kind
+    for several in itertools.zip_longest(*kinds):
+        yield from (each for each in several if each is not None)
 
 
 def _replaced(point: Point, changes: dict[int, Any], label: str) -> Point:
@@ -100,17 +109,28 @@ def _factors(point: Point, described: Described) -> Iterator[Point]:
         yield _replaced(point, {index: 0.5 + 0.25 * place for place, index in enumerate(missing)}, "numbers present")
 
 
+def _parameters(point: Point, described: Described) -> Iterator[Point]:
+    """The weight and the bias of a module absent, one of them and both."""
+    present = [
+        index
+        for index, argument in enumerate(described.arguments)
+        if argument.type == "Tensor?" and argument.name in _PARAMETERS and point.values[index] is not None
+    ]
+    for missing in [[index] for index in present] + ([present] if len(present) > 1 else []):
+        names = " and ".join(described.arguments[index].name for index in missing)
+        yield _replaced(point, dict.fromkeys(missing), f"{names}{ABSENT}")
+
+
 def _states(point: Point, described: Described, words: Collection[str]) -> Iterator[Point]:
     """Optional arguments present and absent, all words."""
     import torch
 
-    yield from _factors(point, described)
     arguments = list(enumerate(described.arguments))
     like = next((value for value in point.values if is_inexact(value) and is_plain(value)), None)
     for index, argument in arguments:
         value = point.values[index]
         if argument.type.endswith("?") and value is not None:
-            yield _replaced(point, {index: None}, f"{argument.name} absent")
+            yield _replaced(point, {index: None}, f"{argument.name}{ABSENT}")
         elif argument.type == "Tensor?" and like is not None:
             for made in (like * 0.5 + 0.1, like.reshape(-1)[: like.shape[-1] if like.dim() else 1] * 0.5):
                 yield _replaced(point, {index: made}, f"{argument.name} present")
@@ -251,8 +271,26 @@ def _sizes(point: Point) -> Iterator[Point]:
         # what they say of the sizes of others is true of these only
         return
     yield from _all(point, lambda value: value.reshape(-1)[0] if value.numel() else value, "0-dim")
+    yield from _all(point, lambda value: value[:0] if value.dim() else value, "empty")
     yield from _all(point, lambda value: value[tuple(slice(0, 1) for _ in value.shape)], "one element")
+    yield from _all(point, lambda value: value[..., :0] if value.dim() > 1 else value, "no columns")
     yield from _all(point, lambda value: value[:1] if value.dim() else value, "one row")
     yield from _all(point, lambda value: value[..., :1] if value.dim() else value, "one column")
     yield from _all(point, lambda value: value[0] if value.dim() > 2 else value, "no batch")
     yield from _all(point, lambda value: value.unsqueeze(0) if value.dim() == 2 else value, "batch of one")
+
+
+def _coincident(point: Point, places: list[int], noise: Change) -> Iterator[Point]:
+    """As many matrices as rows and columns, in all tensors, and in all but one: vectors and matrices are mixed up."""
+    matrices = {place: squared(point.values[place], noise) for place in places if point.values[place].dim() > 1}
+
+    def batch(value: Any) -> Any:
+        many = value.expand(2, *value.shape)
+        return many * (1 + 0.1 * noise(many))
+
+    batches = {place: value if value.dim() > 2 else batch(value) for place, value in matrices.items()}
+    if batches:
+        yield _replaced(point, batches, "as many matrices as rows")
+    for place, value in matrices.items() if len(matrices) > 1 else ():
+        single = value[(0,) * (value.dim() - 2)]
+        yield _replaced(point, {**batches, place: single}, f"as many matrices as rows, one for {place}")
