@@ -37,6 +37,7 @@ _WORDS = {
     Why.NO_INPUTS: "without inputs",
     Why.OTHER_SCHEMA: "with another schema installed",
     Why.NOT_IN_TORCH: "that the installed PyTorch lacks",
+    Why.NO_DEVICE: "without the device",
     Why.NO_FUNCTION: "without a function",
     Why.NOT_CALLABLE: "that cannot be called",
     Why.NOT_COMPARED: "that nothing can be compared with",

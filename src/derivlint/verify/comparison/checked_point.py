@@ -10,6 +10,7 @@ from derivlint.verify.code.functions import Described
 from derivlint.verify.comparison.differences import DOUBLE, SINGLE, UnjudgedError, inner, size_of
 from derivlint.verify.comparison.exhaustion import require_memory
 from derivlint.verify.comparison.failures import Tally, place
+from derivlint.verify.comparison.forms import form_of, saved
 from derivlint.verify.comparison.numeric import Called, Subject, tensors
 from derivlint.verify.inputs.layouts import changed, dense, is_plain, moved
 from derivlint.verify.inputs.points import REFUSALS, is_inexact
@@ -93,7 +94,7 @@ class CheckedPoint:
             made = torch.randn(part.shape, generator=random, dtype=torch.float64)
             if part.is_complex():
                 made = torch.complex(made, torch.randn(part.shape, generator=random, dtype=torch.float64))
-            return made.to(part.dtype)
+            return made.to(device=part.device, dtype=part.dtype)
 
         return changed(tensor, random_like)
 
@@ -109,10 +110,10 @@ class CheckedPoint:
         self.tally.numbers[place(of, rule, what, part, self.turn)] = number
 
     def note_form(self, of: Described, what: str, part: int, tensor: Any) -> None:
-        """Keep the type and the layout of a gradient or tangent, for a comparison with another version of a formula."""
+        """Keep what a gradient or tangent is beside its numbers, for a comparison with another version of a formula."""
         if tensor is not None:
-            kind, layout = (str(each).removeprefix("torch.") for each in (tensor.dtype, tensor.layout))
-            self.tally.forms[of.kind, what, part] = f"{layout} {kind}"
+            others = [*saved(self.subject, self.called), *self.subject.given]
+            self.tally.forms[of.kind, what, part] = form_of(tensor, others)
 
     def versions(self) -> list[int]:
         """How often each tensor was written to that a backward formula gets."""

@@ -34,7 +34,7 @@ from derivlint.verify.comparison.installed import is_differentiated, unfinished_
 from derivlint.verify.comparison.numeric import Called, Subject
 from derivlint.verify.comparison.second_order import check_second_backward, check_second_forward
 from derivlint.verify.inputs.layouts import numbers
-from derivlint.verify.inputs.points import REFUSALS, UNSTEADY, Point, generator, is_inexact, scaled
+from derivlint.verify.inputs.points import CPU, REFUSALS, UNSTEADY, Point, generator, is_inexact, placed, scaled
 from derivlint.verify.inputs.regimes import ABSENT
 
 _NOT_FINITE = "outputs that are not finite"
@@ -52,6 +52,7 @@ class Checker:
         order: the highest order of derivatives that is checked.
         directions: how many random directions.
         complete: whether everything is checked also where something is wrong already.
+        device: the kind of the device that the tensors of points are brought to.
 
     Attributes:
         tally: what was done at all points.
@@ -69,6 +70,7 @@ class Checker:
         order: int = 2,
         directions: int = 1,
         complete: bool = False,
+        device: str = CPU,
     ) -> None:
         self._backward = [each for each in functions if each.kind == BACKWARD]
         self._forward = [each for each in functions if each.kind == FORWARD]
@@ -79,6 +81,7 @@ class Checker:
         self._order = order
         self._directions = directions
         self._complete = complete
+        self._device = device
         self.tally = Tally()
         self.before: Callable[[int], None] = lambda number: None
         self.invalid = ""
@@ -89,6 +92,7 @@ class Checker:
         import torch
 
         self.tally.forget()
+        point = placed(point, self._device)
         subject = Subject(self._first, point, self._namespace)
         try:
             with torch.no_grad():

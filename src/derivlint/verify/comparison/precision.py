@@ -16,7 +16,7 @@ from derivlint.verify.comparison.exhaustion import require_memory
 from derivlint.verify.comparison.numeric import Called, Subject, tensors
 from derivlint.verify.inputs.hardening import is_reduction
 from derivlint.verify.inputs.layouts import is_plain
-from derivlint.verify.inputs.points import REFUSALS, Point, call, generator, is_inexact
+from derivlint.verify.inputs.points import CPU, REFUSALS, Point, call, generator, is_inexact, placed
 from derivlint.verify.inputs.siblings import recorded_points
 from derivlint.verify.inputs.stored import Inputs
 
@@ -51,7 +51,7 @@ def grid(dtype: str) -> Any:
 
 
 def measured(
-    functions: Sequence[Described], base: Sequence[Described], recorded: Inputs, namespace: Any
+    functions: Sequence[Described], base: Sequence[Described], recorded: Inputs, namespace: Any, device: str = CPU
 ) -> Iterator[dict[str, Any]]:
     """What is to be said of the precision of an operator's functions.
 
@@ -60,6 +60,7 @@ def measured(
         base: those of an earlier version.
         recorded: inputs, for the arguments that are not tensors.
         namespace: where the functions can be called.
+        device: the kind of the device that they are measured on.
     """
     first = functions[0]
     known = (_unreduced(first, each) for each in recorded_points(first, recorded))
@@ -67,7 +68,7 @@ def measured(
     if point is None:
         return
     for dtype in DTYPES:
-        values = _values(point, grid(dtype))
+        values = placed(Point(_values(point, grid(dtype))), device).values
         few = next(value.dtype for value in values if is_inexact(value))
         before = list(_both(base, values, namespace)) if base else []
         for kind, what, of, (low, high) in _both(functions, values, namespace):
