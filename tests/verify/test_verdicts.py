@@ -122,7 +122,7 @@ def test_a_revision_is_what_is_compared_with(command: Command, tmp_path: Path) -
 def test_what_gradients_and_tangents_are_beside_their_numbers_is_compared(command: Command, tmp_path: Path) -> None:
     """Their type, their sizes before the engine fits them to the input, and memory that they newly share."""
     formulas = {
-        "neg": ("self", "-grad", "-grad.unsqueeze(0)", "has the sizes [1, 3], and [3] before"),
+        "neg": ("self", "-grad", "-grad.unsqueeze(0)", "has the sizes [1, 1], and [1] before"),
         "clone": (
             "self: grad\n  result",
             "self_t.clone()",

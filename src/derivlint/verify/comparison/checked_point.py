@@ -12,7 +12,7 @@ from derivlint.verify.comparison.exhaustion import require_memory
 from derivlint.verify.comparison.failures import Tally, place
 from derivlint.verify.comparison.forms import form_of, saved
 from derivlint.verify.comparison.numeric import Called, Subject, tensors
-from derivlint.verify.inputs.layouts import changed, dense, is_plain, moved
+from derivlint.verify.inputs.layouts import changed, dense, is_plain, moved, numbers
 from derivlint.verify.inputs.points import REFUSALS, is_inexact
 
 #: A tensor among the arguments: the name of the argument, and the position in it where it is a list.
@@ -42,6 +42,11 @@ class CheckedPoint:
         directions: for each of them where to.
         cotangents: for each output a random tensor, None for one that no gradient flows through.
         precision: what the numbers of the point allow.
+        is_plain: whether all tensors are dense.
+        is_complex: whether some are complex.
+        is_empty: whether a variable has no elements: there is nothing to differentiate by.
+        is_finite: whether all numbers are finite.
+        is_coarse: whether outputs have too few digits for differences.
     """
 
     def __init__(
@@ -57,6 +62,7 @@ class CheckedPoint:
         import torch
 
         types = (torch.float64, torch.complex128)
+        coarse = (torch.float16, torch.bfloat16, torch.complex32)
         self.subject = subject
         self.called = called
         self.tally = tally
@@ -76,6 +82,10 @@ class CheckedPoint:
         self.directions = {each: self._direction(each, "direction") for each in self.variables}
         tensors = [*map(subject.tensor, self.variables), *(item for item in called.outputs if item is not None)]
         self.is_plain = all(map(is_plain, tensors))
+        self.is_complex = any(item.is_complex() for item in tensors)
+        self.is_empty = any(not subject.tensor(each).numel() for each in self.variables)
+        self.is_finite = all(bool(part.isfinite().all()) for item in tensors for part in numbers(item))
+        self.is_coarse = any(item.dtype in coarse for item in outputs)
 
     def like(self, tensor: Any, *name: object) -> Any:
         """A random tensor of the same kind; None for one that no gradient flows through.

@@ -93,8 +93,8 @@ class Checker:
 
         self.tally.forget()
         point = placed(point, self._device)
-        subject = Subject(self._first, point, self._namespace)
         try:
+            subject = Subject(self._first, point, self._namespace)
             with torch.no_grad():
                 called = subject.call(subject.point.values)
         except Exception as error:
@@ -204,7 +204,7 @@ class Checker:
         yield from check_strides(at, of, gradients)
         yield from check_embedding(at, of)
         yield from check_undifferentiated(at, of, gradients)
-        if self._order > 1 and at.precision.second:
+        if self._order > 1 and at.precision.second and not at.is_empty:
             yield from check_second_backward(at, of, self._order)
 
     def _check_forward(self, at: CheckedPoint, of: Described, is_first: bool) -> Iterator[Failure]:
@@ -212,7 +212,14 @@ class Checker:
         for failure in check_tangents(at, of):
             failed = failed or failure.rule != OTHER_CONVENTION
             yield failure
-        if (self._complete or not failed) and is_first and at.is_plain and self._order > 1 and at.precision.second:
+        if (
+            (self._complete or not failed)
+            and is_first
+            and at.is_plain
+            and self._order > 1
+            and at.precision.second
+            and not at.is_empty
+        ):
             yield from check_second_forward(at, of, self._order)
 
 

@@ -30,7 +30,7 @@ class Form(Struct, frozen=True):
     def difference(self, earlier: Form) -> str:
         """What is different from an earlier version, in words; empty where nothing is.
 
-        Memory that is no longer shared is no difference: who gets a copy cannot tell.
+        Memory that was shared before is not reported: a copy serves as well.
         """
         if self.kind != earlier.kind:
             return f"is {self.kind}, and {earlier.kind} before"

@@ -85,7 +85,7 @@ def _callable(described: Described, points: Iterable[Point]) -> Iterator[Point]:
     for point in points:
         if not is_differentiated(described, point):
             continue
-        if is_raw(described) or (_is_defined(described, point) and _outputs(described, point) is not None):
+        if _is_defined(described, point) and (is_raw(described) or _outputs(described, point) is not None):
             yield point
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from derivlint.operators import Book
 from derivlint.verify.code.functions import Described
-from derivlint.verify.inputs.hardening import Change, is_raw, squared
+from derivlint.verify.inputs.hardening import Change, is_number, is_raw, is_reduction, squared
 from derivlint.verify.inputs.layouts import is_plain
 from derivlint.verify.inputs.points import Point, is_inexact
 
@@ -53,10 +53,12 @@ def regimes(point: Point, described: Described, noise: Change, words: Collection
         kinds += [
             _states(point, described, words),
             _not_finite(point, places, noise),
-            _types(point, places),
+            _types(point),
+            _numbers(point, described),
             _views(point) if described.operator not in Book.by_hand("follows-strides") else iter(()),
             _sizes(point),
-            _coincident(point, places, noise),
+            # losses are called with tensors of one shape: the functions around them see to that
+            iter(()) if any(map(is_reduction, described.arguments)) else _coincident(point, places, noise),
             _zeros(point, places),
         ]
     # in turn: whoever has time for a few only gets some of every kind
@@ -111,6 +113,9 @@ def _factors(point: Point, described: Described) -> Iterator[Point]:
 
 def _parameters(point: Point, described: Described) -> Iterator[Point]:
     """The weight and the bias of a module absent, one of them and both."""
+    if any(argument.name == "output_mask" for argument in described.arguments):
+        # it asks for their gradients
+        return
     present = [
         index
         for index, argument in enumerate(described.arguments)
@@ -198,8 +203,12 @@ def _not_finite(point: Point, places: list[int], noise: Change) -> Iterator[Poin
         value = point.values[place]
         if value.numel():
             chosen = noise(value).real < _SPECIAL
+            chosen[(0,) * value.dim()] = True
             for label, number in (("nan", math.nan), ("infinite", math.inf), ("minus infinite", -math.inf)):
                 yield _replaced(point, {place: value.masked_fill(chosen, number)}, f"{label} {place}")
+                # beside numbers that most operators give finite results for
+                small = 0.2 + 0.6 * noise(value)
+                yield _replaced(point, {place: small.masked_fill(chosen, number)}, f"{label} {place}, else small")
 
 
 def _zeros(point: Point, places: list[int]) -> Iterator[Point]:
@@ -213,21 +222,49 @@ def _zeros(point: Point, places: list[int]) -> Iterator[Point]:
             made[..., :count] = 0
             yield _replaced(point, {place: made}, f"{count} zero {place}")
         yield _replaced(point, {place: value * 0}, f"zeros {place}")
+    for index, value in enumerate(point.values):
+        if isinstance(value, list) and value and all(map(is_inexact, value)):
+            yield _replaced(point, {index: [item * 0 for item in value]}, f"zeros {index}")
 
 
-def _types(point: Point, places: list[int]) -> Iterator[Point]:
-    """Integers and single precision beside numbers of double precision."""
+def _types(point: Point) -> Iterator[Point]:
+    """Integers and single precision beside numbers of double precision, in tensors and in lists of them."""
     import torch
 
-    for place in places:
-        value = point.values[place]
-        if len(places) > 1 and not value.is_complex():
-            yield _replaced(point, {place: (value * 2).round().to(torch.int64)}, f"integers {place}")
-            yield _replaced(point, {place: value > 0}, f"booleans {place}")
-            yield _replaced(point, {place: value.to(torch.float32)}, f"single {place}")
+    values = {index: value for index, value in enumerate(point.values) if _is_real(value)}
+    for index, value in values.items() if len(values) > 1 else ():
+        integers = _each(value, lambda item: (item * 2).round().to(torch.int64))
+        yield _replaced(point, {index: integers}, f"integers {index}")
+        yield _replaced(point, {index: _each(value, lambda item: item > 0)}, f"booleans {index}")
+        yield _replaced(point, {index: _each(value, lambda item: item.to(torch.float32))}, f"single {index}")
+        negative = {other: _each(item, lambda part: -part.abs()) for other, item in values.items()}
+        yield _replaced(point, {**negative, index: integers}, f"negative, integers {index}")
     for index, value in enumerate(point.values):
         if isinstance(value, float) and math.isfinite(value):
             yield _replaced(point, {index: round(value)}, f"integer {index}")
+
+
+def _is_real(value: Any) -> bool:
+    """Whether a value is a tensor of real numbers, or a list of such."""
+    items = value if isinstance(value, list) else [value]
+    return bool(items) and all(is_inexact(each) and is_plain(each) and not each.is_complex() for each in items)
+
+
+def _each(value: Any, change: Callable[[Any], Any]) -> Any:
+    return [change(item) for item in value] if isinstance(value, list) else change(value)
+
+
+def _numbers(point: Point, described: Described) -> Iterator[Point]:
+    """Numbers that are not in tensors, with the other sign and zero."""
+    for index, argument in enumerate(described.arguments):
+        value = point.values[index]
+        is_list = argument.type == "Scalar[]" and isinstance(value, list)
+        numbers = value if is_list else [value]
+        if not (is_list or is_number(argument)) or not all(type(each) in (int, float) for each in numbers):
+            continue
+        for label, sign in (("negative", -1), ("zero", 0)):
+            made = [sign * each for each in numbers]
+            yield _replaced(point, {index: made if is_list else made[0]}, f"{label} {argument.name}")
 
 
 # ---- views and sizes
@@ -276,13 +313,14 @@ def _sizes(point: Point) -> Iterator[Point]:
     yield from _all(point, lambda value: value[..., :0] if value.dim() > 1 else value, "no columns")
     yield from _all(point, lambda value: value[:1] if value.dim() else value, "one row")
     yield from _all(point, lambda value: value[..., :1] if value.dim() else value, "one column")
-    yield from _all(point, lambda value: value[0] if value.dim() > 2 else value, "no batch")
+    yield from _all(point, lambda value: value[0] if value.dim() > 2 and len(value) else value, "no batch")
     yield from _all(point, lambda value: value.unsqueeze(0) if value.dim() == 2 else value, "batch of one")
 
 
 def _coincident(point: Point, places: list[int], noise: Change) -> Iterator[Point]:
     """As many matrices as rows and columns, in all tensors, and in all but one: vectors and matrices are mixed up."""
-    matrices = {place: squared(point.values[place], noise) for place in places if point.values[place].dim() > 1}
+    made = {place: squared(point.values[place], noise) for place in places if point.values[place].numel()}
+    matrices = {place: value for place, value in made.items() if value.dim() > 1}
 
     def batch(value: Any) -> Any:
         many = value.expand(2, *value.shape)
