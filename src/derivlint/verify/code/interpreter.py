@@ -150,12 +150,15 @@ def _spelled(name: str) -> str:
 
 def _unpacked(items: list[Any]) -> tuple[list[Any], list[Any]]:
     """Primals and tangents of dual tensors; of a tensor that is none, of integers say, the tangent is zero."""
+    import torch
     from torch.autograd import forward_ad
 
     unpack: Any = forward_ad.unpack_dual
     pairs = [(None, None) if item is None else unpack(item) for item in items]
     tangents = [
-        tangent if tangent is not None or primal is None else primal.new_zeros(primal.shape)
+        tangent
+        if tangent is not None or primal is None
+        else torch._efficientzerotensor(primal.shape, dtype=primal.dtype)
         for primal, tangent in pairs
     ]
     return [primal for primal, _ in pairs], tangents
