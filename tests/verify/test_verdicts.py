@@ -78,6 +78,8 @@ def test_findings_are_compared_by_number_and_input(verdicts: Any) -> None:
     # reported with what is new
     expected["as before"] -= expected["new"]
     expected["new"].add(("reciprocal", "self"))
+    # at an infinity it is NaN before and after
+    expected["as before"].add(("atan2", "other"))
     expected["as before"].add(("atan2", "self"))
     expected["gone"].add(("atan2", "other"))
     assert numbers == expected
@@ -120,16 +122,15 @@ def test_a_revision_is_what_is_compared_with(command: Command, tmp_path: Path) -
 
 
 def test_what_gradients_and_tangents_are_beside_their_numbers_is_compared(command: Command, tmp_path: Path) -> None:
-    """Their type, their sizes before the engine fits them to the input, and memory that they newly share."""
+    """Their sizes before the engine fits them to the input, and memory that they newly share."""
     formulas = {
-        "neg": ("self", "-grad", "-grad.unsqueeze(0)", "has the sizes [1, 1], and [1] before"),
+        "neg": ("self", "-grad", "-grad.unsqueeze(0)", "has the sizes [1], and [] before"),
         "clone": (
             "self: grad\n  result",
             "self_t.clone()",
             "self_t",
             'shares its memory with the tangent of "self", and did not before',
         ),
-        "sinh": ("self", "grad * self.cosh()", "(grad * self.cosh()).to(at::kFloat)", "is strided float32"),
         "cosh": ("self", "grad.clone() * self.sinh()", "grad * self.sinh()", ""),
     }
     more = {"clone": ", *, MemoryFormat? memory_format=None"}
