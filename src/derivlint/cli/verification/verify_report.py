@@ -230,7 +230,8 @@ def _write_scripts(outcome: Outcome, folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for failure in outcome.failures:
-            if failure["script"]:
+            # what only the earlier version has is gone
+            if failure["script"] and failure["failure"] in functions:
                 described = functions[failure["failure"]]
                 key = described.key.replace(", ", "-")
                 name = f"{described.operator.replace('.', '_')}-{key}-{failure['rule']}.py"
