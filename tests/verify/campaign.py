@@ -74,6 +74,7 @@ class Unit:
             "samples": {dtype: str(recorded(model, dtype, place, lambda what: None)) for dtype in dtypes},
             "seed": 0,
             "precision": False,
+            "device": "cpu",
             "jobs": jobs,
             "processor": PROCESSOR,
             "idle": IDLE,

@@ -7,6 +7,7 @@ import random
 import time
 
 from derivlint.model import Model, build_model
+from derivlint.operators import Book
 from derivlint.schema import load_index
 from derivlint.source import SourceFile
 from derivlint.verify.base import Base
@@ -21,7 +22,8 @@ from tests.slips.rewrites import REWRITES, written_formulas
 #: Rewrites that are not equal: some helpers ask whether the matrix requires a gradient, which a copy does not, and
 #: a sparse matrix refuses to be contiguous.
 _NOT_EQUAL = {
-    (operator, "contiguous") for operator in ("_linalg_solve_ex", "_linalg_det", "_linalg_slogdet", "_sparse_addmm")
+    (operator, "contiguous")
+    for operator in ("_linalg_solve_ex", "_linalg_det", "_linalg_slogdet", *Book.by_hand("other-layouts"))
 }
 
 

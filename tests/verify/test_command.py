@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from derivlint.verify.inputs.points import is_available
 from tests.verify.conftest import Command
 from tests.verify.wrong import ENTRIES
 
@@ -123,3 +124,11 @@ def test_exit_zero_shows_findings_without_failing(command: Command) -> None:
     done = command("derivatives.yaml", "--ops", "sin", *FAST, "--exit-zero")
     assert done.returncode == 0
     assert "wrong-vjp" in done.stdout
+
+
+def test_a_device_that_the_machine_lacks_is_named(command: Command) -> None:
+    """What cannot run is not checked, and the status says so; no machine has both of these."""
+    device = next(each for each in ("mps", "cuda") if not is_available(each))
+    done = command("derivatives.yaml", "--ops", "exp", "--no-base", "--no-compile", "--device", device, "--jobs", "1")
+    assert f'exp is not checked: the machine has no device "{device}"' in done.stderr
+    assert done.returncode == 4

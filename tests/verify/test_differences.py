@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from derivlint.verify.comparison.differences import DOUBLE, SINGLE, UnjudgedError
@@ -12,6 +14,14 @@ def test_what_is_the_derivative_is_right_and_what_is_near_is_not() -> None:
     for found, is_right in ((3.0, True), (3.00001, True), (3.001, False), (-3.0, False)):
         expected, judged = DOUBLE.compared(lambda step: 2 + 3 * step + step**2, found, 2.0)
         assert (round(expected, 6), judged) == (3.0, is_right)
+
+
+def test_an_infinite_number_is_no_derivative() -> None:
+    """Its difference from any other is as infinite as what is allowed for it."""
+    for found in (math.inf, -math.inf, math.nan):
+        expected, is_right = DOUBLE.compared(lambda step: 2 + 3 * step, found, 2.0)
+        assert (round(expected, 6), is_right) == (3.0, False)
+        assert not DOUBLE.same(3.0, found, 0.0)
 
 
 def test_shorter_steps_are_asked_where_the_second_derivative_has_a_kink() -> None:

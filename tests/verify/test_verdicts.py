@@ -78,6 +78,8 @@ def test_findings_are_compared_by_number_and_input(verdicts: Any) -> None:
     # reported with what is new
     expected["as before"] -= expected["new"]
     expected["new"].add(("reciprocal", "self"))
+    # at an infinity it is NaN before and after
+    expected["as before"].add(("atan2", "other"))
     expected["as before"].add(("atan2", "self"))
     expected["gone"].add(("atan2", "other"))
     assert numbers == expected
@@ -117,3 +119,29 @@ def test_a_revision_is_what_is_compared_with(command: Command, tmp_path: Path) -
     assert 'as before: sin, self: the gradient of "self" along a direction is ' in done.stderr
     shown = command(str(path), *FAST, "--ops", "sin", "--no-base")
     assert (shown.returncode, "as_before" in json.loads(shown.stdout)) == (1, False)
+
+
+def test_what_gradients_and_tangents_are_beside_their_numbers_is_compared(command: Command, tmp_path: Path) -> None:
+    """Their sizes before the engine fits them to the input, and memory that they newly share."""
+    formulas = {
+        "neg": ("self", "-grad", "-grad.unsqueeze(0)", "has the sizes [1], and [] before"),
+        "clone": (
+            "self: grad\n  result",
+            "self_t.clone()",
+            "self_t",
+            'shares its memory with the tangent of "self", and did not before',
+        ),
+        "cosh": ("self", "grad.clone() * self.sinh()", "grad * self.sinh()", ""),
+    }
+    more = {"clone": ", *, MemoryFormat? memory_format=None"}
+    for name, which in (("before", 1), ("after", 2)):
+        entries = (
+            f"- name: {operator}(Tensor self{more.get(operator, '')}) -> Tensor\n  {each[0]}: {each[which]}\n"
+            for operator, each in formulas.items()
+        )
+        (tmp_path / f"{name}.yaml").write_text("".join(entries))
+    done = command(str(tmp_path / "after.yaml"), "--against", str(tmp_path / "before.yaml"), *FAST)
+    found = [(item["entry"], item["message"]) for item in json.loads(done.stdout)["diagnostics"]]
+    assert {name for name, _ in found} == {name for name, each in formulas.items() if each[3]}
+    for operator, each in formulas.items():
+        assert not each[3] or any(name == operator and each[3] in message for name, message in found)

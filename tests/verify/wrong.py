@@ -65,9 +65,10 @@ for dtype in ("float64", "complex128"):
         return torch.rand(shape, dtype=getattr(torch, dtype)) + 0.5
     unary = [[r(3)], [r(2, 3)]]
     names = ("exp", "sin", "cos", "sinh", "cosh", "tanh", "asinh", "acosh", "erf", "reciprocal")
-    names += ("exp2", "expm1", "sigmoid", "silu", "mish", "rsqrt")
+    names += ("exp2", "expm1", "sigmoid", "silu", "mish", "rsqrt", "neg", "log_sigmoid_forward")
     found = {name: unary for name in names}
     found["mul.Tensor"] = [[r(2, 3), r(3)], [r(2), r(2)]]
+    found["clone"] = [[r(2, 3), None]]
     found["stack"] = [[[r(2), r(2)], 0]]
     if dtype == "float64":
         found["relu"] = unary

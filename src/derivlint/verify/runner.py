@@ -22,6 +22,7 @@ from derivlint.verify.code.engine import Compiled, EngineError, compiled
 from derivlint.verify.code.functions import FormulaFunction, collect
 from derivlint.verify.comparison.verdicts import Verdict
 from derivlint.verify.errors import StoppedError, VerifyError
+from derivlint.verify.inputs.points import CPU
 from derivlint.verify.newer import needs_newer, operator_since
 from derivlint.verify.outcome import Outcome
 from derivlint.verify.processes.journal import Journal
@@ -60,7 +61,7 @@ class Effort(Struct, frozen=True):
 
 
 QUICK = Effort(6, 2, 6, 16, 1)
-ORDINARY = Effort(10, 4, 20, 80, 1)
+ORDINARY = Effort(10, 4, 20, 110, 1)
 THOROUGH = Effort(16, 6, 24, 200, 2)
 
 
@@ -76,6 +77,7 @@ class Options(Struct, frozen=True):
         helpers: the user's own FunctionsManual.
         compiles: whether formulas are compiled; else they are translated to Python.
         precision: whether it is measured how precise formulas are, and nothing else is checked.
+        device: the kind of the device that formulas run on: ``cpu``, ``cuda`` or ``mps``.
         resume: whether a run that was broken off is taken up.
     """
 
@@ -87,6 +89,7 @@ class Options(Struct, frozen=True):
     helpers: Helpers | None = None
     compiles: bool = True
     precision: bool = False
+    device: str = CPU
     resume: bool = True
 
 
@@ -119,9 +122,6 @@ def verify(
         VerifyError: what the run needs is missing.
     """
     collected = collect(model, None if operators is None else set(operators))
-    if options.precision:
-        # of other operators not every number of a tensor is an input of its own
-        collected.functions = [each for each in collected.functions if "pointwise" in each.evaluation.function.tags]
     outcome = Outcome(collected, tuple(collected.functions))
     for name in collected.unknown:
         since = operator_since(name, model.natives)
@@ -164,6 +164,7 @@ def _verify(
                 "functions": [each.described.to_json() for each in outcome.functions],
                 "seed": options.seed,
                 "precision": options.precision,
+                "device": options.device,
                 "jobs": options.jobs,
                 "processor": PROCESSOR,
                 "idle": IDLE,

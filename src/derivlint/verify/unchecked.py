@@ -19,6 +19,8 @@ class Why(Enum):
     OTHER_SCHEMA = "other-schema"
     #: It needs a newer PyTorch than the installed one.
     NOT_IN_TORCH = "not-in-torch"
+    #: The machine does not have the device.
+    NO_DEVICE = "no-device"
     #: No function is made of the formula, whatever the options are.
     NO_FUNCTION = "no-function"
     #: The formula cannot be translated to Python, or not be called from there.

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from derivlint.model import Model
 
 DTYPES = ("float64", "complex128")
+DEVICES = ("cpu", "cuda", "mps")
 
 
 @click.command(cls=CheckCommand, short_help="Check formulas numerically, with an installed PyTorch.")
@@ -87,6 +88,13 @@ DTYPES = ("float64", "complex128")
     is_flag=True,
     help="Measure how precise elementwise formulas are in float16, bfloat16 and float32, and check nothing else.",
 )
+@click.option(
+    "--device",
+    type=click.Choice(DEVICES),
+    default=DEVICES[0],
+    show_default=True,
+    help="Where formulas run; what the machine does not have is not checked.",
+)
 @click.option("--no-resume", is_flag=True, help="Do not go on with a run that was broken off.")
 @click.option(
     "--baseline",
@@ -117,6 +125,7 @@ def verify(
     page: Path | None,
     coverage: bool,
     precision: bool,
+    device: str,
     no_resume: bool,
     baseline: Path | None,
     update_baseline: bool,
@@ -200,6 +209,7 @@ def verify(
         own,
         compiles=not no_compile,
         precision=precision,
+        device=device,
         resume=not no_resume,
     )
     try:

@@ -37,6 +37,7 @@ _WORDS = {
     Why.NO_INPUTS: "without inputs",
     Why.OTHER_SCHEMA: "with another schema installed",
     Why.NOT_IN_TORCH: "that the installed PyTorch lacks",
+    Why.NO_DEVICE: "without the device",
     Why.NO_FUNCTION: "without a function",
     Why.NOT_CALLABLE: "that cannot be called",
     Why.NOT_COMPARED: "that nothing can be compared with",
@@ -229,7 +230,8 @@ def _write_scripts(outcome: Outcome, folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for failure in outcome.failures:
-            if failure["script"]:
+            # what only the earlier version has is gone
+            if failure["script"] and failure["failure"] in functions:
                 described = functions[failure["failure"]]
                 key = described.key.replace(", ", "-")
                 name = f"{described.operator.replace('.', '_')}-{key}-{failure['rule']}.py"

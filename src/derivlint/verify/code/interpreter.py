@@ -149,12 +149,19 @@ def _spelled(name: str) -> str:
 
 
 def _unpacked(items: list[Any]) -> tuple[list[Any], list[Any]]:
-    """Primals and tangents of dual tensors."""
+    """Primals and tangents of dual tensors; of a tensor that is none, of integers say, the tangent is zero."""
+    import torch
     from torch.autograd import forward_ad
 
     unpack: Any = forward_ad.unpack_dual
     pairs = [(None, None) if item is None else unpack(item) for item in items]
-    return [primal for primal, _ in pairs], [tangent for _, tangent in pairs]
+    tangents = [
+        tangent
+        if tangent is not None or primal is None
+        else torch._efficientzerotensor(primal.shape, dtype=primal.dtype)
+        for primal, tangent in pairs
+    ]
+    return [primal for primal, _ in pairs], tangents
 
 
 def _flat(value: Any) -> list[Any]:

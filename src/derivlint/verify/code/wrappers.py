@@ -149,6 +149,10 @@ def _of_elements(model: Model, function: FormulaFunction) -> str:
         lists.append(of)
         part = "FwGrad" if variable in evaluation.tangents else "Primal"
         lines.append(f"at::Tensor {variable}_in = {_DETAILS}::toNonOpt{part}({of}[dv_i]);")
+        if variable in evaluation.tangents:
+            # as in the kernels: of integers, say, the tangent is zero
+            zero = f"at::_efficientzerotensor_symint({of}[dv_i].sym_sizes(), {of}[dv_i].options())"
+            lines.append(f"if (!{variable}_in.defined()) {{ {variable}_in = {zero}; }}")
         arguments.append(f"{variable}_in")
     value = f"{spelled(evaluation.consumer.type)} dv_value;\ndv_value = {_in_yaml(model, function)};"
     name = described.name

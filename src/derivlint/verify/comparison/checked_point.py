@@ -10,8 +10,9 @@ from derivlint.verify.code.functions import Described
 from derivlint.verify.comparison.differences import DOUBLE, SINGLE, UnjudgedError, inner, size_of
 from derivlint.verify.comparison.exhaustion import require_memory
 from derivlint.verify.comparison.failures import Tally, place
+from derivlint.verify.comparison.forms import form_of, saved
 from derivlint.verify.comparison.numeric import Called, Subject, tensors
-from derivlint.verify.inputs.layouts import changed, dense, is_plain, moved
+from derivlint.verify.inputs.layouts import changed, dense, is_plain, moved, numbers
 from derivlint.verify.inputs.points import REFUSALS, is_inexact
 
 #: A tensor among the arguments: the name of the argument, and the position in it where it is a list.
@@ -41,6 +42,11 @@ class CheckedPoint:
         directions: for each of them where to.
         cotangents: for each output a random tensor, None for one that no gradient flows through.
         precision: what the numbers of the point allow.
+        is_plain: whether all tensors are dense.
+        is_complex: whether some are complex.
+        is_empty: whether a variable has no elements: there is nothing to differentiate by.
+        is_finite: whether all numbers are finite.
+        is_coarse: whether outputs have too few digits for differences.
     """
 
     def __init__(
@@ -56,6 +62,7 @@ class CheckedPoint:
         import torch
 
         types = (torch.float64, torch.complex128)
+        coarse = (torch.float16, torch.bfloat16, torch.complex32)
         self.subject = subject
         self.called = called
         self.tally = tally
@@ -63,7 +70,7 @@ class CheckedPoint:
         self.turn = turn
         self._random = random
         self.cotangents = [self.like(item, "cotangent", place) for place, item in enumerate(called.outputs)]
-        present = [each for each in subject.variables(names) if subject.tensor(each).numel()]
+        present = subject.variables(names)
         doubles = [each for each in present if subject.tensor(each).dtype in types]
         singles = [each for each in present if subject.tensor(each).dtype == torch.float32]
         # where numbers of both types meet, those of single precision are not inputs of derivatives
@@ -75,6 +82,10 @@ class CheckedPoint:
         self.directions = {each: self._direction(each, "direction") for each in self.variables}
         tensors = [*map(subject.tensor, self.variables), *(item for item in called.outputs if item is not None)]
         self.is_plain = all(map(is_plain, tensors))
+        self.is_complex = any(item.is_complex() for item in tensors)
+        self.is_empty = any(not subject.tensor(each).numel() for each in self.variables)
+        self.is_finite = all(bool(part.isfinite().all()) for item in tensors for part in numbers(item))
+        self.is_coarse = any(item.dtype in coarse for item in outputs)
 
     def like(self, tensor: Any, *name: object) -> Any:
         """A random tensor of the same kind; None for one that no gradient flows through.
@@ -93,7 +104,7 @@ class CheckedPoint:
             made = torch.randn(part.shape, generator=random, dtype=torch.float64)
             if part.is_complex():
                 made = torch.complex(made, torch.randn(part.shape, generator=random, dtype=torch.float64))
-            return made.to(part.dtype)
+            return made.to(device=part.device, dtype=part.dtype)
 
         return changed(tensor, random_like)
 
@@ -109,10 +120,10 @@ class CheckedPoint:
         self.tally.numbers[place(of, rule, what, part, self.turn)] = number
 
     def note_form(self, of: Described, what: str, part: int, tensor: Any) -> None:
-        """Keep the type and the layout of a gradient or tangent, for a comparison with another version of a formula."""
+        """Keep what a gradient or tangent is beside its numbers, for a comparison with another version of a formula."""
         if tensor is not None:
-            kind, layout = (str(each).removeprefix("torch.") for each in (tensor.dtype, tensor.layout))
-            self.tally.forms[of.kind, what, part] = f"{layout} {kind}"
+            others = [*saved(self.subject, self.called), *self.subject.given]
+            self.tally.forms[of.kind, what, part] = form_of(tensor, others)
 
     def versions(self) -> list[int]:
         """How often each tensor was written to that a backward formula gets."""

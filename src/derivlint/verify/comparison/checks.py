@@ -34,7 +34,8 @@ from derivlint.verify.comparison.installed import is_differentiated, unfinished_
 from derivlint.verify.comparison.numeric import Called, Subject
 from derivlint.verify.comparison.second_order import check_second_backward, check_second_forward
 from derivlint.verify.inputs.layouts import numbers
-from derivlint.verify.inputs.points import REFUSALS, UNSTEADY, Point, generator, is_inexact, scaled
+from derivlint.verify.inputs.points import CPU, REFUSALS, UNSTEADY, Point, generator, is_inexact, placed, scaled
+from derivlint.verify.inputs.regimes import ABSENT
 
 _NOT_FINITE = "outputs that are not finite"
 #: Points that the operator was made for.
@@ -51,6 +52,7 @@ class Checker:
         order: the highest order of derivatives that is checked.
         directions: how many random directions.
         complete: whether everything is checked also where something is wrong already.
+        device: the kind of the device that the tensors of points are brought to.
 
     Attributes:
         tally: what was done at all points.
@@ -68,6 +70,7 @@ class Checker:
         order: int = 2,
         directions: int = 1,
         complete: bool = False,
+        device: str = CPU,
     ) -> None:
         self._backward = [each for each in functions if each.kind == BACKWARD]
         self._forward = [each for each in functions if each.kind == FORWARD]
@@ -78,6 +81,7 @@ class Checker:
         self._order = order
         self._directions = directions
         self._complete = complete
+        self._device = device
         self.tally = Tally()
         self.before: Callable[[int], None] = lambda number: None
         self.invalid = ""
@@ -88,8 +92,9 @@ class Checker:
         import torch
 
         self.tally.forget()
-        subject = Subject(self._first, point, self._namespace)
+        point = placed(point, self._device)
         try:
+            subject = Subject(self._first, point, self._namespace)
             with torch.no_grad():
                 called = subject.call(subject.point.values)
         except Exception as error:
@@ -171,8 +176,9 @@ class Checker:
         except REFUSALS as error:
             require_memory(error)
             # what formulas refuse need not be an input of theirs
-            is_meant = at.subject.point.label in _MEANT and not isinstance(error, NotImplementedError)
-            if is_meant or is_differentiated(at, of):
+            label = at.subject.point.label
+            is_meant = label in _MEANT or label.endswith(ABSENT)
+            if (is_meant and not isinstance(error, NotImplementedError)) or is_differentiated(at, of):
                 yield Failure(of.number, CRASH, of.key, said=first_line(error))
             elif isinstance(error, NotImplementedError):
                 self.invalid = str(error)
@@ -198,7 +204,7 @@ class Checker:
         yield from check_strides(at, of, gradients)
         yield from check_embedding(at, of)
         yield from check_undifferentiated(at, of, gradients)
-        if self._order > 1 and at.precision.second:
+        if self._order > 1 and at.precision.second and not at.is_empty:
             yield from check_second_backward(at, of, self._order)
 
     def _check_forward(self, at: CheckedPoint, of: Described, is_first: bool) -> Iterator[Failure]:
@@ -206,7 +212,14 @@ class Checker:
         for failure in check_tangents(at, of):
             failed = failed or failure.rule != OTHER_CONVENTION
             yield failure
-        if (self._complete or not failed) and is_first and at.is_plain and self._order > 1 and at.precision.second:
+        if (
+            (self._complete or not failed)
+            and is_first
+            and at.is_plain
+            and self._order > 1
+            and at.precision.second
+            and not at.is_empty
+        ):
             yield from check_second_forward(at, of, self._order)
 
 
@@ -219,7 +232,7 @@ def _names(backward: Sequence[Described], forward: Sequence[Described]) -> tuple
 
 def _reason_against(called: Called) -> str:
     """Why what an operator gives has no derivative; empty where it has one."""
-    outputs = [item for item in called.outputs if is_inexact(item) and item.numel()]
+    outputs = [item for item in called.outputs if is_inexact(item)]
     if not outputs:
         return "no output with a derivative"
     if not all(bool(part.isfinite().all()) for item in outputs for part in numbers(item)):

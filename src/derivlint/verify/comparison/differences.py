@@ -49,6 +49,9 @@ class Precision(Struct, frozen=True):
             found: by a formula.
             scale: the size of what was subtracted.
         """
+        if not math.isfinite(found):
+            # whatever is allowed would be infinite as well
+            return False
         allowed = self.relative * max(abs(expected), abs(found)) + self.absolute * (1 + scale)
         return abs(expected - found) <= allowed
 
@@ -60,7 +63,8 @@ class Precision(Struct, frozen=True):
             other: by another.
             scale: the size of what is summed up in them.
         """
-        return abs(one - other) <= self.identity * (1 + scale + max(abs(one), abs(other)))
+        difference = abs(one - other)
+        return math.isfinite(difference) and difference <= self.identity * (1 + scale + max(abs(one), abs(other)))
 
     def compared(self, function: Callable[[float], float], found: float, scale: float) -> tuple[float, bool]:
         """The derivative at zero of a function of a number, and whether a number is the same as it.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec import Struct, field
 
 from derivlint.verify.code.functions import FORWARD, Described
+from derivlint.verify.comparison.forms import Form
 
 WRONG_VJP = "wrong-vjp"
 WRONG_JVP = "wrong-jvp"
@@ -80,7 +81,7 @@ class Tally(Struct):
         functions: the functions whose derivative was compared at least once.
         nonzero: those of them whose derivative was not always zero.
         numbers: what formulas gave at the last point, whatever was found of it (:attr:`Failure.number`).
-        forms: the type and the layout of each gradient and tangent at the last point, by the kind of the function, what
+        forms: what each gradient and tangent at the last point is beside its numbers, by the kind of the function, what
             it is of, and the position in that.
     """
 
@@ -89,7 +90,7 @@ class Tally(Struct):
     functions: set[int] = field(default_factory=set)
     nonzero: set[int] = field(default_factory=set)
     numbers: dict[Place, float] = field(default_factory=dict)
-    forms: dict[tuple[str, str, int], str] = field(default_factory=dict)
+    forms: dict[tuple[str, str, int], Form] = field(default_factory=dict)
 
     def forget(self) -> None:
         """Another point begins."""

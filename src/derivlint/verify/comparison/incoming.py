@@ -89,7 +89,8 @@ def check_strides(at: CheckedPoint, of: Described, gradients: Sequence[Any]) -> 
     for variable, one, other in zip(at.subject.targets(of), gradients, again, strict=True):
         if variable in at.directions and not _same(at, variable, one, other):
             said = "another gradient where the incoming one has other strides"
-            yield Failure(of.number, WRONG_VJP, variable[0], size_of([one]), size_of([other]), said)
+            # without numbers, which would be taken for those of the gradient itself
+            yield Failure(of.number, WRONG_VJP, variable[0], said=said)
 
 
 def check_undifferentiated(at: CheckedPoint, of: Described, gradients: Sequence[Any]) -> Iterator[Failure]:
@@ -101,7 +102,8 @@ def check_undifferentiated(at: CheckedPoint, of: Described, gradients: Sequence[
     for variable, one, other in zip(at.subject.targets(of), gradients, again, strict=True):
         if variable in at.directions and not _same(at, variable, one, other):
             said = "another gradient where it is not to be differentiated again"
-            yield Failure(of.number, WRONG_VJP, variable[0], size_of([one]), size_of([other]), said)
+            # without numbers, which would be taken for those of the gradient itself
+            yield Failure(of.number, WRONG_VJP, variable[0], said=said)
 
 
 def check_embedding(at: CheckedPoint, of: Described) -> Iterator[Failure]:

@@ -48,16 +48,19 @@ class Subject:
     Attributes:
         described: one function of the operator.
         point: the arguments.
-        names: the names of arguments that gradients flow to.
+        positions: the position of each argument by its name.
+        given: the tangents that the last forward formula got, by what they are called.
     """
 
     def __init__(self, described: Described, point: Point, namespace: Any, seed: int = 0) -> None:
         self.described = described
         self.point = point
         self.positions = {argument.name: index for index, argument in enumerate(described.arguments)}
+        self.given: list[tuple[str, Any]] = []
         self._operator = overload_of(described.operator)
         self._namespace = namespace
         self._seed = seed
+        self._is_on_cpu = all(each is None or each.is_cpu for value in point.values for each in tensors(value))
         self._keywords = [argument.name for argument in self._operator._schema.arguments if argument.kwarg_only]
         self._auxiliary = auxiliary_of(described.operator)
         given = {value.name for value in described.arguments}
@@ -132,7 +135,9 @@ class Subject:
         """
         import torch
 
-        torch.default_generator.manual_seed(self._seed)
+        # for every other device torch.manual_seed formats a stack
+        seed = torch.default_generator.manual_seed if self._is_on_cpu else torch.manual_seed
+        seed(self._seed)
         given = list(values)
         originals = []
         for index, argument in enumerate(self.described.arguments):
@@ -158,6 +163,7 @@ class Subject:
             RuntimeError: what the formula raises.
         """
         function = getattr(self._namespace, of.name)
+        self.given = []
         returns = called.returns
         values = list(called.values)
         if not returns and called.originals:
@@ -185,7 +191,7 @@ class Subject:
         if not known or not is_plain(before) or (called.originals and position == 0):
             return torch.zeros_like(before.detach())
         # as the kernels have it: a tensor that is known to be zero
-        return torch._efficientzerotensor(before.shape, dtype=before.dtype)
+        return torch._efficientzerotensor(before.shape, dtype=before.dtype, device=before.device)
 
     def push_forward(self, of: Described, called: Called, tangents: dict[tuple[str, int], Any]) -> list[Any]:
         """The tangents that a forward formula gives; arguments that are not named have none.
@@ -234,6 +240,8 @@ class Subject:
                 else:
                     given.append(None)
             result = function(given, list(called.originals), *values, *called.returns)
+            named = [*zip(of.inputs, given, strict=True), *((name, item) for (name, _), item in tangents.items())]
+            self.given = [(f'the tangent of "{name}"', item) for name, item in named if item is not None]
             if is_nested:
                 return list(result)
             return [None if item is None else unpack_dual(item).primal for item in result]

@@ -13,9 +13,10 @@ from typing import Any
 from derivlint.verify.base import corresponds
 from derivlint.verify.code.functions import BACKWARD, Described
 from derivlint.verify.comparison.exhaustion import require_memory
-from derivlint.verify.comparison.numeric import Called, Subject
+from derivlint.verify.comparison.numeric import Called, Subject, tensors
+from derivlint.verify.inputs.hardening import is_reduction
 from derivlint.verify.inputs.layouts import is_plain
-from derivlint.verify.inputs.points import REFUSALS, Point, generator, is_inexact
+from derivlint.verify.inputs.points import CPU, REFUSALS, Point, call, generator, is_inexact, placed
 from derivlint.verify.inputs.siblings import recorded_points
 from derivlint.verify.inputs.stored import Inputs
 
@@ -23,6 +24,10 @@ from derivlint.verify.inputs.stored import Inputs
 DTYPES = ("float16", "bfloat16", "float32")
 #: As many numbers of each: all there are of 16 bits.
 COUNT = 1 << 16
+#: With so many numbers it is found out whether an operator is elementwise.
+_TRIED = 64
+#: One of so many numbers of further arguments is 0, and one is 1.
+_ROUND = 16
 #: A difference of so many units is none.
 _EQUAL = 1.0
 #: The derivatives that are measured.
@@ -46,7 +51,7 @@ def grid(dtype: str) -> Any:
 
 
 def measured(
-    functions: Sequence[Described], base: Sequence[Described], recorded: Inputs, namespace: Any
+    functions: Sequence[Described], base: Sequence[Described], recorded: Inputs, namespace: Any, device: str = CPU
 ) -> Iterator[dict[str, Any]]:
     """What is to be said of the precision of an operator's functions.
 
@@ -55,13 +60,15 @@ def measured(
         base: those of an earlier version.
         recorded: inputs, for the arguments that are not tensors.
         namespace: where the functions can be called.
+        device: the kind of the device that they are measured on.
     """
     first = functions[0]
-    point = next((each for each in recorded_points(first, recorded) if _is_elementwise(each)), None)
+    known = (_unreduced(first, each) for each in recorded_points(first, recorded))
+    point = next((each for each in known if _is_elementwise(first, each)), None)
     if point is None:
         return
     for dtype in DTYPES:
-        values = _values(point, grid(dtype))
+        values = placed(Point(_values(point, grid(dtype))), device).values
         few = next(value.dtype for value in values if is_inexact(value))
         before = list(_both(base, values, namespace)) if base else []
         for kind, what, of, (low, high) in _both(functions, values, namespace):
@@ -74,21 +81,53 @@ def measured(
             yield {"precision": of.number, "dtype": dtype, "kind": kind, "what": what, **message}
 
 
-def _is_elementwise(point: Point) -> bool:
-    """Whether all tensors of a point can be replaced by others of one shape."""
-    tensors = [value for value in point.values if hasattr(value, "dtype") and hasattr(value, "shape")]
-    return bool(tensors) and all(is_inexact(value) and is_plain(value) for value in tensors)
+def _unreduced(of: Described, point: Point) -> Point:
+    """A point at which a loss is not summed up."""
+    pairs = zip(of.arguments, point.values, strict=True)
+    return Point([0 if is_reduction(argument) else value for argument, value in pairs], point.label)
+
+
+def _is_elementwise(of: Described, point: Point) -> bool:
+    """Whether all tensors of a point can be replaced by vectors, each element of which has a result of its own."""
+    import torch
+
+    given = [value for value in point.values if isinstance(value, torch.Tensor)]
+    if not given or not all(is_inexact(value) and is_plain(value) for value in given):
+        return False
+    numbers = 4 * torch.rand(_TRIED, generator=generator(0, "elementwise"), dtype=torch.float64)
+    half = _TRIED // 2
+    values = _values(point, numbers)
+    others = [torch.cat([value[:half], value[half:] * 0.5]) if is_inexact(value) else value for value in values]
+    try:
+        one, other = (
+            [item for item in tensors(call(of.operator, each)) if is_inexact(item)] for each in (values, others)
+        )
+    except REFUSALS as error:
+        require_memory(error)
+        return False
+    shape = numbers.shape
+    return any(item.shape == shape for item in one) and all(
+        torch.equal(left[:half].nan_to_num(), right[:half].nan_to_num())
+        for left, right in zip(one, other, strict=True)
+        if left.shape == shape
+    )
 
 
 def _values(point: Point, numbers: Any) -> list[Any]:
-    """The arguments with the numbers in the first tensor, and the same in another order in all others."""
+    """The arguments with the numbers in the first tensor, and the same in another order in all others.
+
+    Some numbers of the others are 0 and 1, where differences cancel out.
+    """
     import torch
 
     made, count = [], 0
+    places = torch.arange(numbers.numel())
     for value in point.values:
         if is_inexact(value):
             order = torch.randperm(numbers.numel(), generator=generator(0, "order", count))
-            value = numbers if not count else numbers[order]
+            value = numbers
+            if count:
+                value = numbers[order].masked_fill(places % _ROUND == 0, 0).masked_fill(places % _ROUND == 1, 1)
             count += 1
         made.append(value)
     return made
@@ -99,18 +138,25 @@ def _both(functions: Sequence[Described], values: list[Any], namespace: Any) -> 
     exact = [value.double() if is_inexact(value) else value for value in values]
     low = _given(functions, values, namespace)
     high = _given(functions, exact, namespace)
-    for key, one in low.items():
-        if key in high and one.shape == high[key].shape:
+    for key, (one, _) in low.items():
+        if key in high and one.shape == high[key][0].shape:
             of = next(each for each in functions if each.number == key[2])
-            yield key[0], key[1], of, (one.double(), high[key])
+            right, is_defined = high[key]
+            # where the operator is not defined its derivative has no right value
+            yield key[0], key[1], of, (one.double(), right.masked_fill(~is_defined, math.nan))
 
 
-def _given(functions: Sequence[Described], values: list[Any], namespace: Any) -> dict[tuple[str, str, int], Any]:
-    """The derivatives that functions give for incoming gradients and tangents that are all one."""
+def _given(
+    functions: Sequence[Described], values: list[Any], namespace: Any
+) -> dict[tuple[str, str, int], tuple[Any, Any]]:
+    """The derivatives that functions give for incoming gradients and tangents that are all one.
+
+    Each with where the operator is defined.
+    """
     import torch
 
     subject = Subject(functions[0], Point(values), namespace)
-    found: dict[tuple[str, str, int], Any] = {}
+    found: dict[tuple[str, str, int], tuple[Any, Any]] = {}
     try:
         with torch.no_grad():
             called = subject.call(subject.point.values)
@@ -121,9 +167,8 @@ def _given(functions: Sequence[Described], values: list[Any], namespace: Any) ->
     defined = [item.isfinite() for item in called.outputs if is_inexact(item) and item.shape == shapes[0]]
 
     def keep(kind: str, what: str, number: int, value: Any) -> None:
-        # where the operator is not defined its derivative has no right value
         if value.shape == defined[0].shape:
-            found[kind, what, number] = value.detach().masked_fill(~defined[0], math.nan)
+            found[kind, what, number] = value.detach(), defined[0]
 
     if not defined:
         return found

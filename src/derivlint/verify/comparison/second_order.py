@@ -206,7 +206,8 @@ class _Directional:
 
     def _judged(self, found: float, along: Callable[[float], float], total: float, said: str) -> Iterator[Failure]:
         at, of = self._at, self._of
-        if not math.isfinite(found):
+        if not math.isfinite(found) and not at.is_finite:
+            # a derivative of a product is a sum of products, and one of them can be infinity times zero
             at.tally.unjudged += 1
             return
         try:

@@ -111,15 +111,14 @@ class Referee:
         return self._checker.precision.same(failure.number, known, 0.0)
 
     def _other_forms(self) -> Iterator[Failure]:
-        """Gradients and tangents of another type or layout than those of the earlier version."""
+        """Gradients and tangents that are other than those of the earlier version, beside their numbers."""
         forms, before = self._checker.tally.forms, self._earlier.tally.forms
         for (kind, what, part), form in forms.items():
-            known = before.get((kind, what, part), form)
-            if form != known:
+            said = form.difference(before.get((kind, what, part), form))
+            if said:
                 own = (
                     each for each in self._own if each.kind == kind and what in (*each.targets, ", ".join(each.targets))
                 )
-                said = f"is {form}, and {known} before"
                 yield Failure(next(own).number, OTHER_CONVENTION, what, said=said, part=part)
 
     def _is_unsteady(self, failure: Failure, point: Point, number: int, numbers: Any, numbers_before: Any) -> bool:

@@ -30,6 +30,11 @@ def _is_length(values: dict[str, Any]) -> bool:
     return bool((values["abs"] >= 0).all())
 
 
+def _are_probabilities(values: dict[str, Any]) -> bool:
+    """A probability lies between 0 and 1."""
+    return bool(((values["self"] >= 0) & (values["self"] <= 1)).all())
+
+
 def _are_classes(values: dict[str, Any]) -> bool:
     """No target is beyond the classes that there are; the kernel reads whatever is there."""
     targets, classes = values["targets"], next(iter(values.values())).shape[-1]
@@ -80,6 +85,7 @@ _CONDITIONS: dict[str, Condition] = {
     "takes-independent-pivots": _has_independent_first_columns,
     "takes-different-elements": _all_differ,
     "takes-lengths": _is_length,
+    "takes-probabilities": _are_probabilities,
     "takes-known-classes": _are_classes,
     "writes-places-once": _differ_along,
     "jumps-at-zero": _is_smooth,

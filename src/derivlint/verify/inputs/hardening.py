@@ -122,7 +122,7 @@ def _other_values(argument: Value, value: Any, *, is_complex: bool) -> Iterator[
         yield "flipped", not value
     elif argument.type == "Tensor?" and value is not None:
         yield "absent", None
-    elif argument.name == "reduction" and kind == "int":
+    elif is_reduction(argument):
         yield from (("reduction", other) for other in range(_REDUCTIONS) if other != value)
     elif isinstance(value, (int, float, complex)) and not isinstance(value, bool) and is_number(argument):
         yield "scalar", value + 0.37
@@ -130,6 +130,11 @@ def _other_values(argument: Value, value: Any, *, is_complex: bool) -> Iterator[
             yield "complex scalar", value + 0.3j
     elif argument.name in ("dim", "axis") and isinstance(value, int):
         yield "dim", value + 1 if value < 0 else value - 1
+
+
+def is_reduction(argument: Value) -> bool:
+    """Whether an argument says how a loss is summed up; 0 is not at all."""
+    return argument.name == "reduction" and argument.type == "int"
 
 
 def is_number(argument: Value) -> bool:
@@ -196,7 +201,7 @@ def _broadcast(point: Point, positions: Collection[int], noise: Change) -> Itera
 
 def _of_shapes(point: Point, noise: Change) -> Iterator[Point]:
     if not any(isinstance(value, list) and any(map(_is_table, value)) for value in point.values):
-        yield Point([_squared(value, noise) for value in point.values], "sizes 2")
+        yield Point([squared(value, noise) for value in point.values], "sizes 2")
     yield _shapes(point, "narrow", lambda value: value[..., :-1] if value.dim() and value.shape[-1] > 1 else value)
 
 
@@ -207,12 +212,12 @@ def _is_table(value: Any) -> bool:
     return isinstance(value, torch.Tensor) and not is_inexact(value) and value.dim() > 1
 
 
-def _squared(value: Any, noise: Change) -> Any:
+def squared(value: Any, noise: Change) -> Any:
     """A tensor all of whose sizes are 2: formulas that mix them up are right only there, or wrong only there."""
     import torch
 
     if isinstance(value, list):
-        return [_squared(item, noise) for item in value]
+        return [squared(item, noise) for item in value]
     if not isinstance(value, torch.Tensor) or not is_plain(value) or not value.numel():
         return value
     made = value

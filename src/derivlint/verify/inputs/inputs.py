@@ -85,7 +85,7 @@ def _callable(described: Described, points: Iterable[Point]) -> Iterator[Point]:
     for point in points:
         if not is_differentiated(described, point):
             continue
-        if is_raw(described) or (_is_defined(described, point) and _outputs(described, point) is not None):
+        if _is_defined(described, point) and (is_raw(described) or _outputs(described, point) is not None):
             yield point
 
 
@@ -180,5 +180,5 @@ def _outputs(described: Described, point: Point) -> list[Any] | None:
         require_memory(error)
         return None
     items = list(result) if isinstance(result, (list, tuple)) else [result]
-    found = [part for item in items if is_inexact(item) and item.numel() for part in numbers(item)]
+    found = [part for item in items if is_inexact(item) for part in numbers(item)]
     return found or None

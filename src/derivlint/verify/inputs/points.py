@@ -15,6 +15,8 @@ from derivlint.verify.inputs.samples import elements
 REFUSALS = (RuntimeError, IndexError, ValueError, TypeError)
 
 
+#: The kind of the device that all inputs are made on, and of one without double precision.
+CPU, MPS = "cpu", "mps"
 #: Inputs are scaled by so much to see how far rounding goes: what is equal stays equal, and what is zero stays zero.
 SCALE = 1 + 2.0**-40
 #: What a number may change by under such a scaling, as a part of the difference that it is to tell.
@@ -62,6 +64,33 @@ def mapped(value: Any, change: Callable[[Any], Any]) -> Any:
     if isinstance(value, list):
         return [mapped(item, change) for item in value]
     return value
+
+
+def is_available(device: str) -> bool:
+    """Whether the machine and the installed PyTorch have a device, by its kind."""
+    import torch
+
+    if device == CPU:
+        return True
+    module: Any = torch.backends.mps if device == MPS else torch.cuda
+    return bool(module.is_available())
+
+
+def placed(point: Point, device: str) -> Point:
+    """A point with all tensors on a device; one without double precision gets single precision."""
+    import torch
+
+    def moved(value: Any) -> Any:
+        if isinstance(value, list):
+            return [moved(item) for item in value]
+        if isinstance(value, torch.device):
+            return torch.device(device)
+        if not isinstance(value, torch.Tensor):
+            return value
+        narrow = {torch.float64: torch.float32, torch.complex128: torch.complex64} if device == MPS else {}
+        return value.to(device=device, dtype=narrow.get(value.dtype, value.dtype))
+
+    return point if device == CPU else Point([moved(value) for value in point.values], point.label)
 
 
 def scaled(point: Point) -> Point:

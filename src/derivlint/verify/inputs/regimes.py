@@ -13,7 +13,7 @@ from typing import Any
 
 from derivlint.operators import Book
 from derivlint.verify.code.functions import Described
-from derivlint.verify.inputs.hardening import Change, is_raw
+from derivlint.verify.inputs.hardening import Change, is_number, is_raw, is_reduction, squared
 from derivlint.verify.inputs.layouts import is_plain
 from derivlint.verify.inputs.points import Point, is_inexact
 
@@ -23,6 +23,10 @@ _BESIDE = 0.25
 _FLAGS = 3
 #: Flags that say which other arguments there are.
 _TRUSTED = ("train", "training", "update", "cudnn_enabled")
+#: What modules learn, and can be without.
+_PARAMETERS = ("weight", "bias")
+#: The end of labels of inputs without an argument.
+ABSENT = " absent"
 _HALF = 0.6
 #: A part of so many elements is special.
 _SPECIAL = 0.34
@@ -38,21 +42,28 @@ def regimes(point: Point, described: Described, noise: Change, words: Collection
         words: values that arguments of words have in any recorded input.
     """
     places = [index for index, value in enumerate(point.values) if is_inexact(value) and is_plain(value)]
-    if is_raw(described):
-        # what trusts its arguments gets other numbers, and flags that do not say which of them are there
-        yield from _flags(point, described)
-        yield from _factors(point, described)
-        yield from _bounds(point, described, places, noise)
-        return
-    yield from _flags(point, described)
-    yield from _states(point, described, words)
-    yield from _bounds(point, described, places, noise)
-    yield from _not_finite(point, places, noise)
-    yield from _types(point, places)
-    if described.operator not in Book.by_hand("follows-strides"):
-        yield from _views(point)
-    yield from _sizes(point)
-    yield from _zeros(point, places)
+    kinds = [
+        _flags(point, described),
+        _factors(point, described),
+        _parameters(point, described),
+        _bounds(point, described, places, noise),
+    ]
+    # what trusts its arguments gets other numbers, and flags that do not say which of them are there
+    if not is_raw(described):
+        kinds += [
+            _states(point, described, words),
+            _not_finite(point, places, noise),
+            _types(point),
+            _numbers(point, described),
+            _views(point) if described.operator not in Book.by_hand("follows-strides") else iter(()),
+            _sizes(point),
+            # losses are called with tensors of one shape: the functions around them see to that
+            iter(()) if any(map(is_reduction, described.arguments)) else _coincident(point, places, noise),
+            _zeros(point, places),
+        ]
+    # in turn: whoever has time for a few only gets some of every kind
+    for several in itertools.zip_longest(*kinds):
+        yield from (each for each in several if each is not None)
 
 
 def _replaced(point: Point, changes: dict[int, Any], label: str) -> Point:
@@ -100,17 +111,31 @@ def _factors(point: Point, described: Described) -> Iterator[Point]:
         yield _replaced(point, {index: 0.5 + 0.25 * place for place, index in enumerate(missing)}, "numbers present")
 
 
+def _parameters(point: Point, described: Described) -> Iterator[Point]:
+    """The weight and the bias of a module absent, one of them and both."""
+    if any(argument.name == "output_mask" for argument in described.arguments):
+        # it asks for their gradients
+        return
+    present = [
+        index
+        for index, argument in enumerate(described.arguments)
+        if argument.type == "Tensor?" and argument.name in _PARAMETERS and point.values[index] is not None
+    ]
+    for missing in [[index] for index in present] + ([present] if len(present) > 1 else []):
+        names = " and ".join(described.arguments[index].name for index in missing)
+        yield _replaced(point, dict.fromkeys(missing), f"{names}{ABSENT}")
+
+
 def _states(point: Point, described: Described, words: Collection[str]) -> Iterator[Point]:
     """Optional arguments present and absent, all words."""
     import torch
 
-    yield from _factors(point, described)
     arguments = list(enumerate(described.arguments))
     like = next((value for value in point.values if is_inexact(value) and is_plain(value)), None)
     for index, argument in arguments:
         value = point.values[index]
         if argument.type.endswith("?") and value is not None:
-            yield _replaced(point, {index: None}, f"{argument.name} absent")
+            yield _replaced(point, {index: None}, f"{argument.name}{ABSENT}")
         elif argument.type == "Tensor?" and like is not None:
             for made in (like * 0.5 + 0.1, like.reshape(-1)[: like.shape[-1] if like.dim() else 1] * 0.5):
                 yield _replaced(point, {index: made}, f"{argument.name} present")
@@ -178,8 +203,12 @@ def _not_finite(point: Point, places: list[int], noise: Change) -> Iterator[Poin
         value = point.values[place]
         if value.numel():
             chosen = noise(value).real < _SPECIAL
+            chosen[(0,) * value.dim()] = True
             for label, number in (("nan", math.nan), ("infinite", math.inf), ("minus infinite", -math.inf)):
                 yield _replaced(point, {place: value.masked_fill(chosen, number)}, f"{label} {place}")
+                # beside numbers that most operators give finite results for
+                small = 0.2 + 0.6 * noise(value)
+                yield _replaced(point, {place: small.masked_fill(chosen, number)}, f"{label} {place}, else small")
 
 
 def _zeros(point: Point, places: list[int]) -> Iterator[Point]:
@@ -193,21 +222,49 @@ def _zeros(point: Point, places: list[int]) -> Iterator[Point]:
             made[..., :count] = 0
             yield _replaced(point, {place: made}, f"{count} zero {place}")
         yield _replaced(point, {place: value * 0}, f"zeros {place}")
+    for index, value in enumerate(point.values):
+        if isinstance(value, list) and value and all(map(is_inexact, value)):
+            yield _replaced(point, {index: [item * 0 for item in value]}, f"zeros {index}")
 
 
-def _types(point: Point, places: list[int]) -> Iterator[Point]:
-    """Integers and single precision beside numbers of double precision."""
+def _types(point: Point) -> Iterator[Point]:
+    """Integers and single precision beside numbers of double precision, in tensors and in lists of them."""
     import torch
 
-    for place in places:
-        value = point.values[place]
-        if len(places) > 1 and not value.is_complex():
-            yield _replaced(point, {place: (value * 2).round().to(torch.int64)}, f"integers {place}")
-            yield _replaced(point, {place: value > 0}, f"booleans {place}")
-            yield _replaced(point, {place: value.to(torch.float32)}, f"single {place}")
+    values = {index: value for index, value in enumerate(point.values) if _is_real(value)}
+    for index, value in values.items() if len(values) > 1 else ():
+        integers = _each(value, lambda item: (item * 2).round().to(torch.int64))
+        yield _replaced(point, {index: integers}, f"integers {index}")
+        yield _replaced(point, {index: _each(value, lambda item: item > 0)}, f"booleans {index}")
+        yield _replaced(point, {index: _each(value, lambda item: item.to(torch.float32))}, f"single {index}")
+        negative = {other: _each(item, lambda part: -part.abs()) for other, item in values.items()}
+        yield _replaced(point, {**negative, index: integers}, f"negative, integers {index}")
     for index, value in enumerate(point.values):
         if isinstance(value, float) and math.isfinite(value):
             yield _replaced(point, {index: round(value)}, f"integer {index}")
+
+
+def _is_real(value: Any) -> bool:
+    """Whether a value is a tensor of real numbers, or a list of such."""
+    items = value if isinstance(value, list) else [value]
+    return bool(items) and all(is_inexact(each) and is_plain(each) and not each.is_complex() for each in items)
+
+
+def _each(value: Any, change: Callable[[Any], Any]) -> Any:
+    return [change(item) for item in value] if isinstance(value, list) else change(value)
+
+
+def _numbers(point: Point, described: Described) -> Iterator[Point]:
+    """Numbers that are not in tensors, with the other sign and zero."""
+    for index, argument in enumerate(described.arguments):
+        value = point.values[index]
+        is_list = argument.type == "Scalar[]" and isinstance(value, list)
+        numbers = value if is_list else [value]
+        if not (is_list or is_number(argument)) or not all(type(each) in (int, float) for each in numbers):
+            continue
+        for label, sign in (("negative", -1), ("zero", 0)):
+            made = [sign * each for each in numbers]
+            yield _replaced(point, {index: made if is_list else made[0]}, f"{label} {argument.name}")
 
 
 # ---- views and sizes
@@ -251,8 +308,27 @@ def _sizes(point: Point) -> Iterator[Point]:
         # what they say of the sizes of others is true of these only
         return
     yield from _all(point, lambda value: value.reshape(-1)[0] if value.numel() else value, "0-dim")
+    yield from _all(point, lambda value: value[:0] if value.dim() else value, "empty")
     yield from _all(point, lambda value: value[tuple(slice(0, 1) for _ in value.shape)], "one element")
+    yield from _all(point, lambda value: value[..., :0] if value.dim() > 1 else value, "no columns")
     yield from _all(point, lambda value: value[:1] if value.dim() else value, "one row")
     yield from _all(point, lambda value: value[..., :1] if value.dim() else value, "one column")
-    yield from _all(point, lambda value: value[0] if value.dim() > 2 else value, "no batch")
+    yield from _all(point, lambda value: value[0] if value.dim() > 2 and len(value) else value, "no batch")
     yield from _all(point, lambda value: value.unsqueeze(0) if value.dim() == 2 else value, "batch of one")
+
+
+def _coincident(point: Point, places: list[int], noise: Change) -> Iterator[Point]:
+    """As many matrices as rows and columns, in all tensors, and in all but one: vectors and matrices are mixed up."""
+    made = {place: squared(point.values[place], noise) for place in places if point.values[place].numel()}
+    matrices = {place: value for place, value in made.items() if value.dim() > 1}
+
+    def batch(value: Any) -> Any:
+        many = value.expand(2, *value.shape)
+        return many * (1 + 0.1 * noise(many))
+
+    batches = {place: value if value.dim() > 2 else batch(value) for place, value in matrices.items()}
+    if batches:
+        yield _replaced(point, batches, "as many matrices as rows")
+    for place, value in matrices.items() if len(matrices) > 1 else ():
+        single = value[(0,) * (value.dim() - 2)]
+        yield _replaced(point, {**batches, place: single}, f"as many matrices as rows, one for {place}")

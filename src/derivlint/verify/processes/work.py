@@ -15,7 +15,7 @@ from derivlint.verify.comparison.precision import measured
 from derivlint.verify.comparison.verdicts import Referee, Verdict
 from derivlint.verify.inputs.inputs import points_for
 from derivlint.verify.inputs.layouts import is_plain
-from derivlint.verify.inputs.points import Point, overload_of
+from derivlint.verify.inputs.points import Point, is_available, overload_of
 from derivlint.verify.reproduction import reproduction
 from derivlint.verify.unchecked import Why
 
@@ -97,11 +97,11 @@ def points_of(described: Described, recorded: Any, dtype: str, task: Mapping[str
 def check_operator(functions: Sequence[Described], work: Work, say: Say) -> None:
     """Check the formulas of an operator, and say what is wrong with them, each kind once."""
     first = functions[0]
-    missing = _why_missing(first)
+    task = work.task
+    missing = _why_missing(first) or _why_nowhere(task["device"])
     if missing is not None:
         say(not_checked(first.operator, *missing))
         return
-    task = work.task
     if task["precision"]:
         _measure(functions, work, say)
         return
@@ -157,7 +157,9 @@ def _measure(functions: Sequence[Described], work: Work, say: Say) -> None:
     first = functions[0]
     base = (work.base or {}).get(first.operator, ())
     measures = [
-        message for recorded in work.inputs.values() for message in measured(functions, base, recorded, work.namespace)
+        message
+        for recorded in work.inputs.values()
+        for message in measured(functions, base, recorded, work.namespace, work.task["device"])
     ]
     for message in measures:
         say(message)
@@ -185,7 +187,13 @@ def _take_states(states: dict[str, set[str]], described: Described, point: Point
 def _checker(functions: Sequence[Described], work: Work, say: Say, *, complete: bool) -> Checker:
     task = work.task
     made = Checker(
-        functions, work.namespace, task["seed"], order=task["order"], directions=task["directions"], complete=complete
+        functions,
+        work.namespace,
+        task["seed"],
+        order=task["order"],
+        directions=task["directions"],
+        complete=complete,
+        device=task["device"],
     )
     made.before = lambda number: say({"at": number})
     return made
@@ -229,8 +237,13 @@ def _keep(found: _Findings, failure: Failure, verdict: Verdict | None, point: Po
     if known is None:
         known = found[key] = _Found(failure, point, place[0])
     known.points.add(place)
-    if point.size < known.point.size:
+    if _rank(point) < _rank(known.point):
         known.failure, known.point, known.dtype = failure, point, place[0]
+
+
+def _rank(point: Point) -> tuple[bool, int]:
+    """How small an input is; one without any elements shows least."""
+    return not point.size, point.size
 
 
 def _message(
@@ -266,6 +279,11 @@ def _why_missing(described: Described) -> tuple[Why, str] | None:
     if [argument.name for argument in schema.arguments] == [argument.name for argument in described.arguments]:
         return None
     return Why.OTHER_SCHEMA, "another schema is installed"
+
+
+def _why_nowhere(device: str) -> tuple[Why, str] | None:
+    """That there is no such device; None where there is one."""
+    return None if is_available(device) else (Why.NO_DEVICE, f'the machine has no device "{device}"')
 
 
 def numbers(value: Any) -> str:

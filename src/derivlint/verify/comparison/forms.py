@@ -1,0 +1,69 @@
+"""What gradients and tangents are beside their numbers: their type, layout and sizes, and whose memory they share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from msgspec import Struct
+
+from derivlint.verify.comparison.numeric import Called, Subject, tensors
+from derivlint.verify.inputs.layouts import is_plain
+
+#: Tensors by what they are called.
+Named = Iterable[tuple[str, Any]]
+
+
+class Form(Struct, frozen=True):
+    """What a gradient or tangent is beside its numbers.
+
+    Attributes:
+        kind: its layout and type.
+        sizes: its sizes, None where components differ.
+        shares: what else has the same memory, in words.
+    """
+
+    kind: str
+    sizes: tuple[int, ...] | None
+    shares: frozenset[str]
+
+    def difference(self, earlier: Form) -> str:
+        """What is different from an earlier version, in words; empty where nothing is.
+
+        Memory that was shared before is not reported: a copy serves as well.
+        """
+        if self.kind != earlier.kind:
+            return f"is {self.kind}, and {earlier.kind} before"
+        if self.sizes != earlier.sizes and self.sizes is not None and earlier.sizes is not None:
+            return f"has the sizes {list(self.sizes)}, and {list(earlier.sizes)} before"
+        shared = sorted(self.shares - earlier.shares)
+        return f"shares its memory with {' and '.join(shared)}, and did not before" if shared else ""
+
+
+def form_of(tensor: Any, others: Named) -> Form:
+    """The form of a gradient or tangent.
+
+    Args:
+        tensor: the tensor.
+        others: the tensors that it may share memory with.
+    """
+    kind, layout = (str(each).removeprefix("torch.") for each in (tensor.dtype, tensor.layout))
+    place = _memory(tensor)
+    shares = frozenset(name for name, other in others if place and _memory(other) == place)
+    return Form(f"{layout} {kind}", None if tensor.is_nested else tuple(tensor.shape), shares)
+
+
+def saved(subject: Subject, called: Called) -> Named:
+    """The arguments and outputs of an operator."""
+    described = subject.described
+    named = [*zip(described.arguments, called.values, strict=True)]
+    own = [each for each in described.returns if each.name not in {argument.name for argument in described.arguments}]
+    for value, given in [*named, *zip(own, called.returns, strict=True)]:
+        yield from ((f'"{value.name}"', item) for item in tensors(given) if item is not None)
+
+
+def _memory(tensor: Any) -> int:
+    """Where the numbers of a tensor are; 0 where there are none, or none that could be written to."""
+    if not is_plain(tensor) or not tensor.numel() or tensor._is_zerotensor():
+        return 0
+    return int(tensor.untyped_storage().data_ptr())
