@@ -162,7 +162,7 @@ def _of_other_namespace(native: NativeFunction) -> Function:
         Parameter(_type(argument, native, symint=True), argument.name, has_default)
         for argument, has_default in zip(arguments, has_defaults(arguments), strict=True)
     )
-    return Function(native.cpp_name, _result(native), parameters)
+    return Function(native.cpp_name, _result(native), parameters, operators=native.namespace)
 
 
 def _parameter(argument: Argument, native: NativeFunction, *, symint: bool, faithful: bool) -> Parameter:

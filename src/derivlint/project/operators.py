@@ -20,7 +20,7 @@ from derivlint.project.cache import Row, cached
 from derivlint.project.errors import InputError
 from derivlint.project.globs import expanded
 from derivlint.project.headers import Header, merged, read_bodies, read_headers
-from derivlint.project.presets import PRESETS, Preset
+from derivlint.project.presets import PRESETS, Preset, namespace_of
 from derivlint.project.settings import Settings
 from derivlint.project.untrusted import is_inside, repository_of, require_inside
 from derivlint.source import SourceError, SourceFile, read_bytes
@@ -184,11 +184,13 @@ def _operators_for(folder: Path, settings: Settings) -> Operators:
     files = _matched(settings.native_functions)
     if not files and settings.preset is not None:
         files = _beside(folder, PRESETS[settings.preset])
+    # which release a project is built for says nothing of its own operators
+    with_beside = files or next(filter(None, (_beside(folder, preset) for preset in PRESETS.values())), ())
     if settings.torch == INSTALLED:
         torch = installed()
         return Operators(
             f"the installed torch, asked for by {settings.operators_from}",
-            (torch.native_functions, *files),
+            (torch.native_functions, *with_beside),
             settings.tags or torch.tags,
             torch.functions_manual,
             generators=_generators_of(torch),
@@ -196,7 +198,7 @@ def _operators_for(folder: Path, settings: Settings) -> Operators:
         )
     if settings.torch is not None:
         reason = f"asked for by {settings.operators_from}"
-        return Operators(reason, files, settings.tags, bundled=True, version=settings.torch)
+        return Operators(reason, with_beside, settings.tags, bundled=True, version=settings.torch)
     if settings.preset is not None:
         # the files of such a project tell what it has beside PyTorch's operators
         return Operators(f'the preset "{settings.preset}"', files, settings.tags, bundled=True, lone=True)
@@ -378,7 +380,9 @@ def load_operators(operators: Operators, use_cache: bool = True) -> LoadedOperat
         tags = SourceFile.read(operators.tags) if operators.tags is not None else None
     except SourceError as error:
         raise InputError(str(error)) from error
-    read = read_native_functions(sources, tags=tags)
+    names = {path: namespace_of(Path(path).name) for path in (source.path for source in sources)}
+    namespaces = {path: name for path, name in names.items() if name is not None}
+    read = read_native_functions(sources, tags=tags, namespaces=namespaces)
     if not read.written:
         # going on would report every operator of the derivatives file as unknown
         files = quoted_list([source.path for source in sources])

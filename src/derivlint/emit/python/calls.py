@@ -31,7 +31,12 @@ def called_operator(
     ]
     # of an operator that is not in PyTorch's C++ API only the name is known there
     if callee is not None and not callee.variadic:
-        found = [function for function in found if _is_for(function, callee, method=receiver is not None)]
+        namespace = callee.operators or DEFAULT_NAMESPACE
+        found = [
+            function
+            for function in found
+            if function.namespace == namespace and _is_for(function, callee, method=receiver is not None)
+        ]
         return found[0] if found else None
     count = len(node.args) + (receiver is not None)
     found = [function for function in found if _takes(function, count)]
