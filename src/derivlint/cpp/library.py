@@ -206,7 +206,9 @@ class Library:
     def _callable(self) -> Neighbours:
         helpers = self.declarations.functions.get(HELPERS, {})
         others = (name for functions in self._operators_in.values() for name in functions)
-        return Neighbours({*helpers, *others, *self.operators.function_names(), *self.declarations.functions.get("", ())})
+        return Neighbours(
+            {*helpers, *others, *self.operators.function_names(), *self.declarations.functions.get("", ())}
+        )
 
     def resembles_function(self, name: str) -> bool:
         """Whether a name is one slip away from a function."""

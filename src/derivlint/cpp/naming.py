@@ -56,6 +56,9 @@ def undeclared(typer: Typer, node: Name, entity: Entity, kind: TypeProblemKind) 
         own = None if node.leading_colons else typer.library.operators_namespace(entity.owner)
         known = typer.library.function_names(own or entity.owner) if entity.owner else NAMESPACES
         other = name if look_up(typer.library, typer.scope, name).functions.exists else None
+        if node.leading_colons and len(node.parts) > 1 and typer.library.operators_namespace(name) is not None:
+            # the functions for operators are in a namespace of the generated code
+            other = name
         owner = entity.owner or ("::" if node.leading_colons and len(node.parts) == 1 else "")
         facts = {"name": name, "owner": owner, "known": known, "other": other}
         return typer.report(TypeProblemKind.NOT_IN_NAMESPACE, place, **facts)

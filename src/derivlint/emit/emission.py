@@ -129,7 +129,7 @@ def emission(
         files = in_tree_files(model, operators, classes, chosen, namespace, shards, python_bindings)
     else:
         version = model.natives.version
-        views = () if dispatch_key is not None else _own_views(model, chosen)
+        views = _own_views(model, chosen) if dispatch_key is None else ()
         files = extension_files(
             classes,
             chosen,
@@ -137,7 +137,7 @@ def emission(
             shards,
             bindings_of=yaml_name(model.source.path) if python_bindings else None,
             version=version,
-            own=_own_needed(model, [kernel.function for kernel in (*chosen, *views)]),
+            own=_own_needed(model, [*(kernel.function for kernel in chosen), *(view.function for view in views)]),
             views=views,
             shipped=shipped,
             headers=() if authors is None else authors.headers,
@@ -156,7 +156,7 @@ def emission(
 
 
 def _own_needed(model: Model, kernels_of: Iterable[NativeFunction]) -> list[NativeFunction]:
-    """The operators that are not PyTorch's and that kernels or formulas call; others may have types of other releases."""
+    """The operators that are not PyTorch's and that kernels or formulas call; others may need another release."""
     called = {str(function.name) for function in kernels_of if function.namespace != ATEN}
     trees = (formula.parsed.tree for entry in model.entries for formula in entry.formulas if formula.text is not None)
     nodes = (node for tree in trees if tree is not None for node in walk(tree) if isinstance(node, Name))

@@ -21,6 +21,7 @@ from derivlint.cli.loading import (
     refuse_errors,
     require_all,
     require_destination,
+    with_all_declared,
 )
 from derivlint.cli.options import EXISTING, emission_options, source_options
 from derivlint.cli.terminal import show_progress, write
@@ -124,8 +125,8 @@ def cpp(
     """
     from derivlint.emit.emission import Mode, emission
     from derivlint.emit.files import FilesError, changes, write_files
-    from derivlint.emit.release import UnsupportedRelease, doubt_about
     from derivlint.emit.own_operators import unwritable
+    from derivlint.emit.release import UnsupportedRelease, doubt_about
     from derivlint.emit.selection import outside_of_aten, unreadable
     from derivlint.runtime.shipped import shipped_nodes
 
@@ -144,7 +145,9 @@ def cpp(
     if key is not None:
         _refuse_key(key, model)
     if not force:
-        refuse_errors(loaded, operators, color)
+        # an extension is compiled with these headers; what stands in no other is declared nowhere
+        is_all = not in_tree and helpers is None and not model.is_of_another_release
+        refuse_errors(with_all_declared(loaded) if is_all else loaded, operators, color)
     try:
         own = _helpers(helpers, in_tree)
         left_out = {} if in_tree or own is not None else _left_out(model)
