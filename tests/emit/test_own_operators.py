@@ -90,9 +90,7 @@ MORE_FUNCTIONS = """\
         ("unheard_of(grad, x, eps)", 6, 'no function "unheard_of" is declared'),
     ],
 )
-def test_what_does_not_compile_is_an_error_at_its_place(
-    tmp_path: Path, formula: str, place: int, message: str
-) -> None:
+def test_what_does_not_compile_is_an_error_at_its_place(tmp_path: Path, formula: str, place: int, message: str) -> None:
     """Formulas call operators with the types of their schemas, and nothing that no header declares."""
     entry = f"- name: root(Tensor x, float eps=0.5) -> Tensor\n  x: {formula}\n"
     said = emit("cpp", tmp_path, "cpp", functions=FUNCTIONS + MORE_FUNCTIONS, derivatives=entry)
@@ -137,7 +135,7 @@ def test_functions_for_operators_have_the_defaults_of_schemas(tmp_path: Path) ->
     ) in said
     header = (tmp_path / "cpp" / "operators.h").read_text(encoding="utf-8")
     assert (
-        'inline at::Tensor powered(const at::Tensor & x, c10::string_view mode = "sq\'u\'are", '
+        "inline at::Tensor powered(const at::Tensor & x, c10::string_view mode = \"sq'u'are\", "
         "::std::optional<at::ScalarType> dtype = at::kFloat, ::std::optional<at::MemoryFormat> form = {}) {"
     ) in header
     assert "Dimname" not in header
