@@ -65,7 +65,7 @@ INTEGRAL_NAMES = words("""
 """)
 
 #: The names of outputs that are constant around almost every input in operators of one's own, too.
-CONSTANT_NAMES = INTEGRAL_NAMES | words("index mask sign")
+CONSTANT_NAMES = INTEGRAL_NAMES | words("index mask")
 
 COPY = "_copy"
 
