@@ -74,6 +74,7 @@ MORE_FUNCTIONS = """\
 - func: ops::powered(Tensor x, str mode="sq'u'are", ScalarType? dtype=float, MemoryFormat? form=None) -> Tensor
 - func: ops::swap_(Tensor(a!) self, Tensor(b!) other) -> (Tensor(a!), Tensor(b!))
 - func: ops::named(Dimname name) -> Tensor
+- func: ops::spread(Tensor x, float[] by, Device where) -> Tensor
 """
 
 
@@ -127,12 +128,16 @@ def test_functions_for_operators_have_the_defaults_of_schemas(tmp_path: Path) ->
 - name: swap_(Tensor(a!) self, Tensor(b!) other) -> (Tensor(a!), Tensor(b!))
   self: grad
   other: grad
+
+- name: spread(Tensor x, float[] by, Device where) -> Tensor
+  x: grad * by[0]
 """
     said = emit("cpp", tmp_path, "cpp", functions=FUNCTIONS + MORE_FUNCTIONS, derivatives=entries)
     assert (
         'derivlint: swap_ is left out: it writes to "self" and "other", and has no gradient but as an operator in '
         'place, which writes to "self" alone\n'
     ) in said
+    assert 'spread is left out: its gradient needs "by", and a node cannot keep a value of type "float[]"\n' in said
     header = (tmp_path / "cpp" / "operators.h").read_text(encoding="utf-8")
     assert (
         "inline at::Tensor powered(const at::Tensor & x, c10::string_view mode = \"sq'u'are\", "

@@ -13,7 +13,7 @@ from derivlint.emit.release import Release
 from derivlint.emit.selection import ATEN
 from derivlint.emit.template import fill, load
 from derivlint.model.generated.evaluation import formals
-from derivlint.schema import Argument, NativeFunction, NativeFunctions, SchemaKind
+from derivlint.schema import Argument, BaseType, NativeFunction, NativeFunctions, SchemaKind
 
 HEADER = "operators.h"
 #: Defaults of schemas that are spelled otherwise in C++.
@@ -49,11 +49,17 @@ def refusal(function: NativeFunction) -> str | None:
 
 
 def unwritable(function: NativeFunction) -> str | None:
-    """Why an operator that is not PyTorch's cannot be differentiated, which writes to its arguments; None where it can.
+    """Why an operator that is not PyTorch's cannot be differentiated; None where it can.
 
-    PyTorch's own that write in place do so to ``self``, and formulas have no other name for what they write.
+    It has a type that PyTorch does not know, or writes to arguments in a way that autograd cannot follow: PyTorch's own
+    that write in place do so to ``self``, and formulas have no other name for what they write.
     """
     schema = function.schema
+    types = [*(item.type for item in schema.arguments.flat_all), *(item.type for item in schema.returns)]
+    bases = (kind.base for kind in types)
+    unknown = next((base for base in bases if isinstance(base, BaseType) and not base.known), None)
+    if unknown is not None:
+        return f'PyTorch has no type "{unknown}"'
     written = [argument.name for argument in schema.arguments.flat_non_out if argument.is_write]
     if not written or (schema.kind is SchemaKind.inplace and written == ["self"]):
         return None

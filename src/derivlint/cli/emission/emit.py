@@ -127,7 +127,7 @@ def cpp(
     from derivlint.emit.files import FilesError, changes, write_files
     from derivlint.emit.own_operators import unwritable
     from derivlint.emit.release import UnsupportedRelease, doubt_about
-    from derivlint.emit.selection import outside_of_aten, unreadable
+    from derivlint.emit.selection import outside_of_aten, unkept, unreadable
     from derivlint.runtime.shipped import shipped_nodes
 
     exit_with = click.get_current_context().exit
@@ -153,7 +153,7 @@ def cpp(
         left_out = {} if in_tree or own is not None else _left_out(model)
         if not in_tree:
             # a build of PyTorch needs all kernels, and its own generator copies what it cannot read
-            left_out |= unreadable(model)
+            left_out |= unkept(model) | unreadable(model)
             left_out |= {str(each.name): why for each in foreign if (why := unwritable(each)) is not None}
         shipped = shipped_nodes(model) if key is not None else frozenset()
         authors = None if in_tree else _authors(loaded.settings.headers, sources, out or Path())
