@@ -39,7 +39,7 @@ from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
 from derivlint.lint.engine.precedence import UNNAMED_KEY
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted, quoted_list
-from derivlint.model import AUTO_ELEMENT_WISE, DerivativeFormula, DispatchBody, Role
+from derivlint.model import AUTO_ELEMENT_WISE, DerivativeFormula, DispatchBody, Model, Role
 from derivlint.model.generated.forward import packed_lists
 from derivlint.model.keywords import is_clear
 
@@ -134,11 +134,14 @@ INVALID = (
 WRITE_OUT = "write out the forward formula"
 
 
-@judges(DispatchBody)
-def check(body: DispatchBody) -> Iterator[Finding]:
+@judges(DispatchBody, Model)
+def check(body: DispatchBody, model: Model) -> Iterator[Finding]:
     """Find the first precondition of ``auto_element_wise`` that the formulas of one dispatch key do not meet."""
     formula = next((formula for formula in body.with_role(Role.FORWARD) if formula.auto == AUTO_ELEMENT_WISE), None)
     if formula is None or body.info is None or body.entry.function is None or not is_clear(body):
+        return
+    if body.entry.function.is_inplace and not model.natives.has_symbolic_sizes:
+        # generators before that of PyTorch 1.13 did not distinguish old values
         return
     refusal = _refusal(body, formula)
     if refusal is not None:

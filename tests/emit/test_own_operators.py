@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.own_operators import CHECKS, DERIVATIVES, KERNELS, emit
+from derivlint.cli.main import cli
+from tests.own_operators import CHECKS, DERIVATIVES, FUNCTIONS, KERNELS, emit
+from tests.running import runner
 
 #: What the C++ calls is C++: no helper of the author's Python.
 FORMULAS = DERIVATIVES.replace("scaled_by(grad, by)", "grad * by")
@@ -57,10 +59,89 @@ def test_a_build_of_pytorch_has_no_operators_of_ones_own(tmp_path: Path) -> None
 
 
 def test_the_operators_are_called_through_the_dispatcher(tmp_path: Path) -> None:
-    emit("cpp", tmp_path, "cpp", "--ops", "softplus2_twice", derivatives=FORMULAS)
+    emit("cpp", tmp_path, "cpp", "--ops", "softplus2_twice,scaled", derivatives=FORMULAS)
     header = (tmp_path / "cpp" / "operators.h").read_text(encoding="utf-8")
     assert '.findSchemaOrThrow("ops::softplus2", "")\n      .typed<at::Tensor(const at::Tensor &)>();' in header
     assert "inline at::Tensor scaled(const at::Tensor & x, const at::Scalar & by = 2) {" in header
     kernels = (tmp_path / "cpp" / "kernels_0.cpp").read_text(encoding="utf-8")
     assert "TORCH_LIBRARY_IMPL(ops, Autograd, m) {" in kernels
     assert " ops::redispatch_softplus2_twice(ks & c10::after_autograd_keyset, x)" in kernels
+
+
+MORE_FUNCTIONS = """\
+- func: ops::root(Tensor x, float eps=0.5) -> Tensor
+- func: ops::root_backward(Tensor grad_output, Tensor x, float eps) -> Tensor
+- func: ops::powered(Tensor x, str mode="sq'u'are", ScalarType? dtype=float, MemoryFormat? form=None) -> Tensor
+- func: ops::swap_(Tensor(a!) self, Tensor(b!) other) -> (Tensor(a!), Tensor(b!))
+- func: ops::named(Dimname name) -> Tensor
+- func: ops::spread(Tensor x, float[] by, Device where) -> Tensor
+"""
+
+
+@pytest.mark.parametrize(
+    ("formula", "place", "message"),
+    [
+        ("root_backward(grad, x)", 6, '"root_backward" takes 3 arguments, 2 are given'),
+        ("ops::root_backward(grad, eps, x)", 31, 'argument 2 ("x") of "root_backward" is of type "double"'),
+        ("ops::halves(grad)", 6, 'the formula is of type "vector<Tensor>", expected "Tensor"'),
+        ("ops::rot_backward(grad, x, eps)", 11, '"ops" has no member "rot_backward"'),
+        ("rot_backward(grad, x, eps)", 6, 'no function "rot_backward" is declared'),
+        ("at::root_backward(grad, x, eps)", 10, '"at" has no member "root_backward"'),
+        ("::ops::root_backward(grad, x, eps)", 8, 'there is no namespace "ops"'),
+        ("unheard_of(grad, x, eps)", 6, 'no function "unheard_of" is declared'),
+    ],
+)
+def test_what_does_not_compile_is_an_error_at_its_place(tmp_path: Path, formula: str, place: int, message: str) -> None:
+    """Formulas call operators with the types of their schemas, and nothing that no header declares."""
+    entry = f"- name: root(Tensor x, float eps=0.5) -> Tensor\n  x: {formula}\n"
+    said = emit("cpp", tmp_path, "cpp", functions=FUNCTIONS + MORE_FUNCTIONS, derivatives=entry)
+    assert f"derivatives.yaml:2:{place}: error: {message}" in said
+    assert "nothing is written: 1 error;" in said
+
+
+@pytest.mark.parametrize(
+    ("formula", "fixed"),
+    [
+        ("ops::rot_backward(grad, x, eps)", "ops::root_backward(grad, x, eps)"),
+        ("at::root_backward(grad, x, eps)", "root_backward(grad, x, eps)"),
+        ("::ops::root_backward(grad, x, eps)", "ops::root_backward(grad, x, eps)"),
+    ],
+)
+def test_calls_of_operators_are_corrected(tmp_path: Path, formula: str, fixed: str) -> None:
+    (tmp_path / "ops.yaml").write_text(FUNCTIONS + MORE_FUNCTIONS, encoding="utf-8")
+    (tmp_path / "ops.h").write_text("void nothing();\n", encoding="utf-8")
+    entry = "- name: root(Tensor x, float eps=0.5) -> Tensor\n  x: {}\n"
+    file = tmp_path / "derivatives.yaml"
+    file.write_text(entry.format(formula), encoding="utf-8")
+    options = ["--native-functions", str(tmp_path / "ops.yaml"), "--headers", str(tmp_path / "ops.h")]
+    done = runner().invoke(cli, ["check", "--fix", "--unsafe-fixes", *options, str(file)])
+    assert done.exit_code == 0, done.output
+    assert file.read_text(encoding="utf-8") == entry.format(fixed)
+
+
+def test_functions_for_operators_have_the_defaults_of_schemas(tmp_path: Path) -> None:
+    """Only those that are called are there; what is written to in two places has no gradient."""
+    entries = """\
+- name: powered(Tensor x, str mode="sq'u'are", ScalarType? dtype=float, MemoryFormat? form=None) -> Tensor
+  x: grad * x
+
+- name: swap_(Tensor(a!) self, Tensor(b!) other) -> (Tensor(a!), Tensor(b!))
+  self: grad
+  other: grad
+
+- name: spread(Tensor x, float[] by, Device where) -> Tensor
+  x: grad * by[0]
+"""
+    said = emit("cpp", tmp_path, "cpp", functions=FUNCTIONS + MORE_FUNCTIONS, derivatives=entries)
+    assert (
+        'derivlint: swap_ is left out: it writes to "self" and "other", and has no gradient but as an operator in '
+        'place, which writes to "self" alone\n'
+    ) in said
+    assert 'spread is left out: its gradient needs "by", and a node cannot keep a value of type "float[]"\n' in said
+    header = (tmp_path / "cpp" / "operators.h").read_text(encoding="utf-8")
+    assert (
+        "inline at::Tensor powered(const at::Tensor & x, c10::string_view mode = \"sq'u'are\", "
+        "::std::optional<at::ScalarType> dtype = at::kFloat, ::std::optional<at::MemoryFormat> form = {}) {"
+    ) in header
+    assert "Dimname" not in header
+    assert "halves" not in header

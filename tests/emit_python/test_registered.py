@@ -30,6 +30,7 @@ import kernels
 import pytest
 import torch
 from derivlint.functional import CheckError, check
+from torch._subclasses import FakeTensorMode
 from torch.library import opcheck
 
 own = torch.ops.ops
@@ -44,6 +45,7 @@ CASES = {
     "doubled": (own.doubled, (own.doubled.default, (x,))),
     "root": (own.root, (own.root.default, (x.exp(), y[:1].exp()))),
     "above": (own.above, (own.above.default, (x,))),
+    "bent": (own.bent, (own.bent.default, (x,))),
 }
 CASES["root"] = (lambda v: own.root(v.exp(), v.exp()), CASES["root"][1])
 
@@ -51,6 +53,11 @@ CASES["root"] = (lambda v: own.root(v.exp(), v.exp()), CASES["root"][1])
 @torch.library.register_fake("ops::split_sign")
 def of_the_author(x):
     return torch.empty_like(x), torch.empty_like(x)
+
+
+def test_without_data_where_no_autograd_kernel_runs():
+    with torch.inference_mode(), FakeTensorMode():
+        assert own.doubled(torch.ones(2, 3)).shape == (2, 3)
 
 
 # what calls others comes first: nothing has been said of those then
@@ -120,6 +127,9 @@ MORE_FUNCTIONS = """\
 - func: ops::wrong(Tensor x, Tensor y) -> Tensor
 - func: ops::slow(Tensor x) -> Tensor
 - func: ops::late(Tensor x) -> Tensor
+- func: ops::bent(Tensor x, str mode="it's") -> Tensor
+- func: ops::bent_backward(Tensor grad_output, Tensor x, str mode) -> Tensor
+- func: ops::swap_(Tensor(a!) self, Tensor(b!) other) -> (Tensor(a!), Tensor(b!))
 """
 MORE_DERIVATIVES = """
 - name: doubled(Tensor x) -> Tensor
@@ -162,6 +172,19 @@ MORE_DERIVATIVES = """
 
 - name: late(Tensor x) -> Tensor
   x: grad * 2 * x.detach()
+
+- name: bent(Tensor x, str mode="it's") -> Tensor
+  x: bent_backward(grad, x, mode)
+  result: bent_backward(x_t, x_p, mode)
+
+- name: bent_backward(Tensor grad_output, Tensor x, str mode) -> Tensor
+  grad_output: bent_backward(grad, x, mode)
+  x: grad * grad_output * 2
+  result: bent_backward(grad_output_t, x_p, mode) + x_t * grad_output_p * 2
+
+- name: swap_(Tensor(a!) self, Tensor(b!) other) -> (Tensor(a!), Tensor(b!))
+  self: grad
+  other: grad
 """
 MORE_KERNELS = """
 @I("ops::doubled",K)
@@ -178,6 +201,10 @@ def wrong(x,y): return x*y
 def slow(x): return x*3
 @I("ops::late",K)
 def late(x): return x*x
+@I("ops::bent",K)
+def bent(x,mode="it's"): return x*x if mode=="it's" else x*0
+@I("ops::bent_backward",K)
+def bent_backward(grad_output,x,mode): return grad_output*2*x
 """
 
 
@@ -209,10 +236,11 @@ def test_sizes_that_formulas_give_are_those_of_the_outputs(tmp_path: Path) -> No
         "wrong": '"result" has no forward formula',
         "odd": 'its forward formula calls "even", whose own formulas do not give them',
     }
+    assert 'swap_ is left out: it writes to "self" and "other", and has no gradient but as an operator in place' in said
     text = (tmp_path / "generated.py").read_text(encoding="utf-8")
     assert '# The formulas do not give the sizes of the outputs: "sign" has no forward formula.\n' in text
     assert '@F.fake("ops::above", "ops::softplus2")\ndef _(x: Tensor) -> Tensor:\n' in text
-    run_tests(tmp_path, "18 passed")
+    run_tests(tmp_path, "20 passed")
 
 
 def run_tests(folder: Path, wanted: str) -> None:

@@ -182,3 +182,15 @@ def test_every_command_reads_a_lone_file_alike(here: Path, run: Run) -> None:
     (here / "derivatives.yaml").write_text(OF_2_9)
     assert [info["name"] for info in json.loads(run("model", "--no-config").out)["infos"]] == ["triu"]
     assert "PyTorch 2.9.1" in run("check", "--show-settings", "--no-config").out
+
+
+def test_a_whole_file_beside_counts_where_no_release_has_the_schemas(here: Path, run: Run) -> None:
+    """An old or a private PyTorch whose two files are kept in one folder; a release stays what it is."""
+    old = "".join(f"- func: old_{number}(Tensor self) -> Tensor\n" for number in range(1000))
+    (here / "native_functions.yaml").write_text(f"{old}- func: add(Tensor self, int times) -> Tensor\n")
+    file = here / "derivatives.yaml"
+    file.write_text("- name: old_7(Tensor self) -> Tensor\n  self: grad\n")
+    assert run("check", "derivatives.yaml").status == 0
+    assert "native_functions.yaml (beside the file" in run("check", "--show-settings", "derivatives.yaml").out
+    file.write_text(SIN)
+    assert "bundled operator index" in run("check", "--show-settings", "derivatives.yaml").out

@@ -270,3 +270,44 @@ def test_a_semicolon_is_harmless_in_an_old_file(
     (here / "derivatives.yaml").write_text("- name: abs(Tensor self) -> Tensor\n  self: grad * self.sign();\n")
     arguments = ("--native-functions", "native_functions.yaml", "--select", "trailing-semicolon", "derivatives.yaml")
     assert found(run, *arguments) == found_there
+
+
+def test_operators_of_a_projects_own_groups_are_in_its_namespace(run: Run, backend: Path) -> None:
+    """Their schemas do not say so, and no option has to: with any release that is named, too."""
+    (backend / "derivlint.toml").unlink()
+    (backend / "derivatives.yaml").write_text(
+        "all_version: [v2.13]\nbackward:\n"
+        "- name: npu_scale(Tensor self, Scalar by) -> Tensor\n  self: npu_scale(grad, by)\n"
+        "- name: inverse(Tensor self) -> Tensor\n  self: -at::matmul(result.mH(), at::matmul(grad, result.mH()))\n"
+    )
+    (backend / "op_plugin_functions.yaml").write_text(FUNCTIONS.replace("v2.1, v2.2, v2.3", "v2.13"))
+    for release in ((), ("--torch", "2.13.0"), ("--torch", "installed")):
+        out = run(
+            "emit",
+            "cpp",
+            "derivatives.yaml",
+            *release,
+            "--key",
+            "AutogradPrivateUse1",
+            "--ops",
+            "all",
+            "--out",
+            "cpp",
+            "--force",
+        ).out
+        assert "3 operators" in out
+        kernels = (backend / "cpp" / "kernels_0.cpp").read_text()
+        assert 'TORCH_LIBRARY_IMPL(npu, AutogradPrivateUse1, m) {\n  m.impl("npu_scale"' in kernels
+        assert 'TORCH_LIBRARY_IMPL(aten, AutogradPrivateUse1, m) {\n  m.impl("inverse' in kernels
+        out = run("emit", "python", "derivatives.yaml", *release, "--register", "--out", "own.py").out
+        assert out.startswith("1 operator")
+        assert 'F.define("npu::npu_scale", "(Tensor self, Scalar by) -> Tensor")' in (backend / "own.py").read_text()
+
+
+def test_calls_of_a_projects_own_operators_are_typed(run: Run, backend: Path) -> None:
+    text = DERIVATIVES.replace("grad * byy", "npu_scale(grad)").replace(
+        "self: grad * by\n", "self: npu_scale(self, grad)\n"
+    )
+    (backend / "derivatives.yaml").write_text(text)
+    rules = [("wrong-argument-type", "npu_scale", 4), ("wrong-argument-count", "npu_scale", 8)]
+    assert [each for each in found(run) if each[0].startswith("wrong-argument")] == rules

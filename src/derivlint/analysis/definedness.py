@@ -165,8 +165,9 @@ class _Reader:
         call = self.formula.call(node)
         if call is None or asks_metadata(call):
             return
-        if not call.is_method and (call.function is None or not self.model.natives.with_base(call.name)):
-            # a helper copes with undefined gradients itself, unless its body is known not to
+        known = call.function is not None and not call.function.operators and self.model.natives.with_base(call.name)
+        if not call.is_method and not known:
+            # a helper, and an operator of one's own, copes with undefined gradients, unless its body is known not to
             for position in analyses_of(self.model).operators.unguarded(call):
                 yield from self._read(call.arguments[position].node, node, call.spelling, guarded)
             return

@@ -64,6 +64,9 @@ INTEGRAL_NAMES = words("""
     indices rank info pivots rng_state philox_seed philox_offset cum_seq_q cum_seq_k
 """)
 
+#: The names of outputs that are constant around almost every input in operators of one's own, too.
+CONSTANT_NAMES = INTEGRAL_NAMES | words("index mask")
+
 COPY = "_copy"
 
 
@@ -93,8 +96,14 @@ def discrete_kind(function: NativeFunction, index: int) -> str | None:
 
 
 def is_piecewise_constant(function: NativeFunction, index: int) -> bool:
-    """Whether an output is the same around almost every input, although it holds floating-point numbers."""
-    return function.namespace == "aten" and index in PIECEWISE_CONSTANT_OUTPUTS.get(function.name.base, ())
+    """Whether an output is the same around almost every input, although it holds floating-point numbers.
+
+    Of operators of other namespaces than PyTorch's that is only known by the names of outputs.
+    """
+    if function.namespace != "aten":
+        returns = function.schema.returns
+        return index < len(returns) and returns[index].name in CONSTANT_NAMES
+    return index in PIECEWISE_CONSTANT_OUTPUTS.get(function.name.base, ())
 
 
 def differentiable_discrete_outputs(model: Model, body: DispatchBody) -> Iterator[DiscreteOutput]:

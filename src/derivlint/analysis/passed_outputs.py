@@ -36,7 +36,7 @@ def outputs_passed_wrongly(interpretation: Interpretation) -> Iterator[PassedWro
             if argument.parameter is not None and (name := _output(argument.node, positions)) is not None
         ]
         found = _not_discrete(function, call, passed, positions)
-        if found is None and any(part in call.name for part in (BACKWARD, JVP)):
+        if found is None and not call.function.operators and any(part in call.name for part in (BACKWARD, JVP)):
             found = _repeated(passed) or _disordered(call, passed)
         if found is not None:
             kind, arguments, names = found

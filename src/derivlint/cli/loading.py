@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 from msgspec import Struct
+from msgspec.structs import replace
 
 from derivlint.cli.configured import Configured, configured
 from derivlint.cli.exits import FINDINGS, tell
@@ -79,6 +80,15 @@ def _loaded(wanted: Configured, stdin_filename: str | None) -> Iterator[Loaded]:
         settings = wanted.settings[path]
         operators = load(fitted(operators_for(wanted.folders[path], settings), source, load))
         yield Loaded(source, model_of(source, operators.natives, settings), operators, settings)
+
+
+def with_all_declared(loaded: Loaded) -> Loaded:
+    """The same file, whose formulas can call nothing but what is declared, as where they are compiled."""
+    from derivlint.project.check import model_of
+
+    natives = loaded.operators.natives.all_declared()
+    model = model_of(loaded.source, natives, loaded.settings)
+    return replace(loaded, model=model, operators=replace(loaded.operators, natives=natives))
 
 
 def known_operators(model: Model, names: tuple[str, ...]) -> tuple[str, ...] | None:

@@ -22,12 +22,13 @@ from derivlint.cpp.operator_signatures import OperatorSignatures
 from derivlint.cpp.relations import Relations
 from derivlint.source.lazy import cached_property
 
-HELPERS = "torch::autograd::generated::details"
+GENERATED = "torch::autograd::generated"
+HELPERS = f"{GENERATED}::details"
 ATEN = "at"
 #: Namespaces whose names are also found in others, by a using-directive or a using-declaration there.
 INCLUDED = {
     "at": ("c10",),
-    "torch::autograd::generated": ("torch::autograd",),
+    GENERATED: ("torch::autograd",),
     "torch::autograd": ("torch",),
 }
 
@@ -111,6 +112,7 @@ class Library:
     Attributes:
         has_headers: whether the headers of the operators' own PyTorch are known; else a function that nothing declares
             may be declared there.
+        included: for namespaces those whose names they have, too.
     """
 
     def __init__(
@@ -128,6 +130,8 @@ class Library:
         self.conversions = Conversions(relations)
         self._heads = frozenset(type.head for type in relations.types) | TEMPLATES
         self.has_headers = headers is not None
+        self._operators_in = {f"{GENERATED}::{each}": functions for each, functions in operators.others.items()}
+        self.included = {**INCLUDED, **{place: (place.removeprefix(f"{GENERATED}::"),) for place in self._operators_in}}
         self.entities: dict[tuple[object, str], Any] = {}
         self._qualified: dict[tuple[str, str], Found] = {}
         self._methods: dict[tuple[CppType, str], Found | None] = {}
@@ -147,7 +151,7 @@ class Library:
         declared = self.declarations.functions.get(namespace, {}).get(name, ())
         if namespace == ATEN:
             declared = without_doubles((*self.operators.functions(name), *declared))
-        declared = self.operators.functions_in(namespace, name) or declared
+        declared = self._operators_in.get(namespace, {}).get(name) or declared
         if declared:
             return found(declared)
         if name in self.declarations.opaque.get(namespace, ()):
@@ -174,9 +178,21 @@ class Library:
 
     def knows_all_of(self, namespace: str) -> bool:
         """Whether a namespace has no names but those that are known."""
-        if self.names.lists(namespace):
+        if self.names.lists(namespace) or namespace in self._operators_in:
             return True
         return any(namespace in names for names in (self.declarations.variables, self.declarations.functions))
+
+    def operators_namespace(self, path: str) -> str | None:
+        """Where emitted code has the functions for operators of another namespace than PyTorch's; None for others.
+
+        It is inside of that of the nodes, and found before one of the author's that has the same name.
+        """
+        place = f"{GENERATED}::{path}"
+        return place if place in self._operators_in else None
+
+    def seen_as(self, level: tuple[str, ...]) -> tuple[str, ...]:
+        """The namespaces of a level of lookup, with those of operators where emitted code makes these visible."""
+        return (*level, *self._operators_in) if GENERATED in level else level
 
     def is_namespace(self, path: str) -> bool:
         """Whether there is a namespace or a class of that name."""
@@ -189,7 +205,10 @@ class Library:
     @cached_property
     def _callable(self) -> Neighbours:
         helpers = self.declarations.functions.get(HELPERS, {})
-        return Neighbours({*helpers, *self.operators.function_names(), *self.declarations.functions.get("", ())})
+        others = (name for functions in self._operators_in.values() for name in functions)
+        return Neighbours(
+            {*helpers, *others, *self.operators.function_names(), *self.declarations.functions.get("", ())}
+        )
 
     def resembles_function(self, name: str) -> bool:
         """Whether a name is one slip away from a function."""
@@ -286,12 +305,13 @@ class Library:
 
     def visible_functions(self, levels: tuple[tuple[str, ...], ...]) -> tuple[str, ...]:
         """The functions that a bare name may mean, for suggestions; operators are found by their arguments."""
-        namespaces = {"at", *(namespace for level in levels for namespace in level)}
+        namespaces = {"at", *(namespace for level in levels for namespace in self.seen_as(level))}
         return tuple(sorted({name for namespace in namespaces for name in self.function_names(namespace)}))
 
     def function_names(self, namespace: str) -> tuple[str, ...]:
         """The functions of a namespace, for suggestions."""
         names = set(self.declarations.functions.get(namespace, ()))
+        names.update(self._operators_in.get(namespace, ()))
         if namespace == ATEN:
             names.update(self.operators.function_names())
         return tuple(sorted(names))

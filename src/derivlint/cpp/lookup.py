@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from derivlint.cpp.cpp_type import CppType
-from derivlint.cpp.library import INCLUDED, NOTHING, Found, Library
+from derivlint.cpp.library import NOTHING, Found, Library
 
 if TYPE_CHECKING:
     from derivlint.cpp.scope import Scope
@@ -73,7 +73,7 @@ def _look_up(library: Library, scope: Scope, name: str) -> Entity:
     if name in KEYWORD_TYPES:
         return Entity(EntityKind.TYPE, type=library.type_named(name))
     for level in scope.levels:
-        entity = _in_namespaces(library, level, name)
+        entity = _in_namespaces(library, library.seen_as(level), name)
         if entity.kind is not EntityKind.NOTHING:
             return entity
     # helpers of other projects live in namespaces of their own, which their generated files take in
@@ -148,7 +148,7 @@ def in_namespace(library: Library, namespace: str, name: str) -> Entity:
     """What a namespace has under a name, of itself or from the namespaces that it takes in."""
     entity = _in_namespaces(library, (namespace,), name)
     if entity.kind is EntityKind.NOTHING:
-        for included in INCLUDED.get(namespace, ()):
+        for included in library.included.get(namespace, ()):
             entity = _in_namespaces(library, (included,), name)
             if entity.kind is not EntityKind.NOTHING:
                 break
@@ -159,6 +159,8 @@ def resolve_namespace(library: Library, scope: Scope, path: str, *, leading: boo
     """The full path of a namespace that is written relative to where the expression stands, None if there is none."""
     if leading:
         return path if library.is_namespace(path) else None
+    if (operators := library.operators_namespace(path)) is not None:
+        return operators
     for level in scope.levels:
         for namespace in level:
             full = f"{namespace}::{path}" if namespace else path
@@ -168,7 +170,7 @@ def resolve_namespace(library: Library, scope: Scope, path: str, *, leading: boo
         return path
     outer, _, rest = path.partition("::")
     # "at" takes in "c10", and a class is found where its name is
-    included = [f"{namespace}::{rest}" for namespace in INCLUDED.get(outer, ()) if rest]
+    included = [f"{namespace}::{rest}" for namespace in library.included.get(outer, ()) if rest]
     visible = any(library.names.has(namespace, path) for level in scope.levels for namespace in level)
     classes = library.namespaces_of_class(path) if visible else ()
     return next((full for full in (*included, *classes) if library.is_namespace(full)), None)

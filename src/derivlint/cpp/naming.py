@@ -53,8 +53,12 @@ def undeclared(typer: Typer, node: Name, entity: Entity, kind: TypeProblemKind) 
         return UNKNOWN_VALUE
     if node.simple is None:
         name = node.parts[entity.missing if entity.missing is not None else -1].identifier
-        known = typer.library.function_names(entity.owner) if entity.owner else NAMESPACES
+        own = None if node.leading_colons else typer.library.operators_namespace(entity.owner)
+        known = typer.library.function_names(own or entity.owner) if entity.owner else NAMESPACES
         other = name if look_up(typer.library, typer.scope, name).functions.exists else None
+        if node.leading_colons and len(node.parts) > 1 and typer.library.operators_namespace(name) is not None:
+            # the functions for operators are in a namespace of the generated code
+            other = name
         owner = entity.owner or ("::" if node.leading_colons and len(node.parts) == 1 else "")
         facts = {"name": name, "owner": owner, "known": known, "other": other}
         return typer.report(TypeProblemKind.NOT_IN_NAMESPACE, place, **facts)
@@ -72,7 +76,8 @@ def _is_slip(typer: Typer, node: Name, entity: Entity) -> bool:
         return is_variable_of_generated_code(node.simple) or typer.library.resembles_variable(node.simple)
     if entity.owner and typer.library.has_headers:
         owner = resolve_namespace(typer.library, typer.scope, entity.owner, leading=node.leading_colons)
-        if owner is not None and typer.library.knows_all_of(owner):
+        is_own = owner is not None and typer.library.operators_namespace(entity.owner) == owner
+        if owner is not None and not is_own and typer.library.knows_all_of(owner):
             return True
     if not entity.owner:
         return typer.library.resembles_namespace(part.identifier)

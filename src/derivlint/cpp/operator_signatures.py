@@ -6,7 +6,7 @@ tensor options unpacked and the out arguments last, and each of them once more f
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from derivlint.cpp.canonical import canonical_type
 from derivlint.cpp.cpp_type import CppType, cpp_type, reference_to, template_type
@@ -16,6 +16,7 @@ from derivlint.cpp.operator_names import is_symint, with_symint, without_symint
 from derivlint.cpp.types import argument_type, return_type
 from derivlint.schema import Argument, NativeFunction, NativeFunctions, TensorOptionsArguments, Type
 from derivlint.schema.native_function import DEFAULT_NAMESPACE
+from derivlint.source.lazy import cached_property
 
 OUT = "_out"
 FAITHFUL_OUT = "_outf"
@@ -39,11 +40,21 @@ class OperatorSignatures:
             found = self._functions[name] = tuple(dict.fromkeys(self._find(name, FUNCTION)))
         return found
 
-    def functions_in(self, namespace: str, name: str) -> tuple[Function, ...]:
-        """The function by which code calls the operators of another namespace than PyTorch's, ``my_ops::name``."""
-        if namespace in ("", DEFAULT_NAMESPACE) or all(f.namespace != namespace for f in self._natives.named(name)):
-            return ()
-        return (unknown_function(name),)
+    @cached_property
+    def others(self) -> Mapping[str, Mapping[str, tuple[Function, ...]]]:
+        """The functions by which emitted code calls operators of other namespaces than PyTorch's, ``my_ops::name``.
+
+        They have the parameters of the schema in its order, symbolic sizes, and defaults from the last parameter on.
+        """
+        found: dict[str, dict[str, list[Function]]] = {}
+        for native in self._natives.written:
+            if native.namespace != DEFAULT_NAMESPACE:
+                named = found.setdefault(native.namespace, {})
+                named.setdefault(native.cpp_name, []).append(_of_other_namespace(native))
+        return {
+            namespace: {name: tuple(dict.fromkeys(functions)) for name, functions in named.items()}
+            for namespace, named in found.items()
+        }
 
     def methods(self, name: str) -> tuple[Function, ...]:
         """The overloads of the method ``name`` of tensors; empty where no operator gives one."""
@@ -67,6 +78,8 @@ class OperatorSignatures:
         self, name: str, operator: str, variant: str, *, symint: bool, out: str | None
     ) -> Iterator[Function]:
         for native in self._natives.named(operator):
+            if native.namespace != DEFAULT_NAMESPACE:
+                continue
             if variant not in native.variants or native.manual_cpp_binding:
                 continue
             if not native.in_cpp_api:
@@ -93,7 +106,7 @@ class OperatorSignatures:
 
     def _names(self, variant: str) -> Iterator[str]:
         for native in self._natives.written:
-            if variant in native.variants:
+            if variant in native.variants and native.namespace == DEFAULT_NAMESPACE:
                 name = native.name.name_without_overload
                 yield name
                 if "SymInt" in native.func_text:
@@ -128,6 +141,28 @@ def _function(
         elif argument is not own:
             parameters.append(_parameter(argument, native, symint=symint, faithful=faithful))
     return Function(name, _result(native), tuple(parameters))
+
+
+def has_defaults(arguments: Sequence[Argument]) -> list[bool]:
+    """Which parameters of a function for an operator of another namespace may be left out in C++.
+
+    C++ has defaults from the last parameter on; an optional list refers to its elements, which would be gone.
+    """
+    found: list[bool] = []
+    for argument in reversed(arguments):
+        is_list = argument.type.is_list_like is not None and argument.type.is_nullable
+        known = argument.default is not None and (not is_list or argument.default == "None")
+        found.append(known and all(found))
+    return found[::-1]
+
+
+def _of_other_namespace(native: NativeFunction) -> Function:
+    arguments = native.schema.arguments.flat_all
+    parameters = tuple(
+        Parameter(_type(argument, native, symint=True), argument.name, has_default)
+        for argument, has_default in zip(arguments, has_defaults(arguments), strict=True)
+    )
+    return Function(native.cpp_name, _result(native), parameters, operators=native.namespace)
 
 
 def _parameter(argument: Argument, native: NativeFunction, *, symint: bool, faithful: bool) -> Parameter:

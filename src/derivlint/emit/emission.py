@@ -21,7 +21,9 @@ from derivlint.emit.own_operators import own_operators, refusal
 from derivlint.emit.release import release_of
 from derivlint.emit.selection import ATEN
 from derivlint.emit.template import yaml_name
+from derivlint.formula import Name, walk
 from derivlint.model import Model
+from derivlint.schema import NativeFunction
 
 #: Where the user's own helpers stand, so that their header is found before that of the installed PyTorch.
 MANUAL = "helpers/torch/csrc/autograd/FunctionsManual"
@@ -127,6 +129,7 @@ def emission(
         files = in_tree_files(model, operators, classes, chosen, namespace, shards, python_bindings)
     else:
         version = model.natives.version
+        views = _own_views(model, chosen) if dispatch_key is None else ()
         files = extension_files(
             classes,
             chosen,
@@ -134,8 +137,8 @@ def emission(
             shards,
             bindings_of=yaml_name(model.source.path) if python_bindings else None,
             version=version,
-            own=[function for function in own_operators(model.natives) if refusal(function) is None],
-            views=() if dispatch_key is not None else _own_views(model, chosen),
+            own=_own_needed(model, [*(kernel.function for kernel in chosen), *(view.function for view in views)]),
+            views=views,
             shipped=shipped,
             headers=() if authors is None else authors.headers,
         )
@@ -150,6 +153,19 @@ def emission(
     emitted = Emission(files, names, len(classes), {name: without[name] for name in sorted(absent)})
     files[MANIFEST] = _manifest(emitted, namespace, mode, model, authors)
     return emitted
+
+
+def _own_needed(model: Model, kernels_of: Iterable[NativeFunction]) -> list[NativeFunction]:
+    """The operators that are not PyTorch's and that kernels or formulas call; others may need another release."""
+    called = {str(function.name) for function in kernels_of if function.namespace != ATEN}
+    trees = (formula.parsed.tree for entry in model.entries for formula in entry.formulas if formula.text is not None)
+    nodes = (node for tree in trees if tree is not None for node in walk(tree) if isinstance(node, Name))
+    names = {node.parts[-1].identifier for node in nodes}
+    return [
+        function
+        for function in own_operators(model.natives)
+        if refusal(function) is None and (str(function.name) in called or function.cpp_name in names)
+    ]
 
 
 def _own_views(model: Model, chosen: Iterable[Kernel]) -> tuple[InplaceOrViewKernel, ...]:

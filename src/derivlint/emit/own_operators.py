@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import ast
+import json
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from derivlint.cpp import return_type
+from derivlint.cpp.operator_signatures import has_defaults
 from derivlint.emit.release import Release
 from derivlint.emit.selection import ATEN
 from derivlint.emit.template import fill, load
 from derivlint.model.generated.evaluation import formals
-from derivlint.schema import Argument, NativeFunction, NativeFunctions
+from derivlint.schema import Argument, BaseType, NativeFunction, NativeFunctions, SchemaKind
 
 HEADER = "operators.h"
 #: Defaults of schemas that are spelled otherwise in C++.
@@ -21,7 +24,11 @@ _DEFAULTS = {
     "[]": "{}",
     "Mean": "at::Reduction::Mean",
     "Sum": "at::Reduction::Sum",
+    "contiguous_format": "at::MemoryFormat::Contiguous",
+    "preserve_format": "at::MemoryFormat::Preserve",
 }
+#: What the names of constants begin with in C++, by type.
+_ENUMERATIONS = {"ScalarType": "at::k", "Layout": "at::k"}
 #: Namespaces of C++ that no operator of one's own can have: what PyTorch and C++ have there would be others.
 _TAKEN = frozenset({"at", "c10", "std", "torch"})
 
@@ -39,6 +46,27 @@ def refusal(function: NativeFunction) -> str | None:
     if not function.namespace.isidentifier():
         return f'"{function.namespace}" is not a namespace of C++'
     return None
+
+
+def unwritable(function: NativeFunction) -> str | None:
+    """Why an operator that is not PyTorch's cannot be differentiated; None where it can.
+
+    It has a type that PyTorch does not know, or writes to arguments in a way that autograd cannot follow: PyTorch's own
+    that write in place do so to ``self``, and formulas have no other name for what they write.
+    """
+    schema = function.schema
+    types = [*(item.type for item in schema.arguments.flat_all), *(item.type for item in schema.returns)]
+    bases = (kind.base for kind in types)
+    unknown = next((base for base in bases if isinstance(base, BaseType) and not base.known), None)
+    if unknown is not None:
+        return f'PyTorch has no type "{unknown}"'
+    written = [argument.name for argument in schema.arguments.flat_non_out if argument.is_write]
+    if not written or (schema.kind is SchemaKind.inplace and written == ["self"]):
+        return None
+    names = " and ".join(f'"{name}"' for name in written)
+    if len(written) == 1 and written[0] == schema.arguments.flat_non_out[0].name and schema.kind is SchemaKind.inplace:
+        return f'it writes to {names}, and formulas of operators in place call that argument "self"'
+    return f'it writes to {names}, and has no gradient but as an operator in place, which writes to "self" alone'
 
 
 def redispatching(function: NativeFunction) -> str:
@@ -143,22 +171,24 @@ def _returned(function: NativeFunction, release: Release) -> str:
     return f"::std::tuple<{', '.join(found)}>" if found else "void"
 
 
-def _defaults(arguments: Iterable[Argument]) -> list[str]:
-    """The defaults of parameters in C++, from the last one on which they are known."""
-    found: list[str] = []
-    is_known = True
-    for argument in reversed(tuple(arguments)):
-        text = argument.default
-        is_known = is_known and text is not None
-        if not is_known or text is None:
-            found.append("")
-            continue
-        spelled = _DEFAULTS.get(text, text)
-        if text.startswith("["):
-            spelled = "{" + text[1:-1] + "}"
-        if argument.type.is_list_like is not None and argument.type.is_nullable:
-            # an optional list refers to its elements, which would be gone
-            is_known = text == "None"
-            spelled = "::std::nullopt"
-        found.append(f" = {spelled}" if is_known else "")
-    return found[::-1]
+def _defaults(arguments: Sequence[Argument]) -> list[str]:
+    """The defaults of parameters in C++, empty where there is none."""
+    return [
+        f" = {_default(argument)}" if known else ""
+        for argument, known in zip(arguments, has_defaults(arguments), strict=True)
+    ]
+
+
+def _default(argument: Argument) -> str:
+    text = argument.default or ""
+    kind = str(argument.type).removesuffix("?")
+    if text == "None" and argument.type.is_list_like is not None:
+        return "::std::nullopt"
+    if text.startswith("["):
+        return "{" + text[1:-1] + "}"
+    if kind == "str" and text != "None":
+        # strings of JSON are strings of C++
+        return json.dumps(ast.literal_eval(text))
+    if text != "None" and kind in _ENUMERATIONS:
+        return f"{_ENUMERATIONS[kind]}{''.join(word.capitalize() for word in text.split('_'))}"
+    return _DEFAULTS.get(text, text)

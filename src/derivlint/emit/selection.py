@@ -10,6 +10,18 @@ from derivlint.schema import NativeFunction
 
 #: The namespace of PyTorch's own operators.
 ATEN = "aten"
+#: The types of arguments, as C++ has them, that a node cannot keep.
+_UNKEPT = frozenset(
+    (
+        *(
+            "at::ArrayRef<double>",
+            "at::ArrayRef<bool>",
+            "at::ArrayRef<c10::string_view>",
+            "at::ArrayRef<at::ScalarType>",
+        ),
+        *("c10::SymBool", "at::Generator", "at::Storage", "at::QScheme", "at::Stream", "at::DeviceIndex", "at::Device"),
+    )
+)
 
 
 def is_selected(function: NativeFunction, operators: Collection[str] | None) -> bool:
@@ -71,6 +83,30 @@ def unreadable(model: Model) -> dict[str, str]:
                 for match in model.functions_of(entry):
                     reasons.setdefault(str(match.function.name), reason)
     return reasons
+
+
+def unkept(model: Model) -> dict[str, str]:
+    """The functions whose formulas need an argument that no node can keep, by full name, with the reason.
+
+    The types are those that torch/csrc/dynamo/compiled_autograd.h does not collect, that have no default value, or that
+    only refer to their elements (torch/csrc/autograd/saved_variable.h knows tensors alone).
+    """
+    reasons: dict[str, str] = {}
+    for entry in model.entries:
+        for body in entry.bodies:
+            for saved in body.info.all_saved_inputs if body.info is not None else ():
+                argument = entry.function.argument(saved.name) if entry.function is not None else None
+                if argument is None or saved.accidental or not _is_unkept(saved.type):
+                    continue
+                kind = argument.argument.type if argument.argument is not None else saved.type
+                reason = f'its gradient needs "{saved.name}", and a node cannot keep a value of type "{kind}"'
+                for match in model.functions_of(entry):
+                    reasons.setdefault(str(match.function.name), reason)
+    return reasons
+
+
+def _is_unkept(type: str) -> bool:
+    return type in _UNKEPT or type.startswith("::std::array<")
 
 
 def unread(formula: Formula, line: int) -> str:

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 from torch._functorch import autograd_function
 from torch._library import simple_registry
+from torch._library.fake_impl import FakeImplHolder
 
 #: What PyTorch's own transforms use to apply a Function at one of their levels.
 _SINGLE_LEVEL = "enable_single_level_autograd_function"
@@ -113,9 +114,32 @@ def fake(name: str, *called: str) -> Callable[[Function], Function]:
 
     def decorate(function: Function) -> Function:
         _fakes[name] = function, called
+        registered = simple_registry.singleton.find(name)
+        if registered.fake_impl.kernel is None:
+            registered.fake_impl = _FakeWhenAsked(name)
         return function
 
     return decorate
+
+
+class _FakeWhenAsked(FakeImplHolder):
+    """What PyTorch asks for the kernel of an operator for tensors without data, also where no autograd kernel runs."""
+
+    @property
+    def kernel(self) -> Any:
+        """What is registered, :func:`fake`'s function where nothing else is."""
+        _offer_fake(self.qualname)
+        return self.kernels[-1] if self.kernels else None
+
+    @kernel.setter
+    def kernel(self, value: Any) -> None:
+        """Refuse to be set, as PyTorch does."""
+        raise RuntimeError(f"the kernel of {self.qualname} is set by torch.library.register_fake, not to {value!r}")
+
+    def register(self, *args: Any, **keywords: Any) -> Any:
+        """Register the author's function, which counts, or that of :func:`fake`."""
+        _fakes.pop(self.qualname, None)
+        return super().register(*args, **keywords)
 
 
 def _offer_fake(name: str) -> None:

@@ -20,7 +20,7 @@ from derivlint.project.cache import Row, cached
 from derivlint.project.errors import InputError
 from derivlint.project.globs import expanded
 from derivlint.project.headers import Header, merged, read_bodies, read_headers
-from derivlint.project.presets import PRESETS, Preset
+from derivlint.project.presets import PRESETS, Preset, namespace_of
 from derivlint.project.settings import Settings
 from derivlint.project.untrusted import is_inside, repository_of, require_inside
 from derivlint.source import SourceError, SourceFile, read_bytes
@@ -60,6 +60,7 @@ class Operators(Struct, frozen=True):
         version: the version of the index or of the installed torch; None for the default index, or where unknown.
         lone: whether nothing but the file itself says which release's operators it is written for: see
             :func:`fitted`.
+        beside: a whole native_functions.yaml beside a lone file, for one whose schemas no bundled release has.
     """
 
     reason: str
@@ -73,6 +74,7 @@ class Operators(Struct, frozen=True):
     bundled: bool = False
     version: str | None = None
     lone: bool = False
+    beside: Path | None = None
 
     def describe(self) -> str:
         """What was found and why, in one line."""
@@ -88,7 +90,8 @@ class Operators(Struct, frozen=True):
         """Every file that is read, those of native functions first."""
         more = (self.tags, self.functions_manual, self.bodies)
         found = (*self.native_functions, *(path for path in more if path is not None))
-        return (*found, *self.headers, *self.generators)
+        beside = () if self.beside is None else (self.beside,)
+        return (*found, *self.headers, *self.generators, *beside)
 
     def describe_facts(self) -> str:
         """Which release's facts count for what PyTorch's generators know by name.
@@ -184,11 +187,13 @@ def _operators_for(folder: Path, settings: Settings) -> Operators:
     files = _matched(settings.native_functions)
     if not files and settings.preset is not None:
         files = _beside(folder, PRESETS[settings.preset])
+    # which release a project is built for says nothing of its own operators
+    with_beside = files or next(filter(None, (_beside(folder, preset) for preset in PRESETS.values())), ())
     if settings.torch == INSTALLED:
         torch = installed()
         return Operators(
             f"the installed torch, asked for by {settings.operators_from}",
-            (torch.native_functions, *files),
+            (torch.native_functions, *with_beside),
             settings.tags or torch.tags,
             torch.functions_manual,
             generators=_generators_of(torch),
@@ -196,7 +201,7 @@ def _operators_for(folder: Path, settings: Settings) -> Operators:
         )
     if settings.torch is not None:
         reason = f"asked for by {settings.operators_from}"
-        return Operators(reason, files, settings.tags, bundled=True, version=settings.torch)
+        return Operators(reason, with_beside, settings.tags, bundled=True, version=settings.torch)
     if settings.preset is not None:
         # the files of such a project tell what it has beside PyTorch's operators
         return Operators(f'the preset "{settings.preset}"', files, settings.tags, bundled=True, lone=True)
@@ -205,7 +210,7 @@ def _operators_for(folder: Path, settings: Settings) -> Operators:
         if not settings.pytorch_operators or any(map(is_whole, files)):
             return _of_checkout(reason, files, settings)
         reason += "; no whole native_functions.yaml, so it adds to PyTorch's"
-        return Operators(reason, files, _tags_beside(files, settings), bundled=True, lone=True)
+        return Operators(reason, files, settings.tags or _tags_beside(files), bundled=True, lone=True)
     for parent in (folder, *folder.parents):
         native = parent / NATIVE_FUNCTIONS
         if os.path.isfile(native):
@@ -215,7 +220,14 @@ def _operators_for(folder: Path, settings: Settings) -> Operators:
         if files:
             reason = f'the preset "{name}", whose files stand beside it'
             return Operators(reason, files, settings.tags, bundled=True, lone=True)
-    return Operators("no PyTorch checkout around the file", (), settings.tags, bundled=True, lone=True)
+    beside = folder / NATIVE_FUNCTIONS.name
+    return Operators(
+        "no PyTorch checkout around the file",
+        tags=settings.tags,
+        bundled=True,
+        lone=True,
+        beside=beside if os.path.isfile(beside) and is_whole(beside) else None,
+    )
 
 
 def fitted(
@@ -262,6 +274,11 @@ def fitted(
         return operators
     text = _material(source.text)
     found = cached("release", text, detect, shape=(None, Row(str, int, int)), use_cache=use_cache)
+    if operators.beside is not None and (found is None or found[1] != found[2]):
+        reason = "beside the file, whose schemas are those of no bundled release"
+        files = (operators.beside,)
+        tags = operators.tags or _tags_beside(files)
+        return replace(operators, reason=reason, native_functions=files, tags=tags, bundled=False, lone=False)
     if found is None:
         return operators
     version, known, total = found
@@ -322,16 +339,16 @@ def is_whole(path: Path) -> bool:
     return data.count(b"- func:") >= WHOLE
 
 
-def _tags_beside(files: tuple[Path, ...], settings: Settings) -> Path | None:
-    """The file of tags that is given, or that stands beside the first file of native functions."""
+def _tags_beside(files: tuple[Path, ...]) -> Path | None:
+    """The file of tags that stands beside the first file of native functions."""
     tags = files[0].absolute().with_name(TAGS_NAME)
-    return settings.tags or (tags if os.path.isfile(tags) else None)
+    return tags if os.path.isfile(tags) else None
 
 
 def _of_checkout(reason: str, files: tuple[Path, ...], settings: Settings) -> Operators:
     """The files with what stands beside the first one, and in the checkout around it: header, generators, release."""
     native = files[0].absolute()
-    known_tags = _tags_beside(files, settings)
+    known_tags = settings.tags or _tags_beside(files)
     if native.parts[-len(NATIVE_FUNCTIONS.parts) :] != NATIVE_FUNCTIONS.parts:
         return Operators(reason, files, known_tags)
     checkout = native.parents[len(NATIVE_FUNCTIONS.parts) - 1]
@@ -378,7 +395,9 @@ def load_operators(operators: Operators, use_cache: bool = True) -> LoadedOperat
         tags = SourceFile.read(operators.tags) if operators.tags is not None else None
     except SourceError as error:
         raise InputError(str(error)) from error
-    read = read_native_functions(sources, tags=tags)
+    names = {path: namespace_of(Path(path).name) for path in (source.path for source in sources)}
+    namespaces = {path: name for path, name in names.items() if name is not None}
+    read = read_native_functions(sources, tags=tags, namespaces=namespaces)
     if not read.written:
         # going on would report every operator of the derivatives file as unknown
         files = quoted_list([source.path for source in sources])

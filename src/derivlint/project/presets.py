@@ -14,10 +14,12 @@ class Preset(Struct, frozen=True):
         layout: how they hold their entries.
         native_functions: the names of the files of native functions that may stand beside them, and that say which
             kernels the project has beside PyTorch's operators.
+        namespace: where the project registers operators of its own, whose schemas do not say so; None where they do.
     """
 
     layout: Layout
     native_functions: tuple[str, ...] = ()
+    namespace: str | None = None
 
 
 PRESETS = {
@@ -32,5 +34,10 @@ PRESETS = {
             cpp=False,
         )
     ),
-    "torch_npu": Preset(LAYOUTS["torch_npu"], ("op_plugin_functions.yaml", "npu_native_functions.yaml")),
+    "torch_npu": Preset(LAYOUTS["torch_npu"], ("op_plugin_functions.yaml", "npu_native_functions.yaml"), "npu"),
 }
+
+
+def namespace_of(name: str) -> str | None:
+    """The namespace of the own operators in a file of native functions, by the name of the file."""
+    return next((each.namespace for each in PRESETS.values() if name in each.native_functions), None)

@@ -149,6 +149,12 @@ class NativeFunctions:
         other.declarations_complete = complete
         return other
 
+    def all_declared(self) -> NativeFunctions:
+        """The same functions, where what is declared is all that formulas can call: they are compiled with no more."""
+        other = self.with_declarations(self.declarations, complete=True)
+        other.of_version = lambda version: self.of_version(version).all_declared()
+        return other
+
     def with_header_problems(self, problems: Iterable[HeaderProblem]) -> NativeFunctions:
         """The same functions, whose declarations come from headers that could be read in part only."""
         other = copy(self)

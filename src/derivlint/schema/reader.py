@@ -28,10 +28,14 @@ OUT_OF_TREE_KEYS = ("PrivateUse1",)
 #: The groups of operators whose autograd kernels are the back end's own (torchgen/gen_backend_stubs.py, and torch_npu).
 AUTOGRAD_GROUPS = frozenset({"autograd", "custom_autograd"})
 
+#: The groups of operators that are the back end's own, and in its namespace.
+CUSTOM_GROUPS = frozenset({"custom", "custom_autograd"})
+
 #: What an argument ``grad`` of an operator of a back end is called in entries.
 RENAMED_TO = "grad_out"
 _GRAD = re.compile(r"(?<= )grad(?=[,)=])")
 
+_NO_NAMESPACES: Mapping_[str, str] = {}
 _TRUE = frozenset({"true", "yes", "on"})
 
 #: Fields that are one string, one boolean or a list of names in the model as in the file.
@@ -47,7 +51,9 @@ _BOOLEANS = frozenset(
 )
 
 
-def read_native_functions(sources: Seq[SourceFile], *, tags: SourceFile | None = None) -> NativeFunctions:
+def read_native_functions(
+    sources: Seq[SourceFile], *, tags: SourceFile | None = None, namespaces: Mapping_[str, str] = _NO_NAMESPACES
+) -> NativeFunctions:
     """The native functions of the files, in order; what cannot be read becomes a problem.
 
     A file is a list of entries. A schema that a later file repeats replaces the earlier entry; within one file a
@@ -57,6 +63,7 @@ def read_native_functions(sources: Seq[SourceFile], *, tags: SourceFile | None =
     Args:
         sources: the files.
         tags: tags.yaml.
+        namespaces: the namespaces of back ends' own operators whose schemas name none, by the paths of files.
     """
     problems: list[NativeProblem] = []
     functions: dict[tuple[str, str], NativeFunction] = {}
@@ -64,9 +71,13 @@ def read_native_functions(sources: Seq[SourceFile], *, tags: SourceFile | None =
         root = _read_root(source, problems)
         if isinstance(root, Mapping):
             versions = file_versions(root, ALL_VERSIONS)
+            own = namespaces.get(source.path, DEFAULT_NAMESPACE)
+            custom = _custom_names(root) if own != DEFAULT_NAMESPACE else frozenset()
             for pair in root.pairs:
                 if isinstance(pair.value, Sequence):
                     for function, _ in _read_list(source, pair.value, problems, grouped=True, versions=versions):
+                        if str(function.name) in custom and function.namespace == DEFAULT_NAMESPACE:
+                            function.namespace = own
                         known = functions.setdefault((function.namespace, function.schema_text), function)
                         known.has_backend_kernel = True
                         known.has_autograd_kernel |= isinstance(pair.key, Scalar) and pair.key.value in AUTOGRAD_GROUPS
@@ -84,6 +95,14 @@ def read_native_functions(sources: Seq[SourceFile], *, tags: SourceFile | None =
         known_tags=known_tags,
         origin=", ".join(source.path for source in sources),
     )
+
+
+def _custom_names(root: Mapping) -> frozenset[str]:
+    """The operators of a back end's own groups; groups for kinds of kernels name some of them again."""
+    groups = (pair.value for pair in root.pairs if isinstance(pair.key, Scalar) and pair.key.value in CUSTOM_GROUPS)
+    items = (item for group in groups if isinstance(group, Sequence) for item in group.items)
+    schemas = (item.get("func") for item in items if isinstance(item, Mapping))
+    return frozenset(each.value.partition("(")[0].strip() for each in schemas if isinstance(each, Scalar))
 
 
 def _mark_own_operators(functions: Iterable[NativeFunction]) -> None:

@@ -21,6 +21,7 @@ from derivlint.cli.loading import (
     refuse_errors,
     require_all,
     require_destination,
+    with_all_declared,
 )
 from derivlint.cli.options import EXISTING, emission_options, source_options
 from derivlint.cli.terminal import show_progress, write
@@ -32,6 +33,7 @@ from derivlint.source import visible
 if TYPE_CHECKING:
     from derivlint.emit.emission import Authors, Emission, Helpers
     from derivlint.model import Model
+    from derivlint.schema import NativeFunction
 
 IN_TREE_NAMESPACE = "torch::autograd::generated"
 DEFAULT_NAMESPACE = "derivlint_generated"
@@ -123,8 +125,9 @@ def cpp(
     """
     from derivlint.emit.emission import Mode, emission
     from derivlint.emit.files import FilesError, changes, write_files
+    from derivlint.emit.own_operators import unwritable
     from derivlint.emit.release import UnsupportedRelease, doubt_about
-    from derivlint.emit.selection import unreadable
+    from derivlint.emit.selection import outside_of_aten, unkept, unreadable
     from derivlint.runtime.shipped import shipped_nodes
 
     exit_with = click.get_current_context().exit
@@ -137,17 +140,21 @@ def cpp(
     loaded = load_model(paths, stdin_filename, no_config, ignore=ignore, **given)
     model = loaded.model
     operators = known_operators(model, ops)
-    _refuse_foreign(model, operators, in_tree)
+    foreign = outside_of_aten(model, operators)
+    _refuse_foreign(foreign, in_tree)
     if key is not None:
         _refuse_key(key, model)
     if not force:
-        refuse_errors(loaded, operators, color)
+        # an extension is compiled with these headers; what stands in no other is declared nowhere
+        is_all = not in_tree and helpers is None and not model.is_of_another_release
+        refuse_errors(with_all_declared(loaded) if is_all else loaded, operators, color)
     try:
         own = _helpers(helpers, in_tree)
         left_out = {} if in_tree or own is not None else _left_out(model)
         if not in_tree:
             # a build of PyTorch needs all kernels, and its own generator copies what it cannot read
-            left_out |= unreadable(model)
+            left_out |= unkept(model) | unreadable(model)
+            left_out |= {str(each.name): why for each in foreign if (why := unwritable(each)) is not None}
         shipped = shipped_nodes(model) if key is not None else frozenset()
         authors = None if in_tree else _authors(loaded.settings.headers, sources, out or Path())
         emitted = emission(
@@ -191,16 +198,15 @@ def cpp(
     exit_with(FINDINGS if operators is not None and emitted.left_out else CLEAN)
 
 
-def _refuse_foreign(model: Model, operators: tuple[str, ...] | None, in_tree: bool) -> None:
+def _refuse_foreign(foreign: Iterable[NativeFunction], in_tree: bool) -> None:
     """Refuse operators whose kernels C++ is not written for.
 
     Raises:
         InputError: there are some among those that are wanted.
     """
     from derivlint.emit.own_operators import refusal
-    from derivlint.emit.selection import outside_of_aten
 
-    refused = [(each, _IN_TREE if in_tree else refusal(each)) for each in outside_of_aten(model, operators)]
+    refused = [(each, _IN_TREE if in_tree else refusal(each)) for each in foreign]
     found = [(each, reason) for each, reason in refused if reason is not None]
     if not found:
         return

@@ -43,6 +43,7 @@ class Function(Struct, frozen=True):
         is_static: whether it is a static method.
         variadic: whether any number of further arguments may follow.
         deprecated: the advice of its deprecation, empty if there is none; None if it is not deprecated.
+        operators: the namespace of the operator that it calls, where that is not PyTorch's; else empty.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Function(Struct, frozen=True):
     is_static: bool = False
     variadic: bool = False
     deprecated: str | None = None
+    operators: str = ""
 
     @property
     def required(self) -> int:

@@ -10,7 +10,7 @@ from derivlint.emit.python.fake import Fake, NoFake, fake_text
 from derivlint.emit.python.function import FunctionWriter
 from derivlint.emit.python.plan import Plan
 from derivlint.emit.python.signature import class_name, function_name
-from derivlint.emit.python.spelling import qualified
+from derivlint.emit.python.spelling import literal, qualified
 from derivlint.emit.python.wrapping import wrapped
 from derivlint.emit.template import fill, load
 
@@ -56,7 +56,7 @@ def function_text(plan: Plan, file: str, line: int, *, fake: Fake | NoFake | Non
         name = qualified(plan.function)
         like = fake_text(plan, fake)
         kernel = "\n".join(wrapped("@", f'F.register("{name}", {_place(plan, file, line)})', "", 0))
-        public = f'F.define("{name}", "{_without_name(plan)}")\n\n\n{like}\n\n\n{kernel}\n{public}'
+        public = f'F.define("{name}", {literal(_without_name(plan))})\n\n\n{like}\n\n\n{kernel}\n{public}'
     text = fill(load("python_function.txt"), **names, methods=_joined(methods), public=public)
     return FunctionText(names["operator"], names["name"], function_name(plan.function), text, bool(plan.tangents))
 

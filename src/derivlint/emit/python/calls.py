@@ -10,6 +10,7 @@ from derivlint.cpp.expressions.value import UNKNOWN
 from derivlint.cpp.operator_signatures import OPTIONS
 from derivlint.formula import Call, Expr
 from derivlint.schema import Argument, NativeFunction, NativeFunctions, TensorOptionsArguments
+from derivlint.schema.native_function import DEFAULT_NAMESPACE
 
 
 def called_operator(
@@ -30,7 +31,12 @@ def called_operator(
     ]
     # of an operator that is not in PyTorch's C++ API only the name is known there
     if callee is not None and not callee.variadic:
-        found = [function for function in found if _is_for(function, callee, method=receiver is not None)]
+        namespace = callee.operators or DEFAULT_NAMESPACE
+        found = [
+            function
+            for function in found
+            if function.namespace == namespace and _is_for(function, callee, method=receiver is not None)
+        ]
         return found[0] if found else None
     count = len(node.args) + (receiver is not None)
     found = [function for function in found if _takes(function, count)]
@@ -40,7 +46,10 @@ def called_operator(
 def _is_for(function: NativeFunction, callee: Function, *, method: bool) -> bool:
     """Whether a C++ function is one that PyTorch generates of an operator."""
     own = function.schema.arguments.self_arg if method else None
-    arguments = [argument for argument in function.schema.arguments.non_out if argument is not own]
+    every = function.schema.arguments
+    # functions for operators of other namespaces take dtype, layout and device one by one
+    listed = every.non_out if function.namespace == DEFAULT_NAMESPACE else every.flat_non_out
+    arguments = [argument for argument in listed if argument is not own]
     if len(arguments) != len(callee.parameters):
         return False
     for argument, parameter in zip(arguments, callee.parameters, strict=True):

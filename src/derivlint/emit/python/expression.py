@@ -36,7 +36,7 @@ from derivlint.cpp.expressions.value import INT, INT64, SIZE, SYM_INT, TENSOR, U
 from derivlint.cpp.operator_names import without_symint
 from derivlint.emit.python.calls import called_operator
 from derivlint.emit.python.helpers import LIBRARY
-from derivlint.emit.python.spelling import OPTIONS, number, operator_parameters, packet, python_name
+from derivlint.emit.python.spelling import OPTIONS, literal, number, operator_parameters, packet, python_name
 from derivlint.emit.python.vocabulary import (
     BINARY,
     CASTS,
@@ -420,5 +420,4 @@ def string(node: String) -> str:
         value = ast.literal_eval(f"({node.text})")
     except (ValueError, SyntaxError):
         raise _CannotTranslateError("the string is none in Python", node) from None
-    escaped = str(value).encode("unicode_escape").decode("ascii").replace('"', '\\"')
-    return f'"{escaped}"'
+    return literal(str(value))

@@ -6,6 +6,7 @@ it is evaluated with the arguments in place of their tangents.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Sequence
 
 from msgspec import Struct
@@ -15,7 +16,7 @@ from derivlint.emit.python.expression import PythonExpression
 from derivlint.emit.python.layout import assigned, indented, listed
 from derivlint.emit.python.plan import Plan
 from derivlint.emit.python.signature import parameters, return_annotation
-from derivlint.emit.python.spelling import python_name, qualified
+from derivlint.emit.python.spelling import packet, python_name, qualified
 from derivlint.emit.python.wrapping import wrapped
 from derivlint.model.differentiable import is_tensor_list
 from derivlint.schema import NativeFunctions
@@ -54,6 +55,10 @@ def fakes_of(plans: Sequence[Plan], natives: NativeFunctions) -> dict[str, Fake 
         natives: the operators that formulas call.
     """
     found = {str(plan.function.name): _fake_of(plan, natives) for plan in plans}
+    alike = _like_arguments(plans)
+    for name, fake in found.items():
+        if isinstance(fake, NoFake) and name in alike:
+            found[name] = Fake((f"return {', '.join(alike[name])}",), frozenset())
     known: set[str] = set()
     count = -1
     while count < len(known):
@@ -98,6 +103,31 @@ def _fake_of(plan: Plan, natives: NativeFunctions) -> Fake | NoFake:
         if read is not None and not _is_pointwise(value, natives):
             return NoFake(f'its forward formula reads "{read}"')
     return Fake(tuple(_lines(plan, values)), frozenset().union(*(value.operators for value in values.values())))
+
+
+def _like_arguments(plans: Sequence[Plan]) -> dict[str, tuple[str, ...]]:
+    """For operators that are called as the gradients of others the arguments that their outputs are like.
+
+    A gradient is like the argument that it is of: after ``x: f_backward(grad, x)`` the output of ``f_backward`` is like
+    its second argument.
+    """
+    operators = {packet(plan.function): plan for plan in plans}
+    found: dict[str, tuple[str, ...]] = {}
+    for gradient in (each for plan in plans for each in plan.gradients):
+        call = ast.parse(gradient.value.text, mode="eval").body
+        called = operators.get(ast.unparse(call.func)) if isinstance(call, ast.Call) else None
+        if called is None or not isinstance(call, ast.Call) or len(called.outputs) != len(gradient.names):
+            continue
+        arguments = called.function.schema.arguments.flat_positional
+        given = {
+            value.id: argument.name
+            for value, argument in zip(call.args, arguments, strict=False)
+            if isinstance(value, ast.Name) and str(argument.type) == "Tensor"
+        }
+        names = [given.get(python_name(name)) for name in gradient.names]
+        if all(names) and not called.returns_list:
+            found[str(called.function.name)] = tuple(python_name(name) for name in names if name is not None)
+    return found
 
 
 def _of_gradient(plan: Plan, natives: NativeFunctions) -> Fake | NoFake:

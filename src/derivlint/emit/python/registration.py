@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from derivlint.emit.own_operators import unwritable
 from derivlint.emit.selection import ATEN
 from derivlint.schema import Argument, BaseType, FunctionSchema, NativeFunction, Return, SchemaKind, Type
 
@@ -27,7 +28,7 @@ _NUMBER = re.compile(r"-?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?j?", re.IGNORECASE | r
 
 def refusal(function: NativeFunction) -> str | None:
     """Why an operator cannot be registered; None where it can be."""
-    return _of_name(function) or _of_schema(function.schema)
+    return _of_name(function) or unwritable(function) or _of_schema(function.schema)
 
 
 def _of_name(function: NativeFunction) -> str | None:
@@ -49,8 +50,6 @@ def _of_name(function: NativeFunction) -> str | None:
 def _of_schema(schema: FunctionSchema) -> str | None:
     arguments = schema.arguments
     items: list[Argument | Return] = [*arguments.flat_all, *schema.returns]
-    if schema.modifies_arguments and schema.kind is not SchemaKind.inplace:
-        return "it writes to an argument that is not the first"
     if schema.kind is not SchemaKind.inplace and any(item.annotation is not None for item in items):
         return "it returns a view of an argument: return a copy, or call an operator of PyTorch that returns the view"
     if not schema.returns:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from derivlint.emit.python.spelling import RESERVED, python_name
+from derivlint.emit.python.spelling import RESERVED, literal, python_name
 from derivlint.schema import Argument, FunctionSchema, ListType, NativeFunction, OptionalType, Type
 
 #: What is built into Python and called by generated code.
@@ -67,7 +67,7 @@ def python_default(text: str) -> str:
         value = ast.literal_eval(text)
     except (ValueError, SyntaxError):
         return "None"
-    return f'"{value}"' if isinstance(value, str) else text
+    return literal(value) if isinstance(value, str) else text
 
 
 def parameter(argument: Argument) -> str:

@@ -45,6 +45,14 @@ def qualified(function: NativeFunction) -> str:
     return f"{function.namespace}::{function.name}"
 
 
+def literal(text: str) -> str:
+    """A text as a Python string, in the quotes that need no escapes."""
+    escaped = text.encode("unicode_escape").decode("ascii")
+    if '"' in escaped and "'" not in escaped:
+        return f"'{escaped}'"
+    return '"' + escaped.replace('"', '\\"') + '"'
+
+
 def number(node: Number) -> str:
     """A C++ number in Python: ``1e-5f`` is ``1e-5``, ``0.`` is ``0.0``."""
     text = node.text.replace("'", "")

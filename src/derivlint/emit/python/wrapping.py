@@ -295,11 +295,13 @@ def _items(text: str) -> list[str]:
 
 def _code(text: str) -> list[tuple[int, str]]:
     """The characters outside of string literals, with their places."""
-    found, inside, previous = [], False, ""
+    found, quote, previous = [], "", ""
     for index, char in enumerate(text):
-        if char == '"' and previous != "\\":
-            inside = not inside
-        elif not inside:
+        if quote:
+            quote = "" if char == quote and previous != "\\" else quote
+        elif char in "\"'":
+            quote = char
+        else:
             found.append((index, char))
         previous = char
     return found

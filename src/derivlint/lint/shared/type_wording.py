@@ -218,6 +218,8 @@ def _rewritten_cure(problem: TypeProblem) -> str:
 def _namespace_cure(problem: TypeProblem) -> str | None:
     if problem.subject:
         return _rewritten_cure(problem)
+    if problem.other == problem.name and not problem.owner:
+        return f'write {quoted(problem.name)} without "::" before it: operators are called in the generated namespace'
     declare = f"declare {quoted(problem.name)} in a header named with --headers"
     return f"write {quoted(problem.other)}" if problem.other else _near(problem) or declare
 

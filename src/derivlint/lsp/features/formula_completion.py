@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 from derivlint.cpp.cpp_type import cpp_type
 from derivlint.cpp.declarations.declaration import Function
 from derivlint.cpp.expressions.value import TENSOR
-from derivlint.cpp.library import ATEN, HELPERS, INCLUDED, Library
+from derivlint.cpp.library import ATEN, HELPERS, Library
 from derivlint.cpp.load import library_of
 from derivlint.cpp.lookup import resolve_namespace
 from derivlint.cpp.naming import NAMESPACES
@@ -199,7 +199,7 @@ def _of_namespace(analysis: Analysis, writing: Writing, part: Fragment, span: Sp
     if owner is None:
         return []
     items = []
-    for place in (owner, *INCLUDED.get(owner, ())):
+    for place in (owner, *library.included.get(owner, ())):
         own = _OWN if place == owner else _OTHER
         names = [name for name in library.function_names(place) if name.startswith(part.prefix)]
         names.sort(key=lambda name: (name.startswith("_"), name))
