@@ -201,26 +201,35 @@ def scatter_reduce(
     return _grouped(self, at, _cut(src, at.sizes), reduce, include_self)
 
 
+def _source(at: SmallTensor, source: Value) -> SmallTensor:
+    """What is put into slices; without dimensions it is a slice of one element."""
+    slices = tensor_of(source)
+    return slices if len(slices.sizes) or len(at.items) != 1 else SmallTensor(at.sizes, slices.items)
+
+
 @operator()
 def index_reduce(
     self: Value, dim: Value, index: Value, source: Value, reduce: Value, include_self: Value = True
 ) -> Value:
     """With slices reduced."""
     at = _slices(tensor_of(self).sizes, dim, index)
-    sizes_by.same(at.sizes, tensor_of(source).sizes)
-    return _grouped(self, at, source, reduce, include_self)
+    slices = _source(at, source)
+    sizes_by.same(at.sizes, slices.sizes)
+    return _grouped(self, at, slices, reduce, include_self)
 
 
 @operator()
 def index_add(self: Value, dim: Value, index: Value, source: Value, alpha: Value = 1) -> Value:
     """With slices added."""
-    return _added(tensor_of(self), _slices(self.sizes, dim, index), source, alpha)
+    at = _slices(tensor_of(self).sizes, dim, index)
+    return _added(self, at, _source(at, source), alpha)
 
 
 @operator()
 def index_copy(self: Value, dim: Value, index: Value, source: Value) -> Value:
     """With other slices."""
-    return put_over(_slices(tensor_of(self).sizes, dim, index), self, source)
+    at = _slices(tensor_of(self).sizes, dim, index)
+    return put_over(at, self, _source(at, source))
 
 
 @operator()
