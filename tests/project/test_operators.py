@@ -194,3 +194,17 @@ def test_a_whole_file_beside_counts_where_no_release_has_the_schemas(here: Path,
     assert "native_functions.yaml (beside the file" in run("check", "--show-settings", "derivatives.yaml").out
     file.write_text(SIN)
     assert "bundled operator index" in run("check", "--show-settings", "derivatives.yaml").out
+
+
+def test_a_file_of_a_release_may_have_operators_that_are_declared_beside_it(here: Path, run: Run) -> None:
+    """What is known of the others is that of the release."""
+    names = ("sin", "cos", "tan", "exp", "log", "abs", "neg", "sinh", "cosh", "tanh", "asin", "acos", "atan", "sqrt")
+    more = ("rsqrt", "ceil", "floor", "round", "trunc", "frac", "erf", "erfc", "relu", "sgn")
+    known = "".join(f"- name: {name}(Tensor self) -> Tensor\n  self: grad\n" for name in names + more)
+    own = "".join(f"- func: my_own{number or ''}(Tensor self) -> Tensor\n" for number in range(1000))
+    (here / "native_functions.yaml").write_text(own)
+    (here / "derivatives.yaml").write_text(f"{OF_2_9}{known}- name: my_own(Tensor self) -> Tensor\n  self: grad\n")
+    settings = run("check", "--show-settings", "--no-config").out
+    assert "bundled operator index of PyTorch 2.9.1" in settings
+    assert "native_functions.yaml (no PyTorch checkout around the file; 25 of its 26 schemas" in settings
+    assert "unknown-schema" not in run("check", "--no-config").out

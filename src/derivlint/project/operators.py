@@ -40,6 +40,8 @@ VERSION_FILE = "version.txt"
 MAX_VERSION_BYTES = 4096
 #: So many native functions are all of PyTorch's: it had more than 1,300 in 2020.
 WHOLE = 1000
+#: A file of which a release has this share of the schemas is written for that release, with operators of its own.
+NEARLY_ALL = 0.95
 
 
 class Operators(Struct, frozen=True):
@@ -274,16 +276,18 @@ def fitted(
         return operators
     text = _material(source.text)
     found = cached("release", text, detect, shape=(None, Row(str, int, int)), use_cache=use_cache)
-    if operators.beside is not None and (found is None or found[1] != found[2]):
+    version, known, total = (None, 0, 1) if found is None else (str(found[0]), int(found[1]), int(found[2]))
+    if operators.beside is not None and known < total * NEARLY_ALL:
         reason = "beside the file, whose schemas are those of no bundled release"
-        files = (operators.beside,)
-        tags = operators.tags or _tags_beside(files)
-        return replace(operators, reason=reason, native_functions=files, tags=tags, bundled=False, lone=False)
-    if found is None:
+        tags = operators.tags or _tags_beside((operators.beside,))
+        beside = (operators.beside,)
+        return replace(operators, reason=reason, native_functions=beside, tags=tags, bundled=False, lone=False)
+    if version is None:
         return operators
-    version, known, total = found
+    # what the release lacks may be declared beside the file
+    more = () if operators.beside is None or known == total else (operators.beside,)
     reason = f"{operators.reason}; {known} of its {total} schemas are of that release"
-    return replace(operators, reason=reason, version=str(version))
+    return replace(operators, reason=reason, version=version, native_functions=(*operators.native_functions, *more))
 
 
 def _matched(paths: Iterable[Path]) -> tuple[Path, ...]:
