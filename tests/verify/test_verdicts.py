@@ -101,24 +101,40 @@ def test_a_page_of_markdown_says_what_became_of_findings(
     assert summary.read_text() == f"before\n{text}"
 
 
+def git(folder: Path, *arguments: str) -> None:
+    identity = ("-c", "user.name=A", "-c", "user.email=a@b.c")
+    subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True)
+
+
+def committed(folder: Path, text: str) -> Path:
+    """A repository with a derivatives file on its branch main."""
+    path = folder / "derivatives.yaml"
+    path.write_text(text)
+    git(folder, "init", "-q", "-b", "main")
+    git(folder, "add", ".")
+    git(folder, "commit", "-q", "-m", "first")
+    return path
+
+
 def test_a_revision_is_what_is_compared_with(command: Command, tmp_path: Path) -> None:
-    """HEAD where none is named; --no-base shows everything."""
-
-    def git(*arguments: str) -> None:
-        identity = ("-c", "user.name=A", "-c", "user.email=a@b.c")
-        subprocess.run(["git", *identity, *arguments], cwd=tmp_path, check=True, capture_output=True)
-
-    path = tmp_path / "derivatives.yaml"
-    path.write_text(f"{SIN}{WRONG}\n")
-    git("init", "-q")
-    git("add", ".")
-    git("commit", "-q", "-m", "first")
+    """HEAD on the main branch; --no-base shows everything."""
+    path = committed(tmp_path, f"{SIN}{WRONG}\n")
     path.write_text(f"{SIN}self.cos().conj() * -grad\n")
     done = command(str(path), *FAST)
     assert (done.returncode, json.loads(done.stdout)["summary"]["as_before"]) == (0, 1)
     assert 'as before: sin, self: the gradient of "self" along a direction is ' in done.stderr
     shown = command(str(path), *FAST, "--ops", "sin", "--no-base")
     assert (shown.returncode, "as_before" in json.loads(shown.stdout)) == (1, False)
+
+
+def test_what_a_branch_commits_is_a_change(command: Command, tmp_path: Path) -> None:
+    path = committed(tmp_path, f"{SIN}grad * self.cos().conj()\n")
+    git(tmp_path, "checkout", "-q", "-b", "work")
+    path.write_text(f"{SIN}{WRONG}\n")
+    git(tmp_path, "commit", "-q", "-a", "-m", "second")
+    done = command(str(path), *FAST)
+    found = {item["rule"] for item in json.loads(done.stdout)["diagnostics"]}
+    assert (done.returncode, "wrong-vjp" in found) == (1, True)
 
 
 def test_what_gradients_and_tangents_are_beside_their_numbers_is_compared(command: Command, tmp_path: Path) -> None:

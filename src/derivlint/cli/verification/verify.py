@@ -39,7 +39,9 @@ DEVICES = ("cpu", "cuda", "mps")
     help="Check the entries of these operators.",
 )
 @click.option("--changed", is_flag=True, help="Check the entries that changed since --diff-base. [default]")
-@click.option("--diff-base", metavar="REV", help="The git revision to compare with. [default: HEAD]")
+@click.option(
+    "--diff-base", metavar="REV", help="The git revision to compare with. [default: where HEAD left the main branch]"
+)
 @click.option("--against", type=EXISTING, help="A derivatives file to compare with, instead of a git revision.")
 @click.option("--no-base", is_flag=True, help="Compare with nothing: show every finding, with what is known of it.")
 @click.option("--all", "everything", is_flag=True, help="Check all entries.")

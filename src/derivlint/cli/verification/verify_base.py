@@ -12,12 +12,14 @@ from derivlint.model import Model
 from derivlint.project.check import model_of
 from derivlint.project.errors import InputError
 from derivlint.project.files import STDIN, read_source
-from derivlint.project.git import Revision
+from derivlint.project.git import MERGE_BASE, Revision
 from derivlint.schema import installed_torch
 from derivlint.source import SourceError, SourceFile
 from derivlint.verify.base import Base
 
-#: The revision that is compared with where none is named.
+#: Where no revision is named, that where HEAD left the first of these branches that is there.
+UPSTREAM = ("origin/HEAD", "origin/main", "main", "origin/master", "master")
+#: On that branch itself, and where there is none.
 HEAD = "HEAD"
 #: A file that was not there has no entries.
 _NOTHING = b"[]\n"
@@ -47,7 +49,7 @@ def base_of(
     try:
         if loaded.source.path == STDIN:
             raise InputError("standard input is not in a git repository")
-        found = Revision(revision or HEAD, path.parent)
+        found = _left_upstream(path.parent) if revision is None else Revision(revision, path.parent)
         text = found.text_of(path)
     except InputError:
         if revision is not None or not stands_in:
@@ -61,6 +63,22 @@ def base_of(
     if torch is None or torch.derivatives is None or torch.derivatives.resolve() == path:
         return None
     return _base(loaded, _read(torch.derivatives), "the installed PyTorch")
+
+
+def _left_upstream(folder: Path) -> Revision:
+    """Where HEAD left the branch that its changes are for: what is committed since is a change, too.
+
+    Raises:
+        InputError: there is no repository.
+    """
+    head = Revision(HEAD, folder)
+    for branch in UPSTREAM:
+        try:
+            found = Revision(branch + MERGE_BASE, folder)
+        except InputError:
+            continue
+        return head if found.commit == head.commit else found
+    return head
 
 
 def changed_operators(model: Model, base: Base | None) -> set[str]:
