@@ -31,6 +31,7 @@ sys.modules[__name__] = torch.ops.ops
 
 @pytest.mark.torch
 @pytest.mark.skipif(sys.platform != "linux", reason="hidden helpers are reached on Linux only")
+@pytest.mark.full
 def test_every_kind_of_operator_is_differentiable(tmp_path: Path, pytestconfig: pytest.Config) -> None:
     """First and second order, tangents, opcheck, torch.func and torch.compile."""
     assert f'11 operators and 11 nodes: 11 of 11 files written to "{tmp_path / "cpp"}"' in emit(
