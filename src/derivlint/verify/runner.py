@@ -136,7 +136,7 @@ def verify(
             if not outcome.checked:
                 raise
             outcome.is_broken_off = True
-            outcome.give_up(Why.BROKEN_OFF, "the run was broken off; the same command goes on where it was")
+            outcome.give_up(Why.BROKEN_OFF, "the run was interrupted; the same command resumes it")
     return outcome
 
 

@@ -97,7 +97,7 @@ DEVICES = ("cpu", "cuda", "mps")
     show_default=True,
     help="Where formulas run; what the machine does not have is not checked.",
 )
-@click.option("--no-resume", is_flag=True, help="Do not go on with a run that was broken off.")
+@click.option("--no-resume", is_flag=True, help="Do not resume an interrupted run.")
 @click.option(
     "--baseline",
     type=click.Path(dir_okay=False, path_type=Path),

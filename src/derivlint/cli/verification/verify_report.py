@@ -47,7 +47,7 @@ _WORDS = {
     Why.TIMED_OUT: "out of time",
     Why.HUNG: "hung",
     Why.FAILED: "failed",
-    Why.BROKEN_OFF: "left when the run was broken off",
+    Why.BROKEN_OFF: "left when the run was interrupted",
 }
 #: Formulas that could be checked in another way: who asks for them by name asks for that.
 _CHECKABLE = (Why.NOT_CALLABLE, Why.NOT_COMPARED)
