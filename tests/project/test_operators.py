@@ -7,7 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from derivlint.project.operators import INSTALLED, Operators, load_operators, operators_for
+from derivlint.project.operators import (
+    INSTALLED,
+    MAX_OWN_BYTES,
+    MOST_BESIDE,
+    Operators,
+    load_operators,
+    operators_for,
+)
 from derivlint.project.settings import Settings
 from derivlint.schema import NativeFunctions, available_versions
 from tests.cli.conftest import ADD, SIN, Run
@@ -208,3 +215,33 @@ def test_a_file_of_a_release_may_have_operators_that_are_declared_beside_it(here
     assert "bundled operator index of PyTorch 2.9.1" in settings
     assert "native_functions.yaml (no PyTorch checkout around the file; 25 of its 26 schemas" in settings
     assert "unknown-schema" not in run("check", "--no-config").out
+
+
+OWN = "- func: my_own(Tensor self) -> Tensor\n  dispatch:\n    CompositeExplicitAutograd: my_own\n"
+
+
+def test_operators_that_are_declared_beside_a_file_need_no_option(here: Path, run: Run) -> None:
+    (here / "my_ops.yaml").write_text(OWN)
+    (here / "other.yaml").write_text("- name: no operator\n")
+    (here / "derivatives.yaml").write_text(f"{SIN}- name: my_own(Tensor self) -> Tensor\n  self: grad\n")
+    assert run("check").status == 0
+    assert run("check", "--torch", "2.13").status == 0
+    assert operators_for(here, Settings()).native_functions == (here / "my_ops.yaml",)
+    assert "my_ops.yaml (no PyTorch checkout around the file, operators are declared beside it)" in (
+        run("check", "--show-settings").out
+    )
+
+
+def test_links_and_large_files_declare_nothing(here: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """What an unknown repository holds leads nowhere else, and costs little."""
+    elsewhere = tmp_path_factory.mktemp("elsewhere") / "native.yaml"
+    elsewhere.write_text(OWN)
+    (here / "link.yaml").symlink_to(elsewhere)
+    (here / "folder.yaml").mkdir()
+    (here / "large.yaml").write_text(OWN + "#" * MAX_OWN_BYTES)
+    assert operators_for(here, Settings()).native_functions == ()
+    (here / "own.yaml").write_text(OWN)
+    assert operators_for(here, Settings()).native_functions == (here / "own.yaml",)
+    for number in range(MOST_BESIDE):
+        (here / f"{number}.yaml").write_text("")
+    assert operators_for(here, Settings()).native_functions == ()

@@ -40,6 +40,10 @@ VERSION_FILE = "version.txt"
 MAX_VERSION_BYTES = 4096
 #: So many native functions are all of PyTorch's: it had more than 1,300 in 2020.
 WHOLE = 1000
+#: What is longer, or in a folder with more files of YAML, is not looked at for operators of one's own.
+MAX_OWN_BYTES = 1_000_000
+MOST_BESIDE = 50
+_DECLARATION = re.compile(rb"^- func:", re.MULTILINE)
 #: A file of which a release has this share of the schemas is written for that release, with operators of its own.
 NEARLY_ALL = 0.95
 
@@ -189,13 +193,11 @@ def _operators_for(folder: Path, settings: Settings) -> Operators:
     files = _matched(settings.native_functions)
     if not files and settings.preset is not None:
         files = _beside(folder, PRESETS[settings.preset])
-    # which release a project is built for says nothing of its own operators
-    with_beside = files or next(filter(None, (_beside(folder, preset) for preset in PRESETS.values())), ())
     if settings.torch == INSTALLED:
         torch = installed()
         return Operators(
             f"the installed torch, asked for by {settings.operators_from}",
-            (torch.native_functions, *with_beside),
+            (torch.native_functions, *(files or _own(folder))),
             settings.tags or torch.tags,
             torch.functions_manual,
             generators=_generators_of(torch),
@@ -203,7 +205,8 @@ def _operators_for(folder: Path, settings: Settings) -> Operators:
         )
     if settings.torch is not None:
         reason = f"asked for by {settings.operators_from}"
-        return Operators(reason, with_beside, settings.tags, bundled=True, version=settings.torch)
+        # that says nothing of the operators of one's own
+        return Operators(reason, files or _own(folder), settings.tags, bundled=True, version=settings.torch)
     if settings.preset is not None:
         # the files of such a project tell what it has beside PyTorch's operators
         return Operators(f'the preset "{settings.preset}"', files, settings.tags, bundled=True, lone=True)
@@ -223,9 +226,11 @@ def _operators_for(folder: Path, settings: Settings) -> Operators:
             reason = f'the preset "{name}", whose files stand beside it'
             return Operators(reason, files, settings.tags, bundled=True, lone=True)
     beside = folder / NATIVE_FUNCTIONS.name
+    own = _declaring(folder)
     return Operators(
-        "no PyTorch checkout around the file",
-        tags=settings.tags,
+        "no PyTorch checkout around the file" + (", operators are declared beside it" if own else ""),
+        own,
+        settings.tags,
         bundled=True,
         lone=True,
         beside=beside if os.path.isfile(beside) and is_whole(beside) else None,
@@ -316,6 +321,32 @@ def _material(text: str) -> bytes:
 def _beside(folder: Path, preset: Preset) -> tuple[Path, ...]:
     """The files of native functions that stand beside the derivatives files of such a project."""
     return tuple(path for name in preset.native_functions if os.path.isfile(path := folder / name))
+
+
+def _own(folder: Path) -> tuple[Path, ...]:
+    """The files beside a derivatives file that declare operators of a project."""
+    of_presets = (_beside(folder, preset) for preset in PRESETS.values())
+    return next(filter(None, of_presets), ()) or _declaring(folder)
+
+
+def _declaring(folder: Path) -> tuple[Path, ...]:
+    """The files of a folder that declare operators of one's own, as a small native_functions.yaml does.
+
+    Links are left out: they may lead anywhere. A folder with many files of YAML is not such a project.
+    """
+    try:
+        paths = sorted(path for path in folder.iterdir() if path.suffix in (".yaml", ".yml"))
+    except OSError:
+        return ()
+    return tuple(path for path in paths if _declares_own(path)) if len(paths) <= MOST_BESIDE else ()
+
+
+def _declares_own(path: Path) -> bool:
+    try:
+        data = b"" if path.is_symlink() or not path.is_file() else read_bytes(path, str(path), MAX_OWN_BYTES)
+    except (OSError, SourceError):
+        return False
+    return 0 < len(_DECLARATION.findall(data)) < WHOLE
 
 
 def _version_of(checkout: Path) -> str | None:
