@@ -113,7 +113,7 @@ def points(count: int, every: bool) -> list[int]:
     if every:
         return list(range(1, count + 1))
     found = [1]
-    while (following := found[-1] + 1 + found[-1] // 2) <= count:
+    while (following := 2 * found[-1] + 1) <= count:
         found.append(following)
     return found
 
