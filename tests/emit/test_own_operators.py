@@ -82,7 +82,7 @@ MORE_FUNCTIONS = """\
 @pytest.mark.parametrize(
     ("formula", "place", "message"),
     [
-        ("root_backward(grad, x)", 6, '"root_backward" takes 3 arguments, 2 are given'),
+        ("root_backward(grad, x)", 6, '"root_backward" takes 3 arguments, but 2 are given'),
         ("ops::root_backward(grad, eps, x)", 31, 'argument 2 ("x") of "root_backward" is of type "double"'),
         ("ops::halves(grad)", 6, 'the formula is of type "vector<Tensor>", expected "Tensor"'),
         ("ops::rot_backward(grad, x, eps)", 11, '"ops" has no member "rot_backward"'),

@@ -59,7 +59,7 @@ NOT_JUDGED = {
     "does not parse": "- name: sin(Tensor self) -> Tensor\n  self: grad * self.sinh(  {}\n",
     "another formula does not parse": "{}\n- name: atan2(Tensor self, Tensor other) -> Tensor\n"
     "  self: grad * other.conj()\n  other: grad * self.(\n",
-    "unknown operator": "- name: sinn(Tensor self) -> Tensor\n  self: grad * self.cos().conj()  {}\n",
+    "unknown operator": "- name: unheard_of(Tensor self) -> Tensor\n  self: grad * self.cos().conj()  {}\n",
     "unknown overload": "- name: sin.foo(Tensor self) -> Tensor\n  self: grad * self.cos()  {}\n",
     "schema that does not parse": "- name: sin(Tensor self -> Tensor\n  self: grad * self.cos().conj()  {}\n",
     "no name": "- nam: sin(Tensor self) -> Tensor\n  self: grad * self.cos()  {}\n",

@@ -183,7 +183,7 @@ def test_a_second_document_is_refused_where_it_starts(text: str) -> None:
 @pytest.mark.parametrize(
     ("char", "name"),
     [
-        ("\0", "NUL"),
+        ("\0", "character NUL"),
         ("\x01", "control character U+0001"),
         ("\x7f", "control character U+007F"),
         ("\x9f", "control character U+009F"),
