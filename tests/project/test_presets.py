@@ -272,6 +272,7 @@ def test_a_semicolon_is_harmless_in_an_old_file(
     assert found(run, *arguments) == found_there
 
 
+@pytest.mark.torch
 def test_operators_of_a_projects_own_groups_are_in_its_namespace(run: Run, backend: Path) -> None:
     """Their schemas do not say so, and no option has to: with any release that is named, too."""
     (backend / "derivlint.toml").unlink()
