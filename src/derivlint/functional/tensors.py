@@ -155,11 +155,6 @@ def handle_r_to_c(dtype: torch.dtype, gradient: Tensor | None) -> Tensor | None:
     return torch.real(gradient) if gradient.is_complex() and not dtype.is_complex else gradient
 
 
-def maybe_multiply(tensor: Tensor, factor: Number) -> Tensor:
-    """A product, without a multiplication by one."""
-    return tensor if not isinstance(factor, complex) and factor == 1 else tensor * factor
-
-
 def wrap_opt_if(tensor: Tensor, condition: bool) -> Tensor | None:
     """A tensor, where a condition holds."""
     return tensor if condition else None

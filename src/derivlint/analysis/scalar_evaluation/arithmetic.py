@@ -28,7 +28,7 @@ def rsub(self: Value, other: Value, alpha: Value = 1) -> Value:
     return other - alpha * self
 
 
-@helper("mul", "mm", "bmm", "mv", "matmul", "ger", "outer", "dot", "__rmul__", "multiply", "_sparse_sparse_matmul")
+@helper("mul", "mm", "bmm", "mv", "dot", "__rmul__", "multiply", "_sparse_sparse_matmul")
 def product(self: Value, other: Value) -> Value:
     """A product of numbers, whatever it is of matrices and vectors; ``dot`` does not conjugate."""
     return self * other
@@ -219,7 +219,7 @@ def fmin(self: Value, other: Value) -> Value:
     return other if math.isnan(self) else self if math.isnan(other) else min(real_only(self), real_only(other))
 
 
-@operator("clamp", "clip")
+@operator("clamp")
 def clamp(self: Value, min: Value = None, max: Value = None) -> Value:
     """A number clamped to two bounds; where they cross, the upper one wins."""
     if min is not None and self < min:

@@ -54,7 +54,6 @@ def _angle(value: float) -> float:
 #: The function of real numbers, and the one of complex numbers where ATen has one.
 UNARY: dict[str, tuple[Real, Complex | None]] = {
     "abs": (abs, abs),
-    "absolute": (abs, abs),
     "acos": (math.acos, cmath.acos),
     "acosh": (math.acosh, cmath.acosh),
     "angle": (_angle, cmath.phase),
@@ -67,7 +66,6 @@ UNARY: dict[str, tuple[Real, Complex | None]] = {
     "conj_physical": (conj, conj),
     "_conj": (conj, conj),
     "_conj_physical": (conj, conj),
-    "adjoint": (conj, conj),
     "mH": (conj, conj),
     "H": (conj, conj),
     "cos": (math.cos, cmath.cos),
@@ -96,8 +94,6 @@ UNARY: dict[str, tuple[Real, Complex | None]] = {
     "matrix_exp": (math.exp, cmath.exp),
     "neg": (lambda x: -x, lambda z: -z),
     "_neg_view": (lambda x: -x, lambda z: -z),
-    "negative": (lambda x: -x, lambda z: -z),
-    "positive": (_one, _one),
     "rad2deg": (math.degrees, None),
     "real": (_one, lambda z: z.real),
     "reciprocal": (_inverse, lambda z: 1 / z),
@@ -124,7 +120,6 @@ UNARY: dict[str, tuple[Real, Complex | None]] = {
     "special_log_ndtr": (special.log_ndtr, None),
     "special_ndtri": (special.ndtri, None),
     "sqrt": (math.sqrt, cmath.sqrt),
-    "square": (lambda x: x * x, lambda z: z * z),
     "tan": (math.tan, cmath.tan),
     "tanh": (math.tanh, cmath.tanh),
     "trunc": (lambda x: float(math.trunc(x)), None),
