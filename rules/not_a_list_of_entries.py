@@ -32,7 +32,7 @@ from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.judging import judges
 from derivlint.model import Model
 from derivlint.source import Span
-from derivlint.yaml_reader import Mapping, Scalar, Sequence
+from derivlint.yaml_reader import Mapping, Scalar
 
 META = RuleMeta(severity=Severity.ERROR, group="yaml", checks=("Y8",))
 
@@ -95,10 +95,12 @@ abs(Tensor self) -> Tensor
 @judges(Model)
 def check(model: Model) -> Iterator[Finding]:
     """Look at the root of the document, or at what is below the key that the layout names."""
-    root = model.document.root
-    node = model.layout.list_in(root)
-    if model.document.problems or isinstance(node, Sequence) or model.layout.is_empty(root):
+    if model.document.problems or model.has_list:
         return
+    root = model.document.root
+    if model.layout.is_empty(root):
+        return
+    node = model.layout.list_in(root)
     key = model.layout.entries
     if key is not None and isinstance(root, Mapping):
         below = SHAPE.replace("a file of derivatives", f'what is below "{key}"')

@@ -230,6 +230,12 @@ class Model(Answers):
         return self.document.source
 
     @property
+    def has_list(self) -> bool:
+        """Whether there is a list where the layout has the entries."""
+        document = self.document
+        return isinstance(document, Pieces) or isinstance(self.layout.list_in(document.root), Sequence)
+
+    @property
     def n_entries(self) -> int:
         """The number of items in the file's list."""
         return len(self.all_entries)

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Collection
+from collections.abc import Mapping as Map
 from collections.abc import Sequence as Seq
+from itertools import pairwise
 
 from derivlint.source import SourceFile, Span
 from derivlint.source.file import BOM
@@ -17,10 +20,11 @@ from derivlint.yaml_reader.build import NodeBuilder
 from derivlint.yaml_reader.events import open_events
 from derivlint.yaml_reader.lines import LineReader, can_be_split
 from derivlint.yaml_reader.nodes import Mapping, Node, Sequence
-from derivlint.yaml_reader.problems import ReadError
-from derivlint.yaml_reader.reader import Document, read_yaml
+from derivlint.yaml_reader.problems import ReadError, YamlProblem
+from derivlint.yaml_reader.reader import Document, broken_items, read_yaml
 
-_ITEM = re.compile(r"^-(?=[ \t\r\n]|\Z)", re.MULTILINE)
+#: The line break counts, as a search for it is faster than one at the start of each line.
+_ITEM = re.compile(r"(?:\n|\A)-(?=[ \t\r\n]|\Z)")
 
 
 def pieces_of(document: Document) -> tuple[int, ...] | None:
@@ -47,43 +51,48 @@ def _item_starts(source: SourceFile) -> list[int] | None:
     text = source.text
     if source.undecodable is not None or text.startswith(BOM) or not can_be_split(text):
         return None
-    return [match.start() for match in _ITEM.finditer(text)] or None
+    return [match.end() - 1 for match in _ITEM.finditer(text)] or None
 
 
 class Pieces(Document):
     """A document whose items are read when they are asked for.
 
     Attributes:
-        bounds: where the piece of each item begins, and where the last one ends.
+        bounds: where the piece of each item begins, and where the last one ends; an item that is not YAML is a part of
+            the piece before.
     """
 
-    def __init__(self, source: SourceFile, bounds: Seq[int]) -> None:
-        super().__init__(source, None, ())
-        self.bounds = tuple(bounds)
-        self._nodes: list[Node | None] = [None] * (len(bounds) - 1)
+    def __init__(self, source: SourceFile, nodes: Map[Span, Node | None], problems: Seq[YamlProblem] = ()) -> None:
+        """A document of items.
+
+        Args:
+            source: the text.
+            nodes: where each item is that can be read on its own, in file order, with its node if it was read.
+            problems: what is wrong with the other items.
+        """
+        super().__init__(source, None, tuple(problems))
+        self._items = tuple(nodes)
+        self._nodes = list(nodes.values())
+        self.bounds = (*(item.start for item in nodes), len(source.text))
 
     @property
     def count(self) -> int:
         """The number of items."""
-        return len(self._nodes)
-
-    def can_read(self, index: int) -> bool:
-        """Whether an item can be read on its own."""
-        if self._nodes[index] is None:
-            self._nodes[index] = read_piece(self.source.text, self.bounds[index], self.bounds[index + 1])
-        return self._nodes[index] is not None
+        return len(self._items)
 
     def node(self, index: int) -> Node:
-        """An item that can be read on its own.
-
-        Raises:
-            ValueError: it cannot.
-        """
-        if not self.can_read(index):
-            raise ValueError(f"item {index} cannot be read on its own")
+        """An item."""
         found = self._nodes[index]
-        assert found is not None
+        if found is None:
+            item = self._items[index]
+            found = self._nodes[index] = read_piece(self.source.text, item)
+            assert found is not None, "the item can be read on its own"
         return found
+
+    def node_around(self, offset: int) -> Node | None:
+        """The item whose piece has a character; None above the first one."""
+        index = bisect_right(self.bounds, offset) - 1
+        return self.node(min(index, self.count - 1)) if index >= 0 else None
 
     @cached_property
     def root(self) -> Node:
@@ -97,24 +106,45 @@ class Pieces(Document):
         return root
 
 
-def split(source: SourceFile) -> tuple[int, ...] | None:
-    """Where the pieces of a text begin that looks like a plain list, and where the last one ends; else None."""
+def read_pieces(source: SourceFile, known: Collection[str]) -> Pieces | None:
+    """The pieces of a text; None where it has to be read as a whole.
+
+    Args:
+        source: the text.
+        known: pieces that can be read on their own.
+    """
     starts = _item_starts(source)
     if starts is None or any(_SOMETHING.match(line) for line in source.text[: starts[0]].splitlines()):
         return None
-    return (*starts, len(source.text))
+    nodes: dict[Span, Node | None] = {}
+    broken: list[Span] = []
+    for start, end in pairwise([*starts, len(source.text)]):
+        item = Span(start, end)
+        node = None
+        if source.text[start:end] not in known:
+            node = read_piece(source.text, item)
+            if node is None:
+                broken.append(item)
+                if len(broken) > MAX_BROKEN:
+                    return None
+                continue
+        nodes[item] = node
+    problems = broken_items(source, broken)
+    return Pieces(source, nodes, problems) if nodes and problems is not None else None
 
 
+#: With more items that are not YAML, the text is read as a whole.
+MAX_BROKEN = 4
 #: A line above the first item that is not a comment.
 _SOMETHING = re.compile(r"[ ]*[^ #\r\n]")
 
 
-def read_piece(text: str, start: int, end: int) -> Node | None:
+def read_piece(text: str, place: Span) -> Node | None:
     """The item that a piece holds; None where it cannot be read on its own without doubt."""
-    parts = LineReader(text, start, end).read()
-    if parts is not None and len(parts) == 1 and isinstance(parts[0], Mapping) and parts[0].end <= end:
+    parts = LineReader(text, place.start, place.end).read()
+    if parts is not None and len(parts) == 1 and isinstance(parts[0], Mapping) and parts[0].end <= place.end:
         return parts[0]
-    return _parsed(text, Span(start, end))
+    return _parsed(text, place)
 
 
 def _parsed(text: str, place: Span) -> Node | None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Iterable
 from typing import Final
 
 from msgspec import Struct
@@ -53,6 +54,10 @@ class Document:
         """
         return self._root
 
+    def node_around(self, offset: int) -> Node | None:
+        """A node that holds everything that a character may be a part of; None where it is a part of none."""
+        return self.root
+
 
 def read_yaml(source: SourceFile, *, pure: bool = False) -> Document:
     """Read the YAML of a file; never raises.
@@ -67,6 +72,28 @@ def read_yaml(source: SourceFile, *, pure: bool = False) -> Document:
         )
         return Document(source, None, (problem,))
     return _Reading(source, pure).read()
+
+
+def broken_items(source: SourceFile, items: Iterable[Span]) -> list[YamlProblem] | None:
+    """What is wrong with the items of a list that cannot be read on their own, as :func:`read_yaml` reports it.
+
+    None unless the list is not YAML as a whole for certain, and each of the items has one syntax error: an open quote,
+    say, may be closed in the next item.
+
+    Args:
+        source: a list whose other items can be read on their own.
+        items: where the items are, in file order.
+    """
+    reading = _Reading(source, pure=False)
+    problems: list[YamlProblem] = []
+    for item in items:
+        if not problems and reading.part(item.start, len(source.text)).error is None:
+            return None
+        problem = reading.broken_item(item.start, item.end)
+        if problem is None:
+            return None
+        problems.append(problem)
+    return problems
 
 
 class _Part(Struct):
@@ -108,13 +135,13 @@ class _Reading:
             by_line = self._read_lines(base)
             if by_line is not None:
                 return self._document(*by_line)
-        whole = self._part(base, len(self.text), self.pure)
+        whole = self.part(base, len(self.text), self.pure)
         self.has_anchors = bool(whole.anchors)
         if not whole.failed:
             return self._document(whole.root, whole.problems)
         if whole.stopped is not None and whole.stopped.kind is YamlProblemKind.LIMIT:
             return Document(self.source, None, (whole.stopped,))
-        forbidden = _find_forbidden(self.text, base)
+        forbidden = _find_forbidden(self.text, base, len(self.text))
         if forbidden is not None:
             return Document(self.source, None, (forbidden,))
         from derivlint.yaml_reader.items import find_items
@@ -149,7 +176,7 @@ class _Reading:
             if isinstance(item, Mapping):
                 items.append(item)
                 continue
-            part = self._part(item.start, item.end, pure=False)
+            part = self.part(item.start, item.end)
             root = part.root
             if part.failed or part.anchors or not isinstance(root, Sequence) or root.flow:
                 return None
@@ -166,7 +193,18 @@ class _Reading:
         found = tuple(sorted(problems, key=lambda problem: problem.span))
         return Document(self.source, root, found, has_anchors=self.has_anchors or bool(self.anchors))
 
-    def _part(self, start: int, end: int, pure: bool) -> _Part:
+    def broken_item(self, start: int, end: int) -> YamlProblem | None:
+        """The syntax error of an item, if it has one and nothing else that counts for other items."""
+        part = self.part(start, end)
+        if not part.failed or _find_forbidden(self.text, start, end) is not None:
+            return None
+        part = self._diagnosed(start, end, part)
+        problem = part.stopped
+        if problem is None or problem.kind is not YamlProblemKind.SYNTAX or part.problems or part.anchors:
+            return None
+        return problem
+
+    def part(self, start: int, end: int, pure: bool = False) -> _Part:
         """Read ``text[start:end]``."""
         from ruamel.yaml.error import YAMLError
 
@@ -184,7 +222,7 @@ class _Reading:
         """A failed part with its problem in ``stopped``, or the same text as the parser in Python reads it."""
         if not self.pure and end - start <= self.budget:
             self.budget -= end - start
-            part = self._part(start, end, pure=True)
+            part = self.part(start, end, pure=True)
             self.rescued |= not part.failed
         if part.error is not None:
             part.stopped = self._described(part, start, end)
@@ -212,7 +250,7 @@ class _Reading:
         broken = 0
         while first < len(starts):
             last = max(bisect_right(bounds, bounds[first] + size) - 1, first + 1)
-            part = self._part(bounds[first], bounds[last], self.pure)
+            part = self.part(bounds[first], bounds[last], self.pure)
             if last - first > 1:
                 if part.failed or not _are_items(part.root, bounds[first : last + 1]):
                     size = (bounds[last] - bounds[first]) // 2
@@ -252,8 +290,8 @@ def _are_items(root: Node | None, bounds: list[int]) -> bool:
     return all(item.end <= after for item, after in zip(root.items, bounds[1:], strict=True))
 
 
-def _find_forbidden(text: str, base: int) -> YamlProblem | None:
-    match = re.compile("[^\t\n\r -~\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]").search(text, base)
+def _find_forbidden(text: str, start: int, end: int) -> YamlProblem | None:
+    match = re.compile("[^\t\n\r -~\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]").search(text, start, end)
     if match is None:
         return None
     code = ord(match.group())

@@ -27,7 +27,7 @@ from derivlint.model.model import FACTS, Fact, Plain, Row
 from derivlint.model.query import Read
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile, Span
-from derivlint.yaml_reader.pieces import Pieces, pieces_of, split
+from derivlint.yaml_reader.pieces import Pieces, pieces_of, read_pieces
 
 #: For as many entries analyses are worked out one after the other.
 MANY = 200
@@ -68,7 +68,7 @@ class Kept(Struct, frozen=True):
         indexed: what each index has of each entry, by the name of the index.
         facts: the facts of the file as a whole that were asked for.
         entry_facts: the facts of entries that were asked for, by the name of the fact and the position of the entry.
-        has_problems: whether the YAML had any.
+        flawed: the pieces in which the YAML has problems; -1 stands for what comes before the first.
     """
 
     text: str
@@ -78,7 +78,7 @@ class Kept(Struct, frozen=True):
     indexed: dict[str, list[Row]]
     facts: list[tuple[Read, Fact]]
     entry_facts: dict[str, dict[int, Fact]]
-    has_problems: bool
+    flawed: frozenset[int]
 
     def piece(self, index: int) -> str:
         """The text of an entry with what is below it."""
@@ -112,9 +112,11 @@ def models_of(
 
     With what was found in an earlier text, only what is new is read, if the text is a plain list.
     """
-    pieces = _pieces(source, kept) if kept is not None else None
-    if pieces is not None:
-        return (Model(pieces, natives),)
+    if kept is not None:
+        known = {kept.piece(index) for index in range(len(kept.entries)) if index not in kept.flawed}
+        pieces = read_pieces(source, known)
+        if pieces is not None:
+            return (Model(pieces, natives),)
     return build_models(source, natives, layout, version)
 
 
@@ -149,21 +151,6 @@ def check_text(
                 raise Stopped(None)
         return CheckedText(model, checker.settled(results), None, len(model.entries))
     return _Recheck(model, checker, bounds, kept, stop).run()
-
-
-def _pieces(source: SourceFile, kept: Kept) -> Pieces | None:
-    """The text in pieces that are read when they are asked for; None where it has to be read as a whole."""
-    if kept.has_problems:
-        return None
-    bounds = split(source)
-    if bounds is None:
-        return None
-    known = {kept.piece(index) for index in range(len(kept.entries))}
-    document = Pieces(source, bounds)
-    for index in range(document.count):
-        if source.text[bounds[index] : bounds[index + 1]] not in known and not document.can_read(index):
-            return None
-    return document
 
 
 class _Recheck:
@@ -233,7 +220,7 @@ class _Recheck:
             model.indexed,
             list(model.facts.items()),
             model.entry_facts,
-            bool(model.document.problems),
+            frozenset(bisect_right(self.bounds, each.span.start) - 1 for each in model.document.problems),
         )
 
     def _take_over(self, kept: Kept) -> None:
@@ -254,7 +241,7 @@ class _Recheck:
             self.model.entry_facts[name] = {
                 now[at]: fact for at, fact in facts.items() if at in now and touched.isdisjoint(fact.reads)
             }
-        sound = not kept.has_problems and not self.model.document.problems
+        sound = not kept.flawed and not self.model.document.problems
         if sound and kept.file is not None and touched.isdisjoint(kept.file.reads):
             self.file = self._moved(kept, kept.file)
 

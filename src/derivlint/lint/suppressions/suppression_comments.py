@@ -127,10 +127,10 @@ class Comments:
     """The comments of a file: the number signs that are in no scalar."""
 
     def __init__(self, document: Document) -> None:
+        self._document = document
         self._source = document.source
-        scalars = sorted(_scalars(document.root), key=lambda scalar: scalar.start)
-        self._scalars = scalars
-        self._starts = [scalar.start for scalar in scalars]
+        #: the scalars of each node that was asked for, in order
+        self._scalars: dict[int, list[Scalar]] = {}
 
     def on_line(self, number: int) -> Comment | None:
         """The comment on a line (from 1), None where there is none."""
@@ -148,10 +148,16 @@ class Comments:
 
     def _in_scalar(self, offset: int) -> bool:
         """Whether a character belongs to a scalar; the header of a block has comments, its text has none."""
-        index = bisect_right(self._starts, offset) - 1
+        node = self._document.node_around(offset)
+        if node is None:
+            return False
+        scalars = self._scalars.get(node.start)
+        if scalars is None:
+            scalars = self._scalars[node.start] = sorted(_scalars(node), key=_start)
+        index = bisect_right(scalars, offset, key=_start) - 1
         if index < 0:
             return False
-        scalar = self._scalars[index]
+        scalar = scalars[index]
         if offset >= scalar.end:
             return False
         if scalar.style not in ("literal", "folded"):
@@ -160,8 +166,12 @@ class Comments:
         return stop is not None and stop.start() < offset
 
 
-def _scalars(root: Node | None) -> Iterator[Scalar]:
-    todo = [root] if root is not None else []
+def _start(scalar: Scalar) -> int:
+    return scalar.start
+
+
+def _scalars(root: Node) -> Iterator[Scalar]:
+    todo = [root]
     while todo:
         node = todo.pop()
         if isinstance(node, Scalar):
