@@ -33,8 +33,9 @@ from derivlint.lint.engine.precedence import WITHOUT_NAME
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted, quoted_list
 from derivlint.model import Entry, Model
-from derivlint.model.index import EntryIndex
+from derivlint.model.index import BY_BASE, EntryIndex
 from derivlint.model.model import file_fact
+from derivlint.model.read import DEFAULT
 from derivlint.operators import Book
 from derivlint.schema import NativeFunction
 
@@ -123,9 +124,9 @@ def check(model: Model) -> Iterator[Finding]:
     by_base: dict[str, list[str]] = {}
     for function in missing:
         by_base.setdefault(function.name.element_base, []).append(str(function.name))
-    reported = model.values_in(WITHOUT_DEFAULT, "") if by_base else []
     for base, names in by_base.items():
-        if base not in reported:
+        # an entry that lacks its "Default" formulas is reported as that
+        if all(any(body.key == DEFAULT for body in entry.bodies) for entry in model.entries_in(BY_BASE, base)):
             yield Finding(
                 model.entries[0].name_span,
                 f"no entry for {quoted(base)} serves {quoted_list(names)}",
@@ -149,15 +150,6 @@ def _names_are_sound(model: Model, _: str) -> bool:
     names = model.values_in(NAMES, "")
     functions = [function for _, function in names if function is not None]
     return all(operator is not None for operator, _ in names) and len(set(functions)) == len(functions)
-
-
-def _without_default(entry: Entry) -> Iterator[tuple[str, str]]:
-    if entry.function is not None and all(body.key != "Default" for body in entry.bodies):
-        yield "", entry.function.canonical.name.base
-
-
-#: The base names of operators whose entries are there, but lack their ``Default`` formulas, under one key.
-WITHOUT_DEFAULT: EntryIndex[str] = EntryIndex(f"{__name__}:WITHOUT_DEFAULT", _without_default)
 
 
 def _is_exempt(function: NativeFunction, book: Book) -> bool:

@@ -22,6 +22,7 @@ from derivlint.formula.vocabulary import words
 from derivlint.model import DerivativeFormula, DispatchBody, Entry, Model, Role
 from derivlint.model.generated.forward import PRIMAL, TANGENT
 from derivlint.model.index import EntryIndex
+from derivlint.model.model import file_fact
 from derivlint.operators import Book
 from derivlint.operators.special import NOT_IMPLEMENTED
 
@@ -90,10 +91,15 @@ def _uses(entry: Entry) -> Iterator[tuple[str, bool]]:
 BY_ARGUMENT: EntryIndex[bool] = EntryIndex(f"{__name__}:BY_ARGUMENT", _uses)
 
 
+@file_fact
 def _others(model: Model, argument: str) -> tuple[int, int]:
-    """How many entries apart from one that lacks it give an argument a formula, and how many there are."""
+    """How many entries apart from one that lacks it give an argument a formula, and how many there are.
+
+    Both are 0 where that is not evidence, so that an entry more or less seldom changes the fact.
+    """
     given = model.values_in(BY_ARGUMENT, argument)
-    return sum(given), len(given) - 1
+    others = len(given) - 1
+    return (sum(given), others) if sum(given) >= max(ENOUGH, MANY * others) else (0, 0)
 
 
 def _with_formula(body: DispatchBody) -> set[str]:
@@ -118,8 +124,8 @@ def missing_derivatives(analyses: FormulaAnalyses, entry: Entry) -> Iterator[Mis
             if f"{function.canonical.name.base}({name})" in Book.by_hand("without-gradient"):
                 continue
             reader, passer = _readers(analyses, body, name)
-            given, others = _others(analyses.model, name)
-            if given < (ENOUGH_FOR_STUBS if _is_stub(body) else ENOUGH) or given < MANY * others:
+            given, others = analyses.model.fact(_others, name)
+            if given < ENOUGH_FOR_STUBS and _is_stub(body):
                 others = 0
             formula = _declaration(body, name)
             is_optional = binding.argument is not None and binding.argument.type.is_nullable
@@ -128,6 +134,8 @@ def missing_derivatives(analyses: FormulaAnalyses, entry: Entry) -> Iterator[Mis
                 passer = None
             if reader is None and passer is None and not others:
                 continue
+            if not others:
+                given = sum(analyses.model.values_in(BY_ARGUMENT, name))
             if formula is None and _has_too_few_names(analyses, body):
                 continue
             yield MissingDerivative(body, name, formula, reader, passer, given, others, is_optional)

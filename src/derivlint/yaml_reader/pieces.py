@@ -23,8 +23,9 @@ from derivlint.yaml_reader.nodes import Mapping, Node, Sequence
 from derivlint.yaml_reader.problems import ReadError, YamlProblem
 from derivlint.yaml_reader.reader import Document, broken_items, read_yaml
 
-#: The line break counts, as a search for it is faster than one at the start of each line.
-_ITEM = re.compile(r"(?:\n|\A)-(?=[ \t\r\n]|\Z)")
+#: The line break before an item is searched, which is faster than the start of a line.
+_ITEM = re.compile(r"\n-(?=[ \t\r\n]|\Z)")
+_FIRST_ITEM = re.compile(_ITEM.pattern[2:])
 
 
 def pieces_of(document: Document) -> tuple[int, ...] | None:
@@ -51,7 +52,8 @@ def _item_starts(source: SourceFile) -> list[int] | None:
     text = source.text
     if source.undecodable is not None or text.startswith(BOM) or not can_be_split(text):
         return None
-    return [match.end() - 1 for match in _ITEM.finditer(text)] or None
+    first = [0] if _FIRST_ITEM.match(text) else []
+    return [*first, *(match.end() - 1 for match in _ITEM.finditer(text))] or None
 
 
 class Pieces(Document):
