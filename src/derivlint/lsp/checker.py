@@ -67,10 +67,13 @@ def check(
         kept=kept,
         stop=stop.is_set if stop is not None else None,
     )
+    analysis = analysis_of(source, project, checked.model, checked, before)
+    if analysis.model is not checked.model:
+        checked.model.discard()
     return Checked(
         source,
         project,
-        analysis_of(source, project, checked.model, checked, before),
+        analysis,
         checked.shown,
         result_id(source, project, checked.shown),
         checked.kept,

@@ -13,6 +13,7 @@ from derivlint.lsp.checker import Checked, check
 from derivlint.lsp.documents import OpenDocument
 from derivlint.lsp.memory import Memory
 from derivlint.lsp.workspace import Project, Projects
+from derivlint.model import Model
 from derivlint.project.errors import InputError
 from derivlint.source import SourceFile
 
@@ -45,6 +46,8 @@ class OpenFile:
         self.checked: Checked | None = None
         #: the text that ``outcome`` is of, and how often configurations had been read
         self.outcome_of: tuple[SourceFile, int] | None = None
+        #: the model of ``checked``, or of the check after it; earlier ones are discarded
+        self.newest: Model | None = None
         #: what was found last, perhaps by a check that was stopped, and what it was checked with
         self.kept: tuple[Project, Kept | None] | None = None
         self.lock = asyncio.Lock()
@@ -162,6 +165,9 @@ class Session:
                 file.kept = (project, stopped.kept or kept)
                 return None
             file.kept = (project, found.kept or kept)
+            if file.newest is not None and file.newest is not found.analysis.model:
+                file.newest.discard()
+            file.newest = found.analysis.model
             self._memory.checked()
             return found
         except InputError as error:
@@ -191,9 +197,9 @@ class Session:
             checked = await self.outcome(file)
             if not isinstance(checked, Checked):
                 return None
-            found = await loop.run_in_executor(self._engine, find, checked)
-            if self._is_current(file):
-                return found
+            found = await loop.run_in_executor(self._engine, _find_in, checked, find)
+            if found is not None and self._is_current(file):
+                return found[0]
         return None
 
     def publish_later(self, file: OpenFile) -> None:
@@ -213,3 +219,8 @@ class Session:
         for uri in list(self.files):
             self.close(uri)
         self._engine.shutdown(wait=False, cancel_futures=True)
+
+
+def _find_in(checked: Checked, find: Callable[[Checked], T]) -> tuple[T] | None:
+    """What a function finds; None where a later text was checked meanwhile."""
+    return None if checked.analysis.model.is_discarded else (find(checked),)

@@ -67,6 +67,11 @@ class _Entries(Seq[Entry]):
             found = self._read[at] = Entry(at, node, read_syntax(node, self._model.layout), self._model)
         return found
 
+    @property
+    def read(self) -> Iterator[Entry]:
+        """The entries that were asked for."""
+        return filter(None, self._read)
+
     def __iter__(self) -> Iterator[Entry]:
         if len(self) and self._read.count(None) > FEW:
             # all at once takes far less than one by one
@@ -169,6 +174,21 @@ class Model(Answers):
         self.entries = self.all_entries
         if not all(holds):
             self.entries = tuple(entry for entry, here in zip(self.all_entries, holds, strict=True) if here)
+
+    def discard(self) -> None:
+        """Forget everything: no one may ask this model any more.
+
+        Models hold cycles. Where they are taken apart, what they hold is freed without a search for it.
+        """
+        entries = self.all_entries
+        for entry in entries.read if isinstance(entries, _Entries) else entries:
+            entry.discard()
+        self.__dict__.clear()
+
+    @property
+    def is_discarded(self) -> bool:
+        """Whether this model was discarded."""
+        return not self.__dict__
 
     # ---- the file as a whole
 

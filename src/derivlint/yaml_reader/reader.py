@@ -215,7 +215,8 @@ class _Reading:
             return _Part(None, builder.problems, builder.anchors, stopped=stop.problem)
         # UnicodeError: half of a surrogate pair, which the C parser cannot even be given.
         except (YAMLError, UnicodeError) as error:
-            return _Part(None, builder.problems, builder.anchors, error=error)
+            # its frames would keep the text alive
+            return _Part(None, builder.problems, builder.anchors, error=error.with_traceback(None))
         return _Part(root, builder.problems, builder.anchors, builder.count)
 
     def _diagnosed(self, start: int, end: int, part: _Part) -> _Part:
