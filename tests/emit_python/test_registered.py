@@ -46,6 +46,8 @@ CASES = {
     "root": (own.root, (own.root.default, (x.exp(), y[:1].exp()))),
     "above": (own.above, (own.above.default, (x,))),
     "bent": (own.bent, (own.bent.default, (x,))),
+    "cubed": (own.cubed, (own.cubed.default, (x,))),
+    "_foreach_wave": (lambda v: own._foreach_wave([v, v], [v, v], 2)[1], (own._foreach_wave.List, ([x, y], [x, y]))),
 }
 CASES["root"] = (lambda v: own.root(v.exp(), v.exp()), CASES["root"][1])
 
@@ -88,6 +90,7 @@ def test_checks_pass():
     check(own.joined.default, ([x, y],))
     check(own.scale_.default, (x, 2.0))
     check(own.weighted.default, ([x, y], 2.0))
+    check(own._foreach_wave.List, ([x, y], [x.detach().clone(), y.detach().exp().requires_grad_()], 0.5))
     check(own.root.default, (x.detach().exp().requires_grad_(), y.detach()[:1].exp().requires_grad_()))
     with pytest.raises(ValueError, match="no module of derivlint has registered aten::neg"):
         check(torch.ops.aten.neg.default, (x,))
@@ -112,6 +115,11 @@ def test_without_data():
     assert own.joined([torch.ones(2, 3, device="meta")] * 2).shape == (4, 3)
 
 
+def test_a_tensor_of_a_list_whose_output_is_unused_has_no_gradient():
+    found = torch.autograd.grad(own._foreach_wave([x, y], [x, y])[0].sum(), (x, y), allow_unused=True)
+    assert found[1] is None and torch.allclose(found[0], x.cos() * x + x.sin())
+
+
 def test_an_undefined_gradient_of_a_list_is_undefined():
     function = lambda v: own.weighted([v, v], 2.0)
     assert torch.autograd.gradcheck(function, (x,), check_forward_ad=True)
@@ -129,6 +137,10 @@ MORE_FUNCTIONS = """\
 - func: ops::late(Tensor x) -> Tensor
 - func: ops::bent(Tensor x, str mode="it's") -> Tensor
 - func: ops::bent_backward(Tensor grad_output, Tensor x, str mode) -> Tensor
+- func: ops::cubed(Tensor x) -> Tensor
+- func: ops::cubed_backward(Tensor? grad, Tensor x) -> Tensor
+- func: ops::_foreach_wave.List(Tensor[] self, Tensor[] other, Scalar by=1) -> Tensor[]
+- func: ops::_foreach_wave_(Tensor(a!)[] self) -> ()
 - func: ops::swap_(Tensor(a!) self, Tensor(b!) other) -> (Tensor(a!), Tensor(b!))
 """
 MORE_DERIVATIVES = """
@@ -182,6 +194,15 @@ MORE_DERIVATIVES = """
   x: grad * grad_output * 2
   result: bent_backward(grad_output_t, x_p, mode) + x_t * grad_output_p * 2
 
+- name: cubed(Tensor x) -> Tensor
+  x: cubed_backward(grad, x)
+  result: cubed_backward(x_t, x_p)
+
+- name: _foreach_wave.List(Tensor[] self, Tensor[] other, Scalar by=1) -> Tensor[]
+  self: grads[i] * self[i].cos() * other[i] * by
+  other: grads[i] * self[i].sin() * by
+  result: (self_t * self_p.cos() * other_p + self_p.sin() * other_t) * by
+
 - name: swap_(Tensor(a!) self, Tensor(b!) other) -> (Tensor(a!), Tensor(b!))
   self: grad
   other: grad
@@ -205,6 +226,12 @@ def late(x): return x*x
 def bent(x,mode="it's"): return x*x if mode=="it's" else x*0
 @I("ops::bent_backward",K)
 def bent_backward(grad_output,x,mode): return grad_output*2*x
+@I("ops::cubed",K)
+def cubed(x): return x**3
+@I("ops::cubed_backward",K)
+def cubed_backward(grad,x): return grad*3*x**2
+@I("ops::_foreach_wave.List",K)
+def _foreach_wave(self,other,by=1): return [a.sin()*b*by for a,b in zip(self,other)]
 """
 
 
@@ -240,7 +267,7 @@ def test_sizes_that_formulas_give_are_those_of_the_outputs(tmp_path: Path) -> No
     text = (tmp_path / "generated.py").read_text(encoding="utf-8")
     assert '# The formulas do not give the sizes of the outputs: "sign" has no forward formula.\n' in text
     assert '@F.fake("ops::above", "ops::softplus2")\ndef _(x: Tensor) -> Tensor:\n' in text
-    run_tests(tmp_path, "20 passed")
+    run_tests(tmp_path, "23 passed")
 
 
 def run_tests(folder: Path, wanted: str) -> None:
