@@ -128,10 +128,12 @@ class Model(Answers):
     ) -> None:
         super().__init__()
         self.document = document
-        self.layout = PLAIN
+        self.layout = layout or PLAIN
         self.versions: FileVersions | None = None
-        if not isinstance(document, Pieces):
-            self.layout = (layout or PLAIN).fitting(document.root)
+        if isinstance(document, Pieces):
+            self.layout = self.layout.of_list(document.source.text)
+        else:
+            self.layout = self.layout.fitting(document.root, document.source.text)
             self.versions = file_versions(document.root, self.layout.versions)
         self.version: str | None = None
         if self.versions is not None and self.versions.names:
