@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.own_operators import CHECKS, DERIVATIVES, FUNCTIONS, HELPERS, KERNELS, emit
+from tests.own_operators import CHECKS, DERIVATIVES, FUNCTIONS, HELPERS, KERNELS, emit, run_checks
 
 
 @pytest.mark.torch
@@ -17,11 +15,10 @@ def test_every_kind_of_operator_is_differentiable(tmp_path: Path) -> None:
     """First and second order, tangents, opcheck, torch.func and torch.compile."""
     (tmp_path / "my_helpers.py").write_text(HELPERS, encoding="utf-8")
     (tmp_path / "kernels.py").write_text(KERNELS, encoding="utf-8")
-    (tmp_path / "test_them.py").write_text(CHECKS, encoding="utf-8")
     said = emit("python", tmp_path, "generated.py", "--register", "--helpers", str(tmp_path / "my_helpers.py"))
     assert "10 operators, 1 left out" in said
     assert "tail is left out: it returns a view of an argument: return a copy" in said
-    run_tests(tmp_path, "60 passed")
+    run_checks(tmp_path, CHECKS, "60 passed")
 
 
 FAKES = """\
@@ -241,7 +238,6 @@ def test_sizes_that_formulas_give_are_those_of_the_outputs(tmp_path: Path) -> No
     (tmp_path / "my_helpers.py").write_text(HELPERS, encoding="utf-8")
     kernels = KERNELS.replace("CompositeExplicitAutograd", "CPU") + MORE_KERNELS
     (tmp_path / "kernels.py").write_text(kernels, encoding="utf-8")
-    (tmp_path / "test_them.py").write_text(FAKES, encoding="utf-8")
     helpers = str(tmp_path / "my_helpers.py")
     more = {"functions": FUNCTIONS + MORE_FUNCTIONS, "derivatives": DERIVATIVES + MORE_DERIVATIVES}
     said = emit("python", tmp_path, "generated.py", "--register", "--force", "--helpers", helpers, **more)
@@ -267,18 +263,7 @@ def test_sizes_that_formulas_give_are_those_of_the_outputs(tmp_path: Path) -> No
     text = (tmp_path / "generated.py").read_text(encoding="utf-8")
     assert '# The formulas do not give the sizes of the outputs: "sign" has no forward formula.\n' in text
     assert '@F.fake("ops::above", "ops::softplus2")\ndef _(x: Tensor) -> Tensor:\n' in text
-    run_tests(tmp_path, "23 passed")
-
-
-def run_tests(folder: Path, wanted: str) -> None:
-    """Run the tests in a folder."""
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "test_them.py"]
-    path = os.pathsep.join([str(folder), *sys.path])
-    done = subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path}, check=False
-    )
-    assert done.returncode == 0, done.stdout[-4000:]
-    assert wanted in done.stdout
+    run_checks(tmp_path, FAKES, "23 passed")
 
 
 @pytest.mark.parametrize(
@@ -301,3 +286,14 @@ def test_helpers_are_read_and_not_run(tmp_path: Path) -> None:
         "python", tmp_path, "generated.py", "--register", "--helpers", str(tmp_path / "my_helpers.py")
     )
     assert "import my_helpers\n" in (tmp_path / "generated.py").read_text(encoding="utf-8")
+
+
+def test_helpers_beside_the_file_need_no_option(tmp_path: Path) -> None:
+    (tmp_path / "my_helpers.py").write_text(f"{HELPERS}\nraise SystemExit(7)\n", encoding="utf-8")
+    (tmp_path / "kernels.py").write_text("def scaled(): ...\n", encoding="utf-8")
+    (tmp_path / "notes.py").write_text("def scaled_by(:\n", encoding="utf-8")
+    said = emit("python", tmp_path, "generated.py", "--register")
+    assert f'derivlint: formulas call functions of "{os.path.relpath(tmp_path / "my_helpers.py")}"\n' in said
+    text = (tmp_path / "generated.py").read_text(encoding="utf-8")
+    assert "import my_helpers\n" in text
+    assert "kernels" not in text
