@@ -55,8 +55,12 @@ def of_the_author(x):
 
 
 def test_without_data_where_no_autograd_kernel_runs():
-    with torch.inference_mode(), FakeTensorMode():
-        assert own.doubled(torch.ones(2, 3)).shape == (2, 3)
+    with torch.inference_mode():
+        assert own.above(torch.ones(3, 2, device="meta")).shape == (3, 2)
+        assert own.joined([torch.ones(2, 3, device="meta")] * 2).shape == (4, 3)
+        assert own.everywhere(torch.ones(2, 3, device="meta")).shape == (3,)
+        with FakeTensorMode():
+            assert own.doubled(torch.ones(2, 3)).shape == (2, 3)
 
 
 # what calls others comes first: nothing has been said of those then
@@ -134,6 +138,7 @@ MORE_FUNCTIONS = """\
 - func: ops::late(Tensor x) -> Tensor
 - func: ops::bent(Tensor x, str mode="it's") -> Tensor
 - func: ops::bent_backward(Tensor grad_output, Tensor x, str mode) -> Tensor
+- func: ops::everywhere(Tensor x) -> Tensor
 - func: ops::cubed(Tensor x) -> Tensor
 - func: ops::cubed_backward(Tensor? grad, Tensor x) -> Tensor
 - func: ops::_foreach_wave.List(Tensor[] self, Tensor[] other, Scalar by=1) -> Tensor[]
@@ -191,6 +196,10 @@ MORE_DERIVATIVES = """
   x: grad * grad_output * 2
   result: bent_backward(grad_output_t, x_p, mode) + x_t * grad_output_p * 2
 
+- name: everywhere(Tensor x) -> Tensor
+  x: grad.expand_as(x)
+  result: x_t.clone()
+
 - name: cubed(Tensor x) -> Tensor
   x: cubed_backward(grad, x)
   result: cubed_backward(x_t, x_p)
@@ -223,6 +232,8 @@ def late(x): return x*x
 def bent(x,mode="it's"): return x*x if mode=="it's" else x*0
 @I("ops::bent_backward",K)
 def bent_backward(grad_output,x,mode): return grad_output*2*x
+@I("ops::everywhere","CompositeExplicitAutograd")
+def everywhere(x): return x.sum(0)
 @I("ops::cubed",K)
 def cubed(x): return x**3
 @I("ops::cubed_backward",K)

@@ -126,8 +126,9 @@ def python_module(
 def _called(plans: Sequence[Plan], natives: NativeFunctions) -> list[NativeFunction]:
     """The operators of one's own that formulas call and that have no entry, in the order of their names."""
     known = {str(made.function.name) for made in plans}
-    values = [each.value for made in plans for each in (*made.gradients, *made.tangents)]
-    names = frozenset().union(*(value.operators for value in values)) - known
+    values = [each.value for made in plans for each in made.gradients]
+    values += [each.value for made in plans for each in made.tangents]
+    names = frozenset[str]().union(*(value.operators for value in values)) - known
     found = [natives.operator(name) for name in sorted(names)]
     return [each for each in found if each is not None and each.namespace != ATEN and refusal(each) is None]
 
