@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from derivlint.cli.main import cli
+from derivlint.schema import installed_torch
 from tests import further_operators as further
 from tests.own_operators import CHECKS, DERIVATIVES, FUNCTIONS, KERNELS, emit, run_checks
 from tests.running import runner
@@ -108,6 +110,23 @@ MORE_FUNCTIONS = """\
 - func: ops::named(Dimname name, Tensor x) -> Tensor
 - func: ops::spread(Tensor x, float[] by, Device where) -> Tensor
 """
+
+
+@pytest.mark.torch
+def test_operators_of_ones_own_are_for_the_installed_pytorch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where no option says for which one; also in the folder of the file, without naming it."""
+    (tmp_path / "ops.yaml").write_text("- func: ops::root(Tensor x) -> Tensor\n", encoding="utf-8")
+    (tmp_path / "derivatives.yaml").write_text(
+        "- name: root(Tensor x) -> Tensor\n  x: grad / (2 * result)\n", encoding="utf-8"
+    )
+    monkeypatch.chdir(tmp_path)
+    installed = installed_torch()
+    assert installed is not None
+    version = installed.release
+    assert runner().invoke(cli, ["emit", "cpp", "--out", "cpp"]).exit_code == 0
+    assert json.loads((tmp_path / "cpp" / "derivlint.json").read_text(encoding="utf-8"))["torch"] == version
+    assert runner().invoke(cli, ["emit", "python", "--register", "--out", "ops.py"]).exit_code == 0
+    assert f"for PyTorch {version}.\n" in (tmp_path / "ops.py").read_text(encoding="utf-8")
 
 
 def test_headers_beside_the_file_need_no_option(tmp_path: Path) -> None:

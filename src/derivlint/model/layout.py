@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from fnmatch import fnmatchcase
 
 from msgspec import Struct
@@ -111,12 +110,16 @@ CANDLE = Layout(
 )
 #: The layouts that have a name.
 LAYOUTS = {"candle": CANDLE, "torch_npu": TORCH_NPU}
-#: The layouts that a key of entries gives away, and the key where it begins a line of its own.
+#: The layouts that a key of entries gives away.
 _MARKED = {key: layout for layout in LAYOUTS.values() for key in layout.marks}
-_MARK = re.compile(rf"^[ \t]+({'|'.join(map(re.escape, _MARKED))})[ \t]*:", re.MULTILINE)
 
 
 def marked_layout(text: str) -> Layout | None:
     """The layout that the keys of a file's entries give away; None where they are those of PyTorch's own file."""
-    found = _MARK.search(text)
-    return None if found is None else _MARKED[found[1]]
+    for key, layout in _MARKED.items():
+        # to look for the word first costs nothing
+        if key in text and any(
+            line[:1].isspace() and line.partition(":")[0].strip() == key for line in text.split("\n")
+        ):
+            return layout
+    return None

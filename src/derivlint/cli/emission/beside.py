@@ -9,6 +9,7 @@ from typing import Any
 
 from derivlint.cli.exits import tell
 from derivlint.cli.loading import Loaded
+from derivlint.emit.selection import ATEN
 from derivlint.lint.wording import quoted_list
 from derivlint.project.files import folder_of
 from derivlint.project.headers import declarations_in
@@ -18,6 +19,19 @@ from derivlint.source import SourceError, SourceFile
 MOST = 50
 #: What is longer is not read.
 MAX_BYTES = 1_000_000
+
+
+def own_release(loaded: Loaded) -> dict[str, str]:
+    """The option that says which PyTorch operators of one's own are for: the installed one, where nothing says so."""
+    from derivlint.project.operators import INSTALLED, is_whole
+    from derivlint.schema import installed_torch
+
+    natives, settings = loaded.operators.natives, loaded.settings
+    has_own = any(function.namespace != ATEN for function in natives.written)
+    is_said = settings.torch is not None or natives.version is not None or not settings.pytorch_operators
+    if is_said or not has_own or any(is_whole(Path(source.path)) for source in loaded.operators.sources):
+        return {}
+    return {"torch": INSTALLED} if installed_torch() is not None else {}
 
 
 def headers_beside(loaded: Loaded) -> tuple[Path, ...]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from derivlint.cli.emission.beside import modules_beside
+from derivlint.cli.emission.beside import modules_beside, own_release
 from derivlint.cli.exits import CLEAN, FINDINGS, tell
 from derivlint.cli.help import GroupedCommand
 from derivlint.cli.loading import known_operators, load_model, refuse_errors, require_all, require_destination
@@ -75,6 +75,10 @@ def python(
     exit_with = click.get_current_context().exit
     require_destination(out, ops, {"--check": check})
     loaded = load_model(paths, stdin_filename, no_config, ignore=ignore, **given)
+    if register and (release := own_release(loaded)):
+        # with "installed", PyTorch's own file would be meant where none is named
+        named = paths or (loaded.source.path,)
+        loaded = load_model(named, stdin_filename, no_config, ignore=ignore, **{**given, **release})
     operators = known_operators(loaded.model, ops)
     if not force:
         refuse_errors(loaded, operators, color)
