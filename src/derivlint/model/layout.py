@@ -118,8 +118,7 @@ def marked_layout(text: str) -> Layout | None:
     """The layout that the keys of a file's entries give away; None where they are those of PyTorch's own file."""
     for key, layout in _MARKED.items():
         # to look for the word first costs nothing
-        if key in text and any(
-            line[:1].isspace() and line.partition(":")[0].strip() == key for line in text.split("\n")
-        ):
+        lines = text.split("\n") if key in text else ()
+        if any(line[:1].isspace() and line.partition(":")[0].strip() == key for line in lines):
             return layout
     return None
