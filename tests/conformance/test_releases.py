@@ -52,6 +52,24 @@ def test_the_installed_file_has_no_errors_but_its_defects(
     assert set(errors) == DEFECTS
 
 
+def test_a_file_of_before_2_1_shares_nothing_with_foreach_operators(
+    bundled_natives: NativeFunctions, derivatives_path: Path
+) -> None:
+    """It has no entry for one; a part of a file does not tell."""
+    text = derivatives_path.read_text(encoding="utf-8")
+    entries = text.split("\n- name: ")
+    old = "\n- name: ".join(entry for entry in entries if not entry.startswith("_foreach"))
+    whole, part = (
+        build_model(SourceFile("derivatives.yaml", each), bundled_natives)
+        for each in (old, f"- name: {next(entry for entry in entries if entry.startswith('addcdiv('))}\n")
+    )
+    assert not whole.shares_foreach
+    assert part.shares_foreach
+    rules = tuple(rule for rule in load_rules() if "foreach" in rule.name)
+    assert [item.rule for item in run_rules(whole, rules).diagnostics] == []
+    assert [item.rule for item in run_rules(part, rules).diagnostics] == ["foreach-value-indexed-twice"]
+
+
 #: The warnings that a user sees of the file of PyTorch 2.13, in file order, each examined.
 WARNINGS = [
     # complex numbers of the argument give a wrong gradient: test_defects.py

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from derivlint.cli.main import cli
-from tests.own_operators import CHECKS, DERIVATIVES, FUNCTIONS, KERNELS, emit
+from derivlint.schema import installed_torch
+from tests import further_operators as further
+from tests.own_operators import CHECKS, DERIVATIVES, FUNCTIONS, KERNELS, emit, run_checks
 from tests.running import runner
 
 #: What the C++ calls is C++: no helper of the author's Python.
@@ -40,14 +42,45 @@ def test_every_kind_of_operator_is_differentiable(tmp_path: Path, pytestconfig: 
     build = pytestconfig.cache.mkdir("own_operators") if pytestconfig.cache is not None else tmp_path / "build"
     (tmp_path / "generated.py").write_text(GENERATED.replace("BUILD", repr(str(build))), encoding="utf-8")
     (tmp_path / "kernels.py").write_text(KERNELS, encoding="utf-8")
-    (tmp_path / "test_them.py").write_text(CHECKS, encoding="utf-8")
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "test_them.py"]
-    path = os.pathsep.join([str(tmp_path), *sys.path])
-    done = subprocess.run(
-        command, cwd=tmp_path, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path}, check=False
-    )
-    assert done.returncode == 0, done.stdout[-4000:]
-    assert "60 passed" in done.stdout
+    run_checks(tmp_path, CHECKS, "60 passed")
+
+
+@pytest.mark.torch
+@pytest.mark.skipif(sys.platform != "linux", reason="hidden helpers are reached on Linux only")
+@pytest.mark.full
+def test_further_kinds_of_operators_are_differentiable(tmp_path: Path, pytestconfig: pytest.Config) -> None:
+    """Lists, options, strings, words, sizes and types as arguments, several outputs, views, formulas for lists."""
+    (tmp_path / "formulas.h").write_text(further.HEADER, encoding="utf-8")
+    given = {"functions": further.FUNCTIONS, "derivatives": further.DERIVATIVES}
+    said = emit("cpp", tmp_path, "cpp", "--headers", str(tmp_path / "formulas.h"), **given)
+    assert f'24 operators and 23 nodes, 2 left out: 11 of 11 files written to "{tmp_path / "cpp"}"' in said
+    build = pytestconfig.cache.mkdir("further_operators") if pytestconfig.cache is not None else tmp_path / "build"
+    lines = (tmp_path / "ops.yaml").read_text(encoding="utf-8").splitlines(keepends=True)
+    (tmp_path / "ops.yaml").write_text("".join(line for line in lines if "Dimname" not in line), encoding="utf-8")
+    text = GENERATED.replace("BUILD", repr(str(build))).replace("ops::", "kept::").replace("ops.ops", "ops.kept")
+    (tmp_path / "generated.py").write_text(f"{text}IS_CPP = torch.ops.kept.IS_CPP = True\n", encoding="utf-8")
+    (tmp_path / "kernels.py").write_text(further.KERNELS, encoding="utf-8")
+    run_checks(tmp_path, further.CHECKS, "89 passed")
+
+
+@pytest.mark.torch
+@pytest.mark.full
+def test_further_kinds_of_operators_are_differentiable_in_python(tmp_path: Path) -> None:
+    """Lists, options, strings, words, sizes and types as arguments, several outputs, formulas for lists."""
+    (tmp_path / "my_helpers.py").write_text(further.HELPERS, encoding="utf-8")
+    (tmp_path / "kernels.py").write_text(further.KERNELS, encoding="utf-8")
+    given = {"functions": further.FUNCTIONS, "derivatives": further.DERIVATIVES}
+    said = emit("python", tmp_path, "generated.py", "--register", "--helpers", str(tmp_path / "my_helpers.py"), **given)
+    assert "22 operators, 3 left out" in said
+    for reason in (
+        'swap_ is left out: it writes to "self" and "other", and has no gradient but as an operator in place',
+        "diag_view is left out: it returns a view of an argument: return a copy, or call an operator of PyTorch",
+        'named_sum is left out: no library can define it: only PyTorch\'s own operators have the type "Dimname"',
+    ):
+        assert f"derivlint: {reason}" in said
+    with (tmp_path / "generated.py").open("a", encoding="utf-8") as file:
+        file.write("\nIS_CPP = False\n")
+    run_checks(tmp_path, further.CHECKS, "88 passed")
 
 
 def test_a_build_of_pytorch_has_no_operators_of_ones_own(tmp_path: Path) -> None:
@@ -74,9 +107,44 @@ MORE_FUNCTIONS = """\
 - func: ops::root_backward(Tensor grad_output, Tensor x, float eps) -> Tensor
 - func: ops::powered(Tensor x, str mode="sq'u'are", ScalarType? dtype=float, MemoryFormat? form=None) -> Tensor
 - func: ops::swap_(Tensor(a!) self, Tensor(b!) other) -> (Tensor(a!), Tensor(b!))
-- func: ops::named(Dimname name) -> Tensor
+- func: ops::named(Dimname name, Tensor x) -> Tensor
 - func: ops::spread(Tensor x, float[] by, Device where) -> Tensor
 """
+
+
+@pytest.mark.torch
+def test_operators_of_ones_own_are_for_the_installed_pytorch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where no option says for which one; also in the folder of the file, without naming it."""
+    (tmp_path / "ops.yaml").write_text("- func: ops::root(Tensor x) -> Tensor\n", encoding="utf-8")
+    (tmp_path / "derivatives.yaml").write_text(
+        "- name: root(Tensor x) -> Tensor\n  x: grad / (2 * result)\n", encoding="utf-8"
+    )
+    monkeypatch.chdir(tmp_path)
+    installed = installed_torch()
+    assert installed is not None
+    version = installed.release
+    assert runner().invoke(cli, ["emit", "cpp", "--out", "cpp"]).exit_code == 0
+    assert json.loads((tmp_path / "cpp" / "derivlint.json").read_text(encoding="utf-8"))["torch"] == version
+    assert runner().invoke(cli, ["emit", "python", "--register", "--out", "ops.py"]).exit_code == 0
+    assert f"for PyTorch {version}.\n" in (tmp_path / "ops.py").read_text(encoding="utf-8")
+
+
+def test_headers_beside_the_file_need_no_option(tmp_path: Path) -> None:
+    """One that declares what formulas call, and that no operator and no header of PyTorch's declares."""
+    (tmp_path / "csrc").mkdir()
+    (tmp_path / "csrc" / "formulas.h").write_text("at::Tensor root_of(const at::Tensor& grad);\n", encoding="utf-8")
+    (tmp_path / "other.h").write_text("at::Tensor sin(int x);\nint halves();\n# no C++ {\n", encoding="utf-8")
+    entry = "- name: root(Tensor x, float eps=0.5) -> Tensor\n  x: root_of(grad) * x.sin()\n"
+    given = {"functions": FUNCTIONS + MORE_FUNCTIONS, "derivatives": entry}
+    said = emit("cpp", tmp_path, "cpp", **given)
+    shown = os.path.relpath(tmp_path / "csrc" / "formulas.h")
+    assert f'derivlint: formulas call functions of "{shown}"\n' in said
+    header = (tmp_path / "cpp" / "nodes.h").read_text(encoding="utf-8")
+    assert "formulas.h" in header
+    assert "other.h" not in header
+    (tmp_path / "my.h").write_text("\n", encoding="utf-8")
+    said = emit("cpp", tmp_path, "named", "--headers", str(tmp_path / "my.h"), **given)
+    assert 'no function "root_of" is declared' in said
 
 
 @pytest.mark.parametrize(
@@ -130,6 +198,9 @@ def test_functions_for_operators_have_the_defaults_of_schemas(tmp_path: Path) ->
   self: grad
   other: grad
 
+- name: named(Dimname name, Tensor x) -> Tensor
+  x: grad
+
 - name: spread(Tensor x, float[] by, Device where) -> Tensor
   x: grad * by[0]
 """
@@ -137,6 +208,9 @@ def test_functions_for_operators_have_the_defaults_of_schemas(tmp_path: Path) ->
     assert (
         'derivlint: swap_ is left out: it writes to "self" and "other", and has no gradient but as an operator in '
         'place, which writes to "self" alone\n'
+    ) in said
+    assert (
+        'named is left out: no library can define it: only PyTorch\'s own operators have the type "Dimname"\n'
     ) in said
     assert 'spread is left out: its gradient needs "by", and a node cannot keep a value of type "float[]"\n' in said
     header = (tmp_path / "cpp" / "operators.h").read_text(encoding="utf-8")

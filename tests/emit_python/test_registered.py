@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.own_operators import CHECKS, DERIVATIVES, FUNCTIONS, HELPERS, KERNELS, emit
+from tests.own_operators import CHECKS, DERIVATIVES, FUNCTIONS, HELPERS, KERNELS, emit, run_checks
 
 
 @pytest.mark.torch
@@ -17,11 +15,10 @@ def test_every_kind_of_operator_is_differentiable(tmp_path: Path) -> None:
     """First and second order, tangents, opcheck, torch.func and torch.compile."""
     (tmp_path / "my_helpers.py").write_text(HELPERS, encoding="utf-8")
     (tmp_path / "kernels.py").write_text(KERNELS, encoding="utf-8")
-    (tmp_path / "test_them.py").write_text(CHECKS, encoding="utf-8")
     said = emit("python", tmp_path, "generated.py", "--register", "--helpers", str(tmp_path / "my_helpers.py"))
     assert "10 operators, 1 left out" in said
     assert "tail is left out: it returns a view of an argument: return a copy" in said
-    run_tests(tmp_path, "60 passed")
+    run_checks(tmp_path, CHECKS, "60 passed")
 
 
 FAKES = """\
@@ -46,6 +43,8 @@ CASES = {
     "root": (own.root, (own.root.default, (x.exp(), y[:1].exp()))),
     "above": (own.above, (own.above.default, (x,))),
     "bent": (own.bent, (own.bent.default, (x,))),
+    "cubed": (own.cubed, (own.cubed.default, (x,))),
+    "_foreach_wave": (lambda v: own._foreach_wave([v, v], [v, v], 2)[1], (own._foreach_wave.List, ([x, y], [x, y]))),
 }
 CASES["root"] = (lambda v: own.root(v.exp(), v.exp()), CASES["root"][1])
 
@@ -56,8 +55,12 @@ def of_the_author(x):
 
 
 def test_without_data_where_no_autograd_kernel_runs():
-    with torch.inference_mode(), FakeTensorMode():
-        assert own.doubled(torch.ones(2, 3)).shape == (2, 3)
+    with torch.inference_mode():
+        assert own.above(torch.ones(3, 2, device="meta")).shape == (3, 2)
+        assert own.joined([torch.ones(2, 3, device="meta")] * 2).shape == (4, 3)
+        assert own.everywhere(torch.ones(2, 3, device="meta")).shape == (3,)
+        with FakeTensorMode():
+            assert own.doubled(torch.ones(2, 3)).shape == (2, 3)
 
 
 # what calls others comes first: nothing has been said of those then
@@ -88,6 +91,7 @@ def test_checks_pass():
     check(own.joined.default, ([x, y],))
     check(own.scale_.default, (x, 2.0))
     check(own.weighted.default, ([x, y], 2.0))
+    check(own._foreach_wave.List, ([x, y], [x.detach().clone(), y.detach().exp().requires_grad_()], 0.5))
     check(own.root.default, (x.detach().exp().requires_grad_(), y.detach()[:1].exp().requires_grad_()))
     with pytest.raises(ValueError, match="no module of derivlint has registered aten::neg"):
         check(torch.ops.aten.neg.default, (x,))
@@ -112,6 +116,11 @@ def test_without_data():
     assert own.joined([torch.ones(2, 3, device="meta")] * 2).shape == (4, 3)
 
 
+def test_a_tensor_of_a_list_whose_output_is_unused_has_no_gradient():
+    found = torch.autograd.grad(own._foreach_wave([x, y], [x, y])[0].sum(), (x, y), allow_unused=True)
+    assert found[1] is None and torch.allclose(found[0], x.cos() * x + x.sin())
+
+
 def test_an_undefined_gradient_of_a_list_is_undefined():
     function = lambda v: own.weighted([v, v], 2.0)
     assert torch.autograd.gradcheck(function, (x,), check_forward_ad=True)
@@ -129,6 +138,11 @@ MORE_FUNCTIONS = """\
 - func: ops::late(Tensor x) -> Tensor
 - func: ops::bent(Tensor x, str mode="it's") -> Tensor
 - func: ops::bent_backward(Tensor grad_output, Tensor x, str mode) -> Tensor
+- func: ops::everywhere(Tensor x) -> Tensor
+- func: ops::cubed(Tensor x) -> Tensor
+- func: ops::cubed_backward(Tensor? grad, Tensor x) -> Tensor
+- func: ops::_foreach_wave.List(Tensor[] self, Tensor[] other, Scalar by=1) -> Tensor[]
+- func: ops::_foreach_wave_(Tensor(a!)[] self) -> ()
 - func: ops::swap_(Tensor(a!) self, Tensor(b!) other) -> (Tensor(a!), Tensor(b!))
 """
 MORE_DERIVATIVES = """
@@ -182,6 +196,19 @@ MORE_DERIVATIVES = """
   x: grad * grad_output * 2
   result: bent_backward(grad_output_t, x_p, mode) + x_t * grad_output_p * 2
 
+- name: everywhere(Tensor x) -> Tensor
+  x: grad.expand_as(x)
+  result: x_t.clone()
+
+- name: cubed(Tensor x) -> Tensor
+  x: cubed_backward(grad, x)
+  result: cubed_backward(x_t, x_p)
+
+- name: _foreach_wave.List(Tensor[] self, Tensor[] other, Scalar by=1) -> Tensor[]
+  self: grads[i] * self[i].cos() * other[i] * by
+  other: grads[i] * self[i].sin() * by
+  result: (self_t * self_p.cos() * other_p + self_p.sin() * other_t) * by
+
 - name: swap_(Tensor(a!) self, Tensor(b!) other) -> (Tensor(a!), Tensor(b!))
   self: grad
   other: grad
@@ -205,6 +232,14 @@ def late(x): return x*x
 def bent(x,mode="it's"): return x*x if mode=="it's" else x*0
 @I("ops::bent_backward",K)
 def bent_backward(grad_output,x,mode): return grad_output*2*x
+@I("ops::everywhere","CompositeExplicitAutograd")
+def everywhere(x): return x.sum(0)
+@I("ops::cubed",K)
+def cubed(x): return x**3
+@I("ops::cubed_backward",K)
+def cubed_backward(grad,x): return grad*3*x**2
+@I("ops::_foreach_wave.List",K)
+def _foreach_wave(self,other,by=1): return [a.sin()*b*by for a,b in zip(self,other)]
 """
 
 
@@ -214,7 +249,6 @@ def test_sizes_that_formulas_give_are_those_of_the_outputs(tmp_path: Path) -> No
     (tmp_path / "my_helpers.py").write_text(HELPERS, encoding="utf-8")
     kernels = KERNELS.replace("CompositeExplicitAutograd", "CPU") + MORE_KERNELS
     (tmp_path / "kernels.py").write_text(kernels, encoding="utf-8")
-    (tmp_path / "test_them.py").write_text(FAKES, encoding="utf-8")
     helpers = str(tmp_path / "my_helpers.py")
     more = {"functions": FUNCTIONS + MORE_FUNCTIONS, "derivatives": DERIVATIVES + MORE_DERIVATIVES}
     said = emit("python", tmp_path, "generated.py", "--register", "--force", "--helpers", helpers, **more)
@@ -240,18 +274,7 @@ def test_sizes_that_formulas_give_are_those_of_the_outputs(tmp_path: Path) -> No
     text = (tmp_path / "generated.py").read_text(encoding="utf-8")
     assert '# The formulas do not give the sizes of the outputs: "sign" has no forward formula.\n' in text
     assert '@F.fake("ops::above", "ops::softplus2")\ndef _(x: Tensor) -> Tensor:\n' in text
-    run_tests(tmp_path, "20 passed")
-
-
-def run_tests(folder: Path, wanted: str) -> None:
-    """Run the tests in a folder."""
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "test_them.py"]
-    path = os.pathsep.join([str(folder), *sys.path])
-    done = subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path}, check=False
-    )
-    assert done.returncode == 0, done.stdout[-4000:]
-    assert wanted in done.stdout
+    run_checks(tmp_path, FAKES, "23 passed")
 
 
 @pytest.mark.parametrize(
@@ -274,3 +297,14 @@ def test_helpers_are_read_and_not_run(tmp_path: Path) -> None:
         "python", tmp_path, "generated.py", "--register", "--helpers", str(tmp_path / "my_helpers.py")
     )
     assert "import my_helpers\n" in (tmp_path / "generated.py").read_text(encoding="utf-8")
+
+
+def test_helpers_beside_the_file_need_no_option(tmp_path: Path) -> None:
+    (tmp_path / "my_helpers.py").write_text(f"{HELPERS}\nraise SystemExit(7)\n", encoding="utf-8")
+    (tmp_path / "kernels.py").write_text("def scaled(): ...\n", encoding="utf-8")
+    (tmp_path / "notes.py").write_text("def scaled_by(:\n", encoding="utf-8")
+    said = emit("python", tmp_path, "generated.py", "--register")
+    assert f'derivlint: formulas call functions of "{os.path.relpath(tmp_path / "my_helpers.py")}"\n' in said
+    text = (tmp_path / "generated.py").read_text(encoding="utf-8")
+    assert "import my_helpers\n" in text
+    assert "kernels" not in text

@@ -104,6 +104,7 @@ SMALL = """\
         ("gard.neg()", '"gard.neg()'),
         ("gard.neg()", "&a grad\n  result: *a"),
         ("- name: abs", "backward:\n- name: abs"),
+        ("  self: grad * self.sgn()\n", "  self: grad * self.sgn();\n  view_autograd: true\n"),
         ("- name: abs", "---\n- name: abs"),
         (SMALL, ""),
     ],

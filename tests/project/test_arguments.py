@@ -78,8 +78,32 @@ def test_native_functions_without_derivatives_are_reported(here: Path) -> None:
         derivatives_files(["native_functions.yaml"], Settings())
     assert str(caught.value) == (
         'no derivatives file belongs to "native_functions.yaml": '
-        'no tools/autograd/derivatives.yaml in its checkout, no "paths" configured'
+        'none beside it, no tools/autograd/derivatives.yaml in its checkout, no "paths" configured'
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("native_functions.yaml", ""),
+        ("tags.yaml", "- tag: core\n"),
+        ("deprecated.yaml", "- name: add(Tensor self) -> Tensor\n  aten: add(self)\n"),
+        ("op_plugin_functions.yaml", "custom:\n  - func: f(Tensor x) -> Tensor\n"),
+        ("my_ops.yaml", "- func: my_ops::f(Tensor x) -> Tensor\n"),
+    ],
+)
+def test_files_that_go_with_derivatives_stand_for_those_beside_them(here: Path, name: str, text: str) -> None:
+    folder = touch(here / "config" / "derivatives.yaml").parent
+    touch(folder / "more_derivatives.yaml")
+    (folder / name).write_text(text, encoding="utf-8")
+    expected = [str(Path("config", each)) for each in ("derivatives.yaml", "more_derivatives.yaml")]
+    assert derivatives_files([str(Path("config", name))], Settings()) == expected
+
+
+def test_other_files_are_taken_for_what_they_are_named_as(here: Path) -> None:
+    touch(here / "derivatives.yaml")
+    (here / "mine.yaml").write_text("- name: f(Tensor x) -> Tensor\n", encoding="utf-8")
+    assert derivatives_files(["mine.yaml"], Settings()) == ["mine.yaml"]
 
 
 def test_a_missing_file_of_that_name_is_left_to_the_reader(here: Path) -> None:

@@ -312,3 +312,23 @@ def test_calls_of_a_projects_own_operators_are_typed(run: Run, backend: Path) ->
     (backend / "derivatives.yaml").write_text(text)
     rules = [("wrong-argument-type", "npu_scale", 4), ("wrong-argument-count", "npu_scale", 8)]
     assert [each for each in found(run) if each[0].startswith("wrong-argument")] == rules
+
+
+def test_a_copy_for_a_generator_of_its_own_is_known_by_its_keys(run: Run, here: Path) -> None:
+    """A key that only that generator knows; the next edit is judged in the same way."""
+    file = here / "derivatives.yaml"
+    text = (
+        "- name: softsign(Tensor input) -> Tensor\n  input: grad / my_other(input);\n"
+        "- name: abs(Tensor self) -> Tensor\n  self: grad * self.sgn()\n  view_autograd: true\n"
+    )
+    for line in ("", "- name: neg(Tensor self) -> Tensor\n  self: gard.neg()\n", "# no entry\n"):
+        file.write_text(text + line)
+        assert found(run) == ([("undefined-name", "neg", 7)] if "gard" in line else [])
+    file.write_text(text.replace("  view_autograd: true\n", ""))
+    assert found(run) == [("unknown-schema", "softsign", 1), ("trailing-semicolon", "softsign", 2)]
+
+
+def test_what_a_configuration_says_is_asked_first(run: Run, here: Path) -> None:
+    (here / "derivatives.yaml").write_text("- name: abs(Tensor self) -> Tensor\n  self: grad;\n  view_autograd: true\n")
+    (here / "derivlint.toml").write_text("composites = true\n")
+    assert [rule for rule, _, _ in found(run)] == ["trailing-semicolon", "unknown-key"]

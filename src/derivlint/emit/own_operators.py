@@ -29,6 +29,8 @@ _DEFAULTS = {
 }
 #: What the names of constants begin with in C++, by type.
 _ENUMERATIONS = {"ScalarType": "at::k", "Layout": "at::k"}
+#: Base types that torchgen knows, and the parser of the schemas of libraries does not (torch/csrc/jit/frontend).
+_OF_TORCHGEN = frozenset({"Dimname", "DimVector", "GraphModule"})
 #: Namespaces of C++ that no operator of one's own can have: what PyTorch and C++ have there would be others.
 _TAKEN = frozenset({"at", "c10", "std", "torch"})
 
@@ -56,10 +58,13 @@ def unwritable(function: NativeFunction) -> str | None:
     """
     schema = function.schema
     types = [*(item.type for item in schema.arguments.flat_all), *(item.type for item in schema.returns)]
-    bases = (kind.base for kind in types)
+    bases = [kind.base for kind in types]
     unknown = next((base for base in bases if isinstance(base, BaseType) and not base.known), None)
     if unknown is not None:
         return f'PyTorch has no type "{unknown}"'
+    undefinable = next((base for base in bases if isinstance(base, BaseType) and base.name in _OF_TORCHGEN), None)
+    if undefinable is not None:
+        return f'no library can define it: only PyTorch\'s own operators have the type "{undefinable}"'
     written = [argument.name for argument in schema.arguments.flat_non_out if argument.is_write]
     if not written or (schema.kind is SchemaKind.inplace and written == ["self"]):
         return None

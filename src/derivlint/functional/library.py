@@ -114,12 +114,34 @@ def fake(name: str, *called: str) -> Callable[[Function], Function]:
 
     def decorate(function: Function) -> Function:
         _fakes[name] = function, called
+        _without_autograd(name, function)
         registered = simple_registry.singleton.find(name)
         if registered.fake_impl.kernel is None:
             registered.fake_impl = _FakeWhenAsked(name)
         return function
 
     return decorate
+
+
+def _without_autograd(name: str, function: Callable[..., Any]) -> None:
+    """Let a function answer for tensors without data until :func:`_offer_fake` asks what else there is.
+
+    In inference mode no autograd kernel runs, which would ask.
+    """
+    called = _operator(name)
+    if called._schema.is_mutable or torch._C._dispatch_has_kernel_for_dispatch_key(name, "Meta"):
+        return
+    everywhere = "CompositeExplicitAutograd"
+
+    def answer(*args: Any, **keywords: Any) -> Any:
+        if torch._C._dispatch_has_kernel_for_dispatch_key(name, everywhere):
+            return called._op_dk(getattr(torch._C.DispatchKey, everywhere), *args, **keywords)
+        return _new(function(*args, **keywords))
+
+    namespace, _, operator = name.partition("::")
+    make: Callable[..., Any] = torch.library.Library
+    _answers[name] = make(namespace, "FRAGMENT")
+    _answers[name].impl(operator, answer, "Meta")
 
 
 class _FakeWhenAsked(FakeImplHolder):
@@ -139,6 +161,7 @@ class _FakeWhenAsked(FakeImplHolder):
     def register(self, *args: Any, **keywords: Any) -> Any:
         """Register the author's function, which counts, or that of :func:`fake`."""
         _fakes.pop(self.qualname, None)
+        _withdraw(self.qualname)
         return super().register(*args, **keywords)
 
 
@@ -147,6 +170,7 @@ def _offer_fake(name: str) -> None:
     if name not in _fakes:
         return
     function, called = _fakes.pop(name)
+    _withdraw(name)
     for each in called:
         _offer_fake(each)
     if simple_registry.singleton.find(name).fake_impl.kernel is not None:
@@ -157,6 +181,12 @@ def _offer_fake(name: str) -> None:
         torch.library.register_fake(name, function)
     else:
         torch.library.register_fake(name, lambda *args, **keywords: _new(function(*args, **keywords)))
+
+
+def _withdraw(name: str) -> None:
+    library = _answers.pop(name, None)
+    if library is not None:
+        library._destroy()
 
 
 def _without_result(library: Any, operator: Any) -> None:
@@ -225,3 +255,5 @@ _libraries: list[Any] = []
 _entries: dict[str, Entry] = {}
 #: What outputs are like, until the operator is called for the first time.
 _fakes: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {}
+#: The libraries in which they answer for tensors without data, until then.
+_answers: dict[str, Any] = {}

@@ -78,6 +78,11 @@ def _by_node(entry: Entry) -> Iterator[tuple[str, Nothing]]:
             yield body.info.prefix, ()
 
 
+def _foreach(entry: Entry) -> Iterator[tuple[str, Nothing]]:
+    if entry.function is not None and entry.function.canonical.name.is_foreach:
+        yield "", ()
+
+
 def _formulas(entry: Entry) -> Iterator[tuple[str, int]]:
     yield "", sum(len(body.formulas) for body in entry.bodies)
 
@@ -92,3 +97,5 @@ BY_OPERATOR: EntryIndex[bool] = EntryIndex(f"{__name__}:BY_OPERATOR", _by_operat
 UNRESOLVED: EntryIndex[str] = EntryIndex(f"{__name__}:UNRESOLVED", _unresolved)
 #: By the names of generated nodes, without their numbers.
 BY_NODE: EntryIndex[Nothing] = EntryIndex(f"{__name__}:BY_NODE", _by_node)
+#: The entries of operators on lists that apply another one to each tensor, under one key.
+FOREACH: EntryIndex[Nothing] = EntryIndex(f"{__name__}:FOREACH", _foreach)

@@ -27,6 +27,7 @@ class Layout(Struct, frozen=True):
         foreach: whether foreach operators share the formulas of the operators that they apply to each tensor.
         semicolons: whether a formula may end with a semicolon.
         cpp: whether formulas are C++ that is compiled with PyTorch's headers.
+        marks: keys of entries that only the generator of such files knows, so that a plain list is known by them.
     """
 
     entries: str | None = None
@@ -40,15 +41,20 @@ class Layout(Struct, frozen=True):
     foreach: bool = True
     semicolons: bool = False
     cpp: bool = True
+    marks: frozenset[str] = frozenset()
 
-    def fitting(self, root: Node | None) -> Layout:
+    def fitting(self, root: Node | None, text: str = "") -> Layout:
         """The layout of one file among those with this one.
 
         A plain list, which holds for one version, is a file of any project; a mapping whose key for entries holds a
         list has the layout of that key, where no other key is known.
+
+        Args:
+            root: the root of the file.
+            text: the file, as far as the keys of its entries matter.
         """
         if isinstance(root, Sequence):
-            return replace(self, entries=None, versions=None)
+            return self.of_list(text)
         if self.entries is None and isinstance(root, Mapping):
             for layout in LAYOUTS.values():
                 if isinstance(layout.list_in(root), Sequence) or layout.is_empty(root):
@@ -56,6 +62,14 @@ class Layout(Struct, frozen=True):
                     elsewhere = (*layout.elsewhere, *self.elsewhere)
                     return replace(self, **entries, overrides=layout.overrides, elsewhere=elsewhere)
         return self
+
+    def of_list(self, text: str) -> Layout:
+        """The layout of a plain list among files with this one: where nothing else is said, the one it is marked as."""
+        plain = replace(self, entries=None, versions=None)
+        marked = marked_layout(text)
+        if marked is None or replace(plain, ignored=frozenset(), elsewhere=()) != PLAIN:
+            return plain
+        return replace(marked, ignored=marked.ignored | self.ignored, elsewhere=(*marked.elsewhere, *self.elsewhere))
 
     def list_in(self, root: Node | None) -> Node | None:
         """The node that should be the list of entries; None where it is not there."""
@@ -84,5 +98,27 @@ PLAIN = Layout()
 TORCH_NPU = Layout(
     entries="backward", versions=ALL_VERSIONS, version="version", overrides=True, elsewhere=("_npu_format_cast*",)
 )
+#: candle's copy of PyTorch's file, for a generator of its own, whose kernels and helpers are not PyTorch's.
+CANDLE = Layout(
+    ignored=frozenset({"view_autograd"}),
+    declares=True,
+    composites=True,
+    foreach=False,
+    semicolons=True,
+    cpp=False,
+    marks=frozenset({"view_autograd"}),
+)
 #: The layouts that have a name.
-LAYOUTS = {"torch_npu": TORCH_NPU}
+LAYOUTS = {"candle": CANDLE, "torch_npu": TORCH_NPU}
+#: The layouts that a key of entries gives away.
+_MARKED = {key: layout for layout in LAYOUTS.values() for key in layout.marks}
+
+
+def marked_layout(text: str) -> Layout | None:
+    """The layout that the keys of a file's entries give away; None where they are those of PyTorch's own file."""
+    for key, layout in _MARKED.items():
+        # to look for the word first costs nothing
+        lines = text.split("\n") if key in text else ()
+        if any(line[:1].isspace() and line.partition(":")[0].strip() == key for line in lines):
+            return layout
+    return None

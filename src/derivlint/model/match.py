@@ -17,7 +17,6 @@ from msgspec.structs import replace
 from derivlint.model.entry import DifferentiabilityInfo, ForwardDerivative, InfoSource
 from derivlint.model.generated.foreach import WITH_INPLACE_REFERENCE, ForeachProblem, foreach_info, is_reference
 from derivlint.model.generated.inplace import InplaceProblem, inplace_forwards
-from derivlint.model.layout import Layout
 from derivlint.model.match_problem import MatchProblemKind
 from derivlint.model.read import DEFAULT
 from derivlint.operators import Book
@@ -104,8 +103,8 @@ class Infos(Protocol):
     """Where infos are looked up."""
 
     @property
-    def layout(self) -> Layout:
-        """How the file holds its entries, and what its generator does."""
+    def shares_foreach(self) -> bool:
+        """Whether foreach operators share the formulas of the operators that they apply to each tensor."""
         ...
 
     @property
@@ -198,7 +197,7 @@ class Matcher:
                     problems.append(self._problem(MatchProblemKind.FUNCTIONAL_NEEDS_SELF, function, info))
                     return {}, None
             return other[1], How.GENERATED_FUNCTIONAL
-        if foreach and self._infos.layout.foreach:
+        if foreach and self._infos.shares_foreach:
             return self._find_foreach(function, problems)
         return {}, None
 

@@ -16,7 +16,7 @@ from derivlint.model.entry import DifferentiabilityInfo, DispatchBody, Entry
 from derivlint.model.generated.evaluation import Evaluation, evaluations
 from derivlint.model.generated.foreach import is_reference
 from derivlint.model.generated.typing import FormulaProblem, TypeChecker
-from derivlint.model.index import BY_BASE, BY_NODE, FORMULAS, UNRESOLVED, EntryIndex
+from derivlint.model.index import BY_BASE, BY_NODE, FOREACH, FORMULAS, UNRESOLVED, EntryIndex
 from derivlint.model.info import build_info
 from derivlint.model.layout import PLAIN, Layout
 from derivlint.model.match import FunctionMatch, InfoByKey, Matcher, MatchProblem, view_copy_infos
@@ -133,10 +133,12 @@ class Model(Answers):
     ) -> None:
         super().__init__()
         self.document = document
-        self.layout = PLAIN
+        self.layout = layout or PLAIN
         self.versions: FileVersions | None = None
-        if not isinstance(document, Pieces):
-            self.layout = (layout or PLAIN).fitting(document.root)
+        if isinstance(document, Pieces):
+            self.layout = self.layout.of_list(document.source.text)
+        else:
+            self.layout = self.layout.fitting(document.root, document.source.text)
             self.versions = file_versions(document.root, self.layout.versions)
         self.version: str | None = None
         if self.versions is not None and self.versions.names:
@@ -353,6 +355,14 @@ class Model(Answers):
         return self.fact(_is_pytorchs_own)
 
     @property
+    def shares_foreach(self) -> bool:
+        """Whether foreach operators share the formulas of the operators that they apply to each tensor.
+
+        PyTorch's do so since 2.1, whose file has entries for those that cannot; before it had none at all.
+        """
+        return self.layout.foreach and self.fact(_shares_foreach)
+
+    @property
     def is_of_another_release(self) -> bool:
         """Whether the file belongs to another PyTorch than the operators it is judged against."""
         return self.fact(_is_of_another_release)
@@ -405,7 +415,7 @@ class Model(Answers):
         found = [
             function
             for function in self.natives.foreach_of(entry.function.canonical.name.base)
-            if self.layout.foreach and not self.match(function).infos and is_reference(function, signature)
+            if self.shares_foreach and not self.match(function).infos and is_reference(function, signature)
         ]
         found.extend(
             match.function
@@ -416,7 +426,7 @@ class Model(Answers):
 
     def foreach_without_reference(self) -> list[NativeFunction]:
         """In-place foreach functions to which no entry applies, and none would."""
-        if not self.layout.foreach:
+        if not self.shares_foreach:
             return []
         return [
             function for function in self.natives.inplace_foreach if not self.fact(_has_reference, str(function.name))
@@ -512,6 +522,11 @@ def _is_of_another_release(model: Model, _: str) -> bool:
 def _is_pytorchs_own(model: Model, _: str) -> bool:
     bases = [function.name.element_base for function in model.natives.inplace_foreach]
     return 2 * sum(not model.values_in(BY_BASE, base) for base in bases) < len(bases)
+
+
+@file_fact
+def _shares_foreach(model: Model, _: str) -> bool:
+    return bool(model.values_in(FOREACH, "")) or not model.is_pytorchs_own
 
 
 @file_fact

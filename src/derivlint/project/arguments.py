@@ -1,13 +1,15 @@
-"""What the arguments of a command stand for beside files: lists of files, and files of native functions."""
+"""What the arguments of a command stand for beside files: lists of files, and files that derivatives files go with."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from derivlint.project.errors import InputError
-from derivlint.project.operators import NATIVE_FUNCTIONS
+from derivlint.project.operators import NATIVE_FUNCTIONS, TAGS_NAME, declares_operators
+from derivlint.project.presets import PRESETS
 from derivlint.project.settings import Settings
 from derivlint.source import SourceError, read_bytes
 
@@ -15,6 +17,17 @@ from derivlint.source import SourceError, read_bytes
 LIST_MARK = "@"
 #: Where a PyTorch checkout keeps its derivatives file.
 DERIVATIVES = Path("tools/autograd/derivatives.yaml")
+#: What derivatives files are called.
+FILE_PATTERN = "*derivatives*.yaml"
+#: The names of files that go with them: PyTorch's own, and those of projects with conventions of their own.
+_COMPANIONS = frozenset(
+    {
+        NATIVE_FUNCTIONS.name,
+        TAGS_NAME,
+        "deprecated.yaml",
+        *(name for preset in PRESETS.values() for name in preset.native_functions),
+    }
+)
 
 
 def with_lists(given: Sequence[str]) -> Iterator[str]:
@@ -39,32 +52,42 @@ def with_lists(given: Sequence[str]) -> Iterator[str]:
                 yield path
 
 
-def is_native_functions(path: str) -> bool:
-    """Whether a path names a file of native functions, which derivatives files are checked against."""
-    return Path(path).name == NATIVE_FUNCTIONS.name and os.path.isfile(path)
+def goes_with_derivatives(path: str) -> bool:
+    """Whether a path names a file that derivatives files are checked against: operators, tags, deprecated signatures.
+
+    They are known by their names, and a file of operators of one's own by what it holds.
+    """
+    name = Path(path).name
+    if name in _COMPANIONS:
+        return os.path.isfile(path)
+    return not fnmatchcase(name, FILE_PATTERN) and declares_operators(Path(path))
 
 
-def derivatives_of(native: str, settings: Settings) -> tuple[Path, ...]:
-    """The derivatives files that belong to a file of native functions.
+def derivatives_of(path: str, settings: Settings) -> tuple[Path, ...]:
+    """The derivatives files that a file of operators belongs to.
 
     Hooks and linters of repositories pass the files that changed; when operators change, what is to be checked again
     is the derivatives file.
 
     Args:
-        native: the file of native functions.
+        path: the file.
         settings: those of the working folder.
 
     Raises:
         InputError: there is none.
     """
-    place = Path(native).absolute()
-    if place.parts[-len(NATIVE_FUNCTIONS.parts) :] == NATIVE_FUNCTIONS.parts:
+    place = Path(path).absolute()
+    if place.parts[-len(NATIVE_FUNCTIONS.parts) : -1] == NATIVE_FUNCTIONS.parts[:-1]:
         derivatives = place.parents[len(NATIVE_FUNCTIONS.parts) - 1] / DERIVATIVES
         if os.path.isfile(derivatives):
             return (derivatives,)
-    configured = tuple(path for path in settings.paths if path.name != NATIVE_FUNCTIONS.name)
+    configured = tuple(each for each in settings.paths if each.name not in _COMPANIONS)
     if configured:
         return configured
+    beside = tuple(sorted(each for each in place.parent.glob(FILE_PATTERN) if each.is_file()))
+    if beside:
+        return beside
     raise InputError(
-        f'no derivatives file belongs to "{native}": no {DERIVATIVES.as_posix()} in its checkout, no "paths" configured'
+        f'no derivatives file belongs to "{path}": none beside it, no {DERIVATIVES.as_posix()} in its checkout, '
+        'no "paths" configured'
     )

@@ -8,7 +8,14 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from derivlint.project.arguments import DERIVATIVES, LIST_MARK, derivatives_of, is_native_functions, with_lists
+from derivlint.project.arguments import (
+    DERIVATIVES,
+    FILE_PATTERN,
+    LIST_MARK,
+    derivatives_of,
+    goes_with_derivatives,
+    with_lists,
+)
 from derivlint.project.errors import InputError, NothingFoundError
 from derivlint.project.globs import expanded
 from derivlint.project.operators import INSTALLED, installed
@@ -16,14 +23,13 @@ from derivlint.project.settings import Settings
 from derivlint.source import SourceError, SourceFile
 
 STDIN = "-"
-FILE_PATTERN = "*derivatives*.yaml"
 
 
 def derivatives_files(given: Sequence[str], settings: Settings) -> list[str]:
     """The derivatives files to check, each once, in the order of the arguments.
 
     Args:
-        given: files, folders, patterns, ``-``, or ``@FILE`` for the paths in FILE; a native_functions.yaml stands for
+        given: files, folders, patterns, ``-``, or ``@FILE`` for the paths in FILE; a file of operators stands for
             its derivatives file.
         settings: those of the working folder, which may name files where none is given.
 
@@ -55,7 +61,7 @@ def derivatives_files(given: Sequence[str], settings: Settings) -> list[str]:
 
 
 def _meant_by(path: str, settings: Settings) -> list[str]:
-    if not is_native_functions(path):
+    if not goes_with_derivatives(path):
         return [path]
     return derivatives_files([_shown(found) for found in derivatives_of(path, settings)], settings)
 

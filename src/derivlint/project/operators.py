@@ -338,10 +338,11 @@ def _declaring(folder: Path) -> tuple[Path, ...]:
         paths = sorted(path for path in folder.iterdir() if path.suffix in (".yaml", ".yml"))
     except OSError:
         return ()
-    return tuple(path for path in paths if _declares_own(path)) if len(paths) <= MOST_BESIDE else ()
+    return tuple(path for path in paths if declares_operators(path)) if len(paths) <= MOST_BESIDE else ()
 
 
-def _declares_own(path: Path) -> bool:
+def declares_operators(path: Path) -> bool:
+    """Whether a file declares operators of one's own, as a small native_functions.yaml does; a link is not followed."""
     try:
         data = b"" if path.is_symlink() or not path.is_file() else read_bytes(path, str(path), MAX_OWN_BYTES)
     except (OSError, SourceError):

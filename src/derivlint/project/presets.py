@@ -23,17 +23,7 @@ class Preset(Struct, frozen=True):
 
 
 PRESETS = {
-    # a copy of PyTorch's file for a generator of its own, whose kernels and helpers are not PyTorch's
-    "candle": Preset(
-        Layout(
-            ignored=frozenset({"view_autograd"}),
-            declares=True,
-            composites=True,
-            foreach=False,
-            semicolons=True,
-            cpp=False,
-        )
-    ),
+    "candle": Preset(LAYOUTS["candle"]),
     "torch_npu": Preset(LAYOUTS["torch_npu"], ("op_plugin_functions.yaml", "npu_native_functions.yaml"), "npu"),
 }
 

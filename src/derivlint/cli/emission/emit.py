@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from derivlint.cli.emission.beside import headers_beside, own_release
 from derivlint.cli.emission.emit_python import python
 from derivlint.cli.exits import CLEAN, FINDINGS, tell
 from derivlint.cli.help import GroupedCommand
@@ -138,6 +139,12 @@ def cpp(
     name = _namespace(namespace, in_tree)
     _refuse_in_tree({"--key": key is not None, "--sources": bool(sources)}, in_tree)
     loaded = load_model(paths, stdin_filename, no_config, ignore=ignore, **given)
+    if not in_tree and (release := own_release(loaded)):
+        # with "installed", PyTorch's own file would be meant where none is named
+        paths, given = paths or (loaded.source.path,), given | release
+        loaded = load_model(paths, stdin_filename, no_config, ignore=ignore, **given)
+    if not (in_tree or helpers or loaded.settings.headers or asked_for()) and (found := headers_beside(loaded)):
+        loaded = load_model(paths, stdin_filename, no_config, ignore=ignore, **{**given, "headers": found})
     model = loaded.model
     operators = known_operators(model, ops)
     foreign = outside_of_aten(model, operators)

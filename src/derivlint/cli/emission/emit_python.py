@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from derivlint.cli.emission.beside import modules_beside, own_release
 from derivlint.cli.exits import CLEAN, FINDINGS, tell
 from derivlint.cli.help import GroupedCommand
 from derivlint.cli.loading import known_operators, load_model, refuse_errors, require_all, require_destination
@@ -14,6 +15,7 @@ from derivlint.cli.options import emission_options, source_options
 from derivlint.cli.terminal import write
 from derivlint.lint.wording import counted
 from derivlint.project.errors import InputError
+from derivlint.project.untrusted import asked_for
 from derivlint.source import visible
 
 if TYPE_CHECKING:
@@ -66,15 +68,22 @@ def python(
     or names with an overload (add.Tensor).
     """
     from derivlint.emit.files import FilesError
+    from derivlint.emit.python.helpers import helper_modules
     from derivlint.emit.python.module import python_module
     from derivlint.emit.single import is_stale, refusal, stamped, write_single
 
     exit_with = click.get_current_context().exit
     require_destination(out, ops, {"--check": check})
     loaded = load_model(paths, stdin_filename, no_config, ignore=ignore, **given)
+    if register and (release := own_release(loaded)):
+        # with "installed", PyTorch's own file would be meant where none is named
+        named = paths or (loaded.source.path,)
+        loaded = load_model(named, stdin_filename, no_config, ignore=ignore, **{**given, **release})
     operators = known_operators(loaded.model, ops)
     if not force:
         refuse_errors(loaded, operators, color)
+    if register and not helpers and not asked_for():
+        helpers = modules_beside(loaded, helper_modules())
     module = python_module(loaded.model, operators, register=register, own_helpers=_own_helpers(helpers))
     emitted = [item.operator for item in module.functions]
     require_all(loaded.model, operators, emitted, module.left_out)

@@ -13,6 +13,7 @@ from derivlint.emit.python.signature import class_name, function_name
 from derivlint.emit.python.spelling import literal, qualified
 from derivlint.emit.python.wrapping import wrapped
 from derivlint.emit.template import fill, load
+from derivlint.schema import NativeFunction
 
 
 class FunctionText(Struct, frozen=True):
@@ -53,12 +54,16 @@ def function_text(plan: Plan, file: str, line: int, *, fake: Fake | NoFake | Non
     names = {"name": class_name(plan.function), "operator": str(plan.function.name), "place": f"{file}:{line}"}
     public = "\n".join(writer.public())
     if fake is not None:
-        name = qualified(plan.function)
-        like = fake_text(plan, fake)
-        kernel = "\n".join(wrapped("@", f'F.register("{name}", {_place(plan, file, line)})', "", 0))
-        public = f'F.define("{name}", {literal(_without_name(plan))})\n\n\n{like}\n\n\n{kernel}\n{public}'
+        kernel = "\n".join(wrapped("@", f'F.register("{qualified(plan.function)}", {_place(plan, file, line)})', "", 0))
+        public = f"{definition(plan.function, fake)}\n\n\n{kernel}\n{public}"
     text = fill(load("python_function.txt"), **names, methods=_joined(methods), public=public)
     return FunctionText(names["operator"], names["name"], function_name(plan.function), text, bool(plan.tangents))
+
+
+def definition(function: NativeFunction, fake: Fake | NoFake) -> str:
+    """The definition of an operator in :mod:`torch.library`, and what says what its outputs are like."""
+    schema = str(function.schema)
+    return f'F.define("{qualified(function)}", {literal(schema[schema.index("(") :])})\n\n\n{fake_text(function, fake)}'
 
 
 def _joined(methods: Sequence[Sequence[str]]) -> str:
@@ -74,8 +79,3 @@ def _place(plan: Plan, file: str, line: int) -> str:
     gradients = ", ".join(f'"{name}": {each.line}' for each in plan.gradients for name in each.names)
     tangents = ", ".join(f"{positions[name]}: {each.line}" for each in plan.tangents for name in each.names)
     return f'F.Entry("{file}", {line}, {{{gradients}}}, {{{tangents}}})'
-
-
-def _without_name(plan: Plan) -> str:
-    schema = str(plan.function.schema)
-    return schema[schema.index("(") :]

@@ -124,7 +124,11 @@ class _CannotTranslateError(Exception):
 
 
 def translate(
-    tree: Expr, natives: NativeFunctions, helpers: Mapping[str, str], typing: Typing | None = None
+    tree: Expr,
+    natives: NativeFunctions,
+    helpers: Mapping[str, str],
+    typing: Typing | None = None,
+    elements: frozenset[str] = frozenset(),
 ) -> PythonExpression | Untranslatable:
     """The Python expression that a C++ expression means.
 
@@ -135,8 +139,9 @@ def translate(
             :func:`derivlint.emit.python.helpers.helper_modules`.
         typing: the types of the tree's nodes and the functions that its calls call; without them overloads that share
             a number of arguments cannot be distinguished.
+        elements: the variables that are lists in Python and stand for their element ``i``.
     """
-    translator = _Translator(natives, helpers, typing if typing is not None else Typing())
+    translator = _Translator(natives, helpers, typing if typing is not None else Typing(), elements)
     try:
         text, _ = translator.of(tree)
     except _CannotTranslateError as error:
@@ -154,8 +159,11 @@ _Text = tuple[str, int]
 class _Translator(Analysis[_Text]):
     """Translates one tree; every node gives a text with the precedence of its outermost operator."""
 
-    def __init__(self, natives: NativeFunctions, helpers: Mapping[str, str], typing: Typing) -> None:
+    def __init__(
+        self, natives: NativeFunctions, helpers: Mapping[str, str], typing: Typing, elements: frozenset[str]
+    ) -> None:
         super().__init__()
+        self.elements = elements
         self.natives = natives
         self.helpers = helpers
         self.typing = typing
@@ -225,6 +233,8 @@ class _Translator(Analysis[_Text]):
             raise _CannotTranslateError(f'there is no Python for "{node.spelling.removeprefix("::")}"', node)
         if node.simple not in self.bound:
             self.names.add(node.simple)
+            if node.simple in self.elements:
+                return f"{python_name(node.simple)}[i]", Precedence.ATOM
         return python_name(node.simple), Precedence.ATOM
 
     def cast(self, node: Cast) -> _Text:

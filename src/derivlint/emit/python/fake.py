@@ -19,7 +19,7 @@ from derivlint.emit.python.signature import parameters, return_annotation
 from derivlint.emit.python.spelling import packet, python_name, qualified
 from derivlint.emit.python.wrapping import wrapped
 from derivlint.model.differentiable import is_tensor_list
-from derivlint.schema import NativeFunctions
+from derivlint.schema import NativeFunction, NativeFunctions
 
 #: The tag of operators whose result at a place depends on the arguments at that place only.
 POINTWISE = "pointwise"
@@ -47,15 +47,20 @@ class NoFake(Struct, frozen=True):
     reason: str
 
 
-def fakes_of(plans: Sequence[Plan], natives: NativeFunctions) -> dict[str, Fake | NoFake]:
+def fakes_of(
+    plans: Sequence[Plan], others: Sequence[NativeFunction], natives: NativeFunctions
+) -> dict[str, Fake | NoFake]:
     """The kernel for each operator, by its name, or why there is none.
 
     Args:
-        plans: the plans of all operators.
+        plans: the plans of all operators with formulas.
+        others: the operators that formulas call and that have no formulas.
         natives: the operators that formulas call.
     """
-    found = {str(plan.function.name): _fake_of(plan, natives) for plan in plans}
-    alike = _like_arguments(plans)
+    functions = [*(plan.function for plan in plans), *others]
+    found: dict[str, Fake | NoFake] = {str(each.name): NoFake("it has no entry") for each in others}
+    found |= {str(plan.function.name): _fake_of(plan, natives) for plan in plans}
+    alike = _like_arguments(plans, functions)
     for name, fake in found.items():
         if isinstance(fake, NoFake) and name in alike:
             found[name] = Fake((f"return {', '.join(alike[name])}",), frozenset())
@@ -68,7 +73,7 @@ def fakes_of(plans: Sequence[Plan], natives: NativeFunctions) -> dict[str, Fake 
             for name, fake in found.items()
             if isinstance(fake, Fake) and all(called in known or called not in found for called in fake.operators)
         }
-    names = {str(plan.function.name): qualified(plan.function) for plan in plans}
+    names = {str(each.name): qualified(each) for each in functions}
     for name, fake in found.items():
         if isinstance(fake, NoFake):
             continue
@@ -100,33 +105,33 @@ def _fake_of(plan: Plan, natives: NativeFunctions) -> Fake | NoFake:
         if culprit is not None:
             return NoFake(f'its forward formula calls "{culprit.name}", whose result has sizes that depend on data')
         read = next((name for name in plan.outputs if name in value.names), None)
-        if read is not None and not _is_pointwise(value, natives):
+        if read is not None and (not _is_pointwise(value, natives) or (plan.flattened and len(_tensors(plan)) > 1)):
             return NoFake(f'its forward formula reads "{read}"')
     return Fake(tuple(_lines(plan, values)), frozenset().union(*(value.operators for value in values.values())))
 
 
-def _like_arguments(plans: Sequence[Plan]) -> dict[str, tuple[str, ...]]:
+def _like_arguments(plans: Sequence[Plan], functions: Sequence[NativeFunction]) -> dict[str, tuple[str, ...]]:
     """For operators that are called as the gradients of others the arguments that their outputs are like.
 
     A gradient is like the argument that it is of: after ``x: f_backward(grad, x)`` the output of ``f_backward`` is like
     its second argument.
     """
-    operators = {packet(plan.function): plan for plan in plans}
+    operators = {packet(each): each for each in functions}
     found: dict[str, tuple[str, ...]] = {}
     for gradient in (each for plan in plans for each in plan.gradients):
         call = ast.parse(gradient.value.text, mode="eval").body
         called = operators.get(ast.unparse(call.func)) if isinstance(call, ast.Call) else None
-        if called is None or not isinstance(call, ast.Call) or len(called.outputs) != len(gradient.names):
+        if called is None or not isinstance(call, ast.Call) or len(called.schema.returns) != len(gradient.names):
             continue
-        arguments = called.function.schema.arguments.flat_positional
+        arguments = called.schema.arguments.flat_positional
         given = {
             value.id: argument.name
             for value, argument in zip(call.args, arguments, strict=False)
             if isinstance(value, ast.Name) and str(argument.type) == "Tensor"
         }
         names = [given.get(python_name(name)) for name in gradient.names]
-        if all(names) and not called.returns_list:
-            found[str(called.function.name)] = tuple(python_name(name) for name in names if name is not None)
+        if all(names) and all(str(item.type) == "Tensor" for item in called.schema.returns):
+            found[str(called.name)] = tuple(python_name(name) for name in names if name is not None)
     return found
 
 
@@ -168,7 +173,8 @@ def _lines(plan: Plan, values: dict[str, PythonExpression]) -> list[str]:
         lines.append(" = ".join([*read, tensors[0] if len(tensors) == 1 else f"F.broadcast({', '.join(tensors)})"]))
     texts = [values[name].text for name in plan.outputs]
     if plan.returns_list:
-        return [*lines, *wrapped("return ", f"list({texts[0]})", "", 4)]
+        text = texts[0] if plan.function.name.is_foreach else f"list({texts[0]})"
+        return [*lines, *wrapped("return ", text, "", 4)]
     if len(texts) == 1:
         return [*lines, *wrapped("return ", texts[0], "", 4)]
     targets = [f"{name}_like" for name in plan.outputs]
@@ -177,15 +183,19 @@ def _lines(plan: Plan, values: dict[str, PythonExpression]) -> list[str]:
     return [*lines, f"return {', '.join(targets)}"]
 
 
-def fake_text(plan: Plan, fake: Fake | NoFake) -> str:
+def fake_text(function: NativeFunction, fake: Fake | NoFake) -> str:
     """The source of a kernel, to be taken where no other says what the outputs are like; else why there is none."""
     if isinstance(fake, NoFake):
         return (
             f"# The formulas do not give the sizes of the outputs: {fake.reason}.\n"
             "# torch.compile needs a kernel for CompositeExplicitAutograd, or one for torch.library.register_fake."
         )
-    schema = plan.function.schema
-    returns = return_annotation(schema) if not plan.returns_list else "list[Tensor]"
-    names = [f'"{name}"' for name in (qualified(plan.function), *fake.called)]
+    schema = function.schema
+    returns = (
+        "list[Tensor]"
+        if any(map(is_tensor_list, (item.type for item in schema.returns)))
+        else return_annotation(schema)
+    )
+    names = [f'"{name}"' for name in (qualified(function), *fake.called)]
     head = listed("def _(", parameters(schema), f") -> {returns}:", depth=0)
     return "\n".join([f"@F.fake({', '.join(names)})", *head, *indented(fake.lines)])

@@ -188,7 +188,7 @@ class FunctionWriter:
             return f"ctx.needs_input_grad[{self.position[argument]}]"
         first = self.first_of_lists
         if not self.counted:
-            return f"any(ctx.needs_input_grad[{first}:])"
+            return f"any(ctx.needs_input_grad[{first}:])" if first else "any(ctx.needs_input_grad)"
         sizes = [f"ctx.n_{item.name}" for item in self.flat]
         place = [item.name for item in self.flat].index(argument)
         start = " + ".join([str(first), *sizes[:place]])
@@ -261,7 +261,8 @@ class FunctionWriter:
     def length(self, name: str) -> str:
         """The number of tensors of a list at the end of the inputs, in ``backward``."""
         if not self.counted:
-            return f"(len(ctx.needs_input_grad) - {self.first_of_lists})"
+            total = "len(ctx.needs_input_grad)"
+            return f"({total} - {self.first_of_lists})" if self.first_of_lists else total
         if name != self.flat[-1].name:
             return f"ctx.n_{name}"
         others = " - ".join(f"ctx.n_{item.name}" for item in self.counted)

@@ -7,7 +7,7 @@ from itertools import groupby
 
 from msgspec import Struct
 
-from derivlint.emit.python.assembly import FunctionText, function_text
+from derivlint.emit.python.assembly import FunctionText, definition, function_text
 from derivlint.emit.python.fake import NoFake, fakes_of
 from derivlint.emit.python.helpers import helper_modules
 from derivlint.emit.python.plan import LeftOut, Plan, plan
@@ -16,6 +16,7 @@ from derivlint.emit.python.signature import class_name, function_name
 from derivlint.emit.selection import ATEN, is_selected
 from derivlint.emit.template import fill, load, yaml_name
 from derivlint.model import Model
+from derivlint.schema import NativeFunction, NativeFunctions
 from derivlint.schema.dispatch import COMPOSITE_EXPLICIT
 
 #: Lines that only some modules need, by what asks for them.
@@ -103,7 +104,8 @@ def python_module(
             continue
         taken |= names
         plans.append(made)
-    fakes = fakes_of(plans, model.natives) if register else {}
+    called = _called(plans, model.natives) if register else []
+    fakes = fakes_of(plans, called, model.natives) if register else {}
     functions = [
         function_text(
             made, file, model.source.position(made.entry.node.start).line, fake=fakes.get(str(made.function.name))
@@ -111,12 +113,24 @@ def python_module(
         for made in plans
     ]
     # a kernel for all back ends says what its outputs are like
-    everywhere = {str(made.function.name) for made in plans if COMPOSITE_EXPLICIT in (made.function.dispatch or ())}
+    defined = [*called, *(made.function for made in plans)]
+    everywhere = {str(each.name) for each in defined if COMPOSITE_EXPLICIT in (each.dispatch or ())}
     without_fake = {
         name: fake.reason for name, fake in fakes.items() if isinstance(fake, NoFake) and name not in everywhere
     }
     kind, modules = REGISTERED if register else EXPLANATION, sorted({*(own_helpers or {}).values()})
-    return PythonModule(_module(model, functions, kind, modules), tuple(functions), left_out, without_fake)
+    texts = [definition(each, fakes[str(each.name)]) for each in called] + [each.text for each in functions]
+    return PythonModule(_module(model, functions, texts, kind, modules), tuple(functions), left_out, without_fake)
+
+
+def _called(plans: Sequence[Plan], natives: NativeFunctions) -> list[NativeFunction]:
+    """The operators of one's own that formulas call and that have no entry, in the order of their names."""
+    known = {str(made.function.name) for made in plans}
+    values = [each.value for made in plans for each in made.gradients]
+    values += [each.value for made in plans for each in made.tangents]
+    names = frozenset[str]().union(*(value.operators for value in values)) - known
+    found = [natives.operator(name) for name in sorted(names)]
+    return [each for each in found if each is not None and each.namespace != ATEN and refusal(each) is None]
 
 
 def _sorted_names(functions: list[FunctionText]) -> list[str]:
@@ -139,8 +153,10 @@ def _natural(name: str) -> list[tuple[bool, int, str]]:
     return found
 
 
-def _module(model: Model, functions: list[FunctionText], kind: str, modules: Sequence[str]) -> str:
-    body = "\n\n\n".join(item.text for item in functions)
+def _module(
+    model: Model, functions: list[FunctionText], texts: Sequence[str], kind: str, modules: Sequence[str]
+) -> str:
+    body = "\n\n\n".join(texts)
     used = [module for module in modules if f"{module}." in body]
     text = fill(
         load("python_module.txt"),

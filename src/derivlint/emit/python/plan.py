@@ -167,8 +167,8 @@ def _plan(
     assert entry.function is not None
     if not written:
         raise _NoFunctionError("it has no backward formula")
-    if function.name.is_foreach:
-        raise _NoFunctionError("it takes lists element by element")
+    if function.name.is_foreach and found.is_inplace:
+        raise _NoFunctionError("it writes to the tensors of a list")
     if info.output_differentiability_conditions is not None:
         raise _NoFunctionError("whether its output is differentiable depends on a condition in C++")
     indices = found.output_indices
@@ -184,6 +184,8 @@ def _plan(
         if formula.evaluation.dispatch == DEFAULT
     }
     gradients = tuple(_gradient(model, info, item, typed, helpers) for item in written)
+    if function.name.is_foreach:
+        gradients = tuple(_of_each_tensor(each, found) for each in gradients)
     saved = tuple(_saved(model, item, is_output, helpers) for item, is_output in _attributes(info, written))
     if found.is_inplace:
         _require_nothing_of_before(function, saved)
@@ -267,12 +269,33 @@ def _tangent(
         raise _NoFunctionError('the tangent needs "self" as it was before')
     start = forward.written.value.start
     line = model.source.position(start).line
-    value = _translated(model, forward.formula, typed.get((start, False)), helpers, line)
+    elements = _elements(found)
+    value = _translated(model, forward.formula, typed.get((start, False)), helpers, line, elements)
+    if found.is_foreach:
+        if not value.names & elements:
+            raise _NoFunctionError("it takes lists element by element, and its tangent is not of their tensors")
+        value = replace(value, text=f"[{value.text} for i in range(len({min(value.names & elements)}))]")
     if function_is_view(found.function) and value.text in {f"{name}_t" for name in value.names} | value.names:
         # the tangent of a view has to be a view, not the tangent itself
         value = replace(value, text=f"aten.alias.default({value.text})")
     needs = forward.required_inputs_fw_grad or tuple(item.name for item in found.inputs)
     return Tangent(forward.var_names, value, needs, line)
+
+
+def _of_each_tensor(gradient: Gradient, found: Differentiability) -> Gradient:
+    """The gradient of a list in an operator whose formulas are those of one tensor ``i``."""
+    lists = {item.name for item in found.inputs if is_tensor_list(item.type)}
+    if not lists.issuperset(gradient.names) or len(gradient.names) != 1:
+        raise _NoFunctionError("it takes lists element by element, and has a gradient that is not of one list")
+    text = f"[{gradient.value.text} if grads[i] is not None else None for i in range(len(grads))]"
+    value = replace(gradient.value, text=text, names=gradient.value.names | {GRADS})
+    return replace(gradient, value=value)
+
+
+def _elements(found: Differentiability) -> frozenset[str]:
+    """What stands for the tensor ``i`` of a list in the forward formulas of an operator on lists."""
+    lists = (item.name for item in found.inputs if is_tensor_list(item.type)) if found.is_foreach else ()
+    return frozenset(f"{name}_{kind}" for name in lists for kind in "tp")
 
 
 def function_is_view(function: NativeFunction) -> bool:
@@ -283,13 +306,18 @@ def function_is_view(function: NativeFunction) -> bool:
 
 
 def _translated(
-    model: Model, text: str, typed: TypedFormula | None, helpers: Mapping[str, str], line: int
+    model: Model,
+    text: str,
+    typed: TypedFormula | None,
+    helpers: Mapping[str, str],
+    line: int,
+    elements: frozenset[str] = frozenset(),
 ) -> PythonExpression:
     tree = typed.tree if typed is not None and typed.text == text else parse_formula(text).tree
     if tree is None:
         raise _NoFunctionError(unread(parse_formula(text), line))
     typing = Typing(typed.values, typed.callees) if typed is not None and tree is typed.tree else None
-    value = translate(tree, model.natives, helpers, typing)
+    value = translate(tree, model.natives, helpers, typing, elements)
     if isinstance(value, Untranslatable):
         raise _NoFunctionError(value.reason)
     return value

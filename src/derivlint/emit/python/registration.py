@@ -12,8 +12,6 @@ from derivlint.emit.own_operators import unwritable
 from derivlint.emit.selection import ATEN
 from derivlint.schema import Argument, BaseType, FunctionSchema, NativeFunction, Return, SchemaKind, Type
 
-#: Base types that only torchgen knows.
-_OF_TORCHGEN = frozenset({"Dimname", "DimVector", "GraphModule"})
 #: What the parser of schemas takes for words of its own.
 _KEYWORDS = frozenset(
     (
@@ -76,8 +74,5 @@ def _of_defaults(schema: FunctionSchema) -> str | None:
 
 def _is_unknown(kind: Type) -> bool:
     """Whether a schema with a type cannot be parsed; classes are there only where a library has brought them."""
-    base = kind.base
-    if not isinstance(base, BaseType) or not base.known or base.name in _OF_TORCHGEN:
-        return True
     outer = kind.is_list_like
-    return outer is not None and outer.elem.is_list_like is not None
+    return not isinstance(kind.base, BaseType) or (outer is not None and outer.elem.is_list_like is not None)

@@ -83,6 +83,13 @@ def _wrapped(head: str, text: str, tail: str, indent: int, *, in_brackets: bool)
     if fits(f"{head}{text}{tail}", indent):
         return [f"{head}{text}{tail}"]
     source = _Source.of(text)
+    if isinstance(source.tree, ast.ListComp):
+        inside = text[1:-1]
+        end = inside.index(" for ", _end(text, source.tree.elt) - 1)
+        lines = [inside]
+        if not fits(inside, indent + STEP):
+            lines = [*_wrapped("", inside[:end], "", indent + STEP, in_brackets=True), inside[end + 1 :]]
+        return [f"{head}[", *_indented(lines), f"]{tail}"]
     operands = _operands(source)
     links = [] if operands else _links(source)
     # one operator alone is not broken where the brackets around it can be
@@ -196,8 +203,14 @@ def _operands(source: _Source) -> list[str]:
         return []
     cuts: list[int] = []
     if isinstance(tree, ast.IfExp):
-        cuts.append(text.index(" if ", _end(text, tree.body)) + 1)
-        cuts.append(text.index(" else ", _end(text, tree.test)) + 1)
+        choice: ast.expr = tree
+        while isinstance(choice, ast.IfExp):
+            cuts.append(text.index(" if ", _end(text, choice.body)) + 1)
+            cuts.append(text.index(" else ", _end(text, choice.test)) + 1)
+            choice = choice.orelse
+            if _end(text, choice) != choice.end_col_offset:
+                # in parentheses
+                break
     elif isinstance(tree, ast.BoolOp):
         word = " and " if isinstance(tree.op, ast.And) else " or "
         cuts = [text.index(word, _end(text, value)) + 1 for value in tree.values[:-1]]

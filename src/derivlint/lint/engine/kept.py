@@ -22,7 +22,7 @@ from derivlint.lint.engine.run import Checker, Raw
 from derivlint.lint.rule import Rule
 from derivlint.model import Model, build_models
 from derivlint.model.index import index_named, load_module_of
-from derivlint.model.layout import Layout
+from derivlint.model.layout import Layout, marked_layout
 from derivlint.model.model import FACTS, Fact, Plain, Row
 from derivlint.model.query import Read
 from derivlint.schema import NativeFunctions
@@ -112,11 +112,11 @@ def models_of(
 
     With what was found in an earlier text, only what is new is read, if the text is a plain list.
     """
-    if kept is not None:
+    if kept is not None and _is_read_alike(source, kept):
         known = {kept.piece(index) for index in range(len(kept.entries)) if index not in kept.flawed}
         pieces = read_pieces(source, known)
         if pieces is not None:
-            return (Model(pieces, natives),)
+            return (Model(pieces, natives, layout),)
     return build_models(source, natives, layout, version)
 
 
@@ -140,6 +140,8 @@ def check_text(
     """
     checker = Checker(model, rules)
     document = model.document
+    if kept is not None and not _is_read_alike(model.source, kept):
+        kept = None
     if isinstance(document, Pieces):
         return _Recheck(model, checker, document.bounds, kept, stop).run()
     bounds = pieces_of(document) if model.layout.entries is None and model.versions is None else None
@@ -151,6 +153,11 @@ def check_text(
                 raise Stopped(None)
         return CheckedText(model, checker.settled(results), None, len(model.entries))
     return _Recheck(model, checker, bounds, kept, stop).run()
+
+
+def _is_read_alike(source: SourceFile, kept: Kept) -> bool:
+    """Whether a text is read as the earlier one was: an edit can make a file one of another project."""
+    return marked_layout(source.text) is marked_layout(kept.text)
 
 
 class _Recheck:

@@ -1,0 +1,94 @@
+"""Files beside a derivatives file with functions that its formulas call: they need no option."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from derivlint.cli.exits import tell
+from derivlint.cli.loading import Loaded
+from derivlint.emit.selection import ATEN
+from derivlint.lint.wording import quoted_list
+from derivlint.project.files import folder_of
+from derivlint.project.headers import declarations_in
+from derivlint.source import SourceError, SourceFile
+
+#: Of more files none is read: such a folder is not that of one small project.
+MOST = 50
+#: What is longer is not read.
+MAX_BYTES = 1_000_000
+
+
+def own_release(loaded: Loaded) -> dict[str, str]:
+    """The option that says which PyTorch operators of one's own are for: the installed one, where nothing says so."""
+    from derivlint.project.operators import INSTALLED, is_whole
+    from derivlint.schema import installed_torch
+
+    natives, settings = loaded.operators.natives, loaded.settings
+    has_own = any(function.namespace != ATEN for function in natives.written)
+    is_said = settings.torch is not None or natives.version is not None or not settings.pytorch_operators
+    if is_said or not has_own or any(is_whole(Path(source.path)) for source in loaded.operators.sources):
+        return {}
+    return {"torch": INSTALLED} if installed_torch() is not None else {}
+
+
+def headers_beside(loaded: Loaded) -> tuple[Path, ...]:
+    """The headers in the folder of a file, and in those directly below it, that declare what formulas call.
+
+    Functions that operators and PyTorch's own headers declare are not looked for.
+    """
+
+    def declared(source: SourceFile) -> Iterable[str]:
+        return _functions(declarations_in(source))
+
+    folder = folder_of(loaded.source.path)
+    known = set(_functions(loaded.operators.natives.declarations))
+    return _with_functions((*folder.glob("*.h"), *folder.glob("*/*.h")), declared, _called(loaded, known))
+
+
+def modules_beside(loaded: Loaded, library: Collection[str]) -> tuple[Path, ...]:
+    """The Python files in the folder of a file that define what formulas call.
+
+    Args:
+        loaded: the file.
+        library: the functions that there are in Python already.
+    """
+    from derivlint.emit.python.helpers import functions_in
+
+    named = (path for path in folder_of(loaded.source.path).glob("*.py") if path.stem.isidentifier())
+    return _with_functions(named, lambda source: functions_in(source.text), _called(loaded, library))
+
+
+def _called(loaded: Loaded, known: Collection[str]) -> set[str]:
+    """The functions that formulas call, and that are not operators or known."""
+    from derivlint.model import called_functions
+
+    natives = loaded.operators.natives
+    names = {name for name, _ in called_functions(loaded.source)}
+    return {name for name in names if name not in known and not natives.named(name.removesuffix("_symint"))}
+
+
+def _functions(declarations: Mapping[str, Any] | None) -> Iterable[str]:
+    functions = {} if declarations is None else declarations["functions"]
+    return (name for names in functions.values() for name in names)
+
+
+def _with_functions(
+    paths: Iterable[Path], functions: Callable[[SourceFile], Iterable[str]], wanted: set[str]
+) -> tuple[Path, ...]:
+    """Those files that have a wanted function, which are named; what cannot be read, or is a link, has none."""
+    if not wanted:
+        return ()
+    files = sorted(path for path in paths if path.is_file() and not path.is_symlink())
+    found = []
+    for path in files if len(files) <= MOST else ():
+        try:
+            if path.stat().st_size <= MAX_BYTES and not wanted.isdisjoint(functions(SourceFile.read(path))):
+                found.append(path)
+        except (OSError, SourceError, SyntaxError, ValueError, RecursionError):
+            continue
+    if found:
+        tell(f"formulas call functions of {quoted_list([os.path.relpath(path) for path in found])}")
+    return tuple(found)
