@@ -172,7 +172,7 @@ def _finding(model: Model, entry: Entry) -> Finding | None:
             where = declared.value_node(first.output.index).span
             edits = tuple(
                 TextEdit(declared.value_node(index).span, flag)
-                for index, (flag, was) in enumerate(zip(flags, declared.values, strict=True))
+                for index, (flag, was) in enumerate(zip(flags, declared.values or (), strict=False))
                 if flag != str(was)
             )
             # outputs of in-place operators cannot be switched off

@@ -104,7 +104,8 @@ def check(node: Binary, formula: DerivativeFormula) -> Iterator[Finding]:
         right = _written(text, node.right)
         for left in _operands(node.left, node.op):
             if _written(text, left) == right:
-                where, message = node, f"both sides of {quoted(node.op)} are {quoted(right)}"
+                where: Expr = node
+                message = f"both sides of {quoted(node.op)} are {quoted(right)}"
                 if left is not node.left:
                     where, message = node.right, f"{quoted(right)} occurs twice among the operands of {quoted(node.op)}"
                 yield Finding(formula.span_of(where), message, help="write what is meant on one of them")

@@ -159,8 +159,10 @@ def test_illegal_operand_shapes_in_the_gradients_of_depthwise_convolutions(spati
 @pytest.mark.parametrize(("size", "is_refused"), [(1, False), (2, True)])
 def test_wrong_gradient_shape_of_squeeze_of_nested_tensors(size: int, is_refused: bool) -> None:
     """A dimension of another size than 1 stays, and the formula adds one."""
-    x = torch.nested.nested_tensor([torch.rand(3, size), torch.rand(4, size)], layout=torch.jagged, requires_grad=True)
-    y = torch.squeeze(x, 2)
+    x: Any = torch.nested.nested_tensor(
+        [torch.rand(3, size), torch.rand(4, size)], layout=torch.jagged, requires_grad=True
+    )
+    y: Any = torch.squeeze(x, 2)
     refused = pytest.raises(RuntimeError, match="returned an invalid gradient") if is_refused else nullcontext()
     with refused:
         y.backward(y.detach().clone())

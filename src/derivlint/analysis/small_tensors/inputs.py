@@ -90,10 +90,11 @@ def other_scalars(function: NativeFunction, arguments: Values) -> Values | None:
     Defaults are special: at 2 a norm is symmetric, and what is multiplied by 1 may be left out.
     """
     numbered = sorted(scalars_of(function))
+    given = [(at, name, arguments.get(name)) for at, name in enumerate(numbered)]
     changed = {
-        name: value + 1 + at if type(value) is int else 0.8 * value + 0.1
-        for at, name in enumerate(numbered)
-        if type(value := arguments.get(name)) in (int, float)
+        name: value + 1 + at if isinstance(value, int) else 0.8 * value + 0.1
+        for at, name, value in given
+        if isinstance(value, (int, float)) and not isinstance(value, bool)
     }
     return {**arguments, **changed} if changed else None
 
