@@ -3,7 +3,8 @@
 ## What it detects
 
 A call of a backward function in a backward formula in which a parameter has the name of an argument of the operator
-that is not a tensor, but is passed a literal or left at its default.
+that is not a tensor, but is passed a literal or left at its default. And a forward formula that calls the operator
+itself without its dtype: the tangent has another dtype than the output then.
 
 ## Why it is bad
 
@@ -82,6 +83,17 @@ scale_grad_by_freq) -> Tensor
         at="2:9-34",
         message='"gelu_backward" is called without "approximate", an argument of "gelu": the default is used',
         help='pass "approximate"',
+    ),
+    # a tangent of another dtype than its output
+    Invalid(
+        """\
+- name: cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor
+  self: cumsum_backward(grad.to(self.scalar_type()), dim)
+  result: self_t.cumsum(dim)
+""",
+        at="3:11-29",
+        message='"cumsum" is called without "dtype", an argument of "cumsum": the default is used',
+        help='pass "dtype"',
     ),
 )
 
