@@ -61,7 +61,7 @@ def dropped_arguments(interpretation: Interpretation) -> Iterator[DroppedArgumen
 
 
 def _dropped_types(interpretation: Interpretation, function: EntryFunction) -> Iterator[DroppedArgument]:
-    """The dtypes that a forward formula does not hand on to the operator itself: an output has the dtype, its tangent not.
+    """The dtypes that a forward formula does not hand on to the operator itself: those of outputs, and not of tangents.
 
     PyTorch casts gradients to the dtype of their inputs, and no tangent.
     """
