@@ -84,7 +84,8 @@ def _handed_on(model: Model, formula: TypedFormula) -> Iterator[UnguardedRead]:
         if call is None or not _is_operator(model, call) or call.name in HANDLE_UNDEFINED:
             continue
         for argument in call.arguments:
-            if isinstance(argument.node, Name) and argument.node.simple == GRADS:
+            takes_list = argument.parameter is not None and argument.parameter.type is not TENSOR
+            if takes_list and isinstance(argument.node, Name) and argument.node.simple == GRADS:
                 yield UnguardedRead(formula, argument.node, GRADS, call.node, call.spelling)
                 return
 

@@ -399,7 +399,8 @@ def _wrong_tangent(formula: TypedFormula, evaluate: Evaluator, point: _Point) ->
     signature = point.signature
     given = [name for name in signature.inputs if point.arguments.get(name) is not None]
     variables = formula.variables
-    if not any(name.endswith(TANGENT) or type(point.arguments.get(name)) is tuple for name in variables):
+    lists = [name for name in given if type(point.arguments[name]) is tuple]
+    if not any(name.endswith(TANGENT) for name in variables) and variables.isdisjoint(lists):
         # that it has no tangent says another rule
         return None
     found = _components(formula, evaluate, _variables(formula, point))
