@@ -41,6 +41,8 @@ from collections.abc import Iterator
 
 from derivlint.analysis import analyses_of
 from derivlint.analysis.dropping import dropped_arguments
+from derivlint.analysis.shapes.judgement import shape_judgement_of
+from derivlint.analysis.small_tensors.judgement import small_tensors_of
 from derivlint.lint import Confidence, Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.engine.precedence import UNCOMPILED
 from derivlint.lint.judging import judges
@@ -105,9 +107,13 @@ IS_RESULT = "is_result"
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the arguments that backward functions do not get."""
     analyses = analyses_of(model)
+    # a dtype that is left out explains neither sizes nor values
+    wrong = {each.formula for each in (*shape_judgement_of(model, entry), *small_tensors_of(model, entry))}
     for interpretation in analyses.interpretations(entry):
         for dropped in dropped_arguments(interpretation):
             formula, name = dropped.formula, dropped.name
+            if formula in wrong and not formula.is_backward:
+                continue
             callee = quoted(dropped.call.spelling)
             what = f"{quoted(name)}, an argument of {quoted(formula.written.entry.operator or '')}"
             if dropped.literal is None:
