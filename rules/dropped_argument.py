@@ -108,7 +108,8 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the arguments that backward functions do not get."""
     analyses = analyses_of(model)
     # a dtype that is left out explains neither sizes nor values
-    wrong = {each.formula for each in (*shape_judgement_of(model, entry), *small_tensors_of(model, entry))}
+    wrong = {each.formula for each in shape_judgement_of(model, entry)}
+    wrong |= {each.formula for each in small_tensors_of(model, entry)}
     for interpretation in analyses.interpretations(entry):
         for dropped in dropped_arguments(interpretation):
             formula, name = dropped.formula, dropped.name
