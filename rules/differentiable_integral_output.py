@@ -43,17 +43,12 @@ from collections.abc import Iterator
 
 from derivlint.analysis.outputs import differentiable_discrete_outputs, takes_first_gradient_only
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
-from derivlint.lint.engine.precedence import UNKNOWN_OUTPUTS
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry, Model
 from derivlint.yaml_reader import Sequence
 
-META = RuleMeta(
-    severity=Severity.WARNING,
-    group="differentiability",
-    yields_to=(UNKNOWN_OUTPUTS,),
-)
+META = RuleMeta(severity=Severity.WARNING, group="differentiability")
 
 VALID = (
     """\
@@ -79,6 +74,22 @@ VALID = (
 )
 
 INVALID = (
+    # the flags are exchanged
+    Invalid(
+        """\
+- name: sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)
+  self: value_selecting_reduction_backward_symint(grad, dim, indices, self.sym_sizes(), true)
+  output_differentiability: [False, True]
+""",
+        at="3:37-41",
+        message='the output "indices" of "sort" is integral and cannot be differentiable',
+        help='write "output_differentiability: [True, False]"',
+        fixed="""\
+- name: sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)
+  self: value_selecting_reduction_backward_symint(grad, dim, indices, self.sym_sizes(), true)
+  output_differentiability: [True, False]
+""",
+    ),
     Invalid(
         """\
 - name: any(Tensor self) -> Tensor
@@ -144,12 +155,13 @@ def _finding(model: Model, entry: Entry) -> Finding | None:
         found = list(differentiable_discrete_outputs(model, body))
         if not found:
             continue
-        if declared is not None and len(function.outputs) > 1 and takes_first_gradient_only(body):
+        first = found[0]
+        only_first = declared is not None and len(function.outputs) > 1 and takes_first_gradient_only(body)
+        if only_first and not first.is_first:
             # that the gradients of the other outputs are ignored is said already
             continue
-        first = found[0]
         off = {each.output.index for each in found}
-        before = declared.values if declared is not None else None
+        before = declared.values if declared is not None and not only_first else None
         flags = [
             str(output.index not in off and (before is None or before[output.index]) and output.type.is_tensor_like)
             for output in function.outputs
@@ -158,7 +170,11 @@ def _finding(model: Model, entry: Entry) -> Finding | None:
         where, fix = entry.name_span, None
         if declared is not None and isinstance(declared.node, Sequence):
             where = declared.value_node(first.output.index).span
-            edits = tuple(TextEdit(declared.value_node(index).span, "False") for index in sorted(off))
+            edits = tuple(
+                TextEdit(declared.value_node(index).span, flag)
+                for index, (flag, was) in enumerate(zip(flags, declared.values or (), strict=False))
+                if flag != str(was)
+            )
             # outputs of in-place operators cannot be switched off
             if not any(each.is_inplace and each.is_generated for each in model.differentiabilities(entry)):
                 fix = Fix("switch it off", edits, safe=False)

@@ -3,7 +3,8 @@
 ## What it detects
 
 A call of a backward function in a backward formula in which a parameter has the name of an argument of the operator
-that is not a tensor, but is passed a literal or left at its default.
+that is not a tensor, but is passed a literal or left at its default. And a forward formula that calls the operator
+itself without its dtype: the tangent has another dtype than the output then.
 
 ## Why it is bad
 
@@ -40,6 +41,8 @@ from collections.abc import Iterator
 
 from derivlint.analysis import analyses_of
 from derivlint.analysis.dropping import dropped_arguments
+from derivlint.analysis.shapes.judgement import shape_judgement_of
+from derivlint.analysis.small_tensors.judgement import small_tensors_of
 from derivlint.lint import Confidence, Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.engine.precedence import UNCOMPILED
 from derivlint.lint.judging import judges
@@ -83,6 +86,17 @@ scale_grad_by_freq) -> Tensor
         message='"gelu_backward" is called without "approximate", an argument of "gelu": the default is used',
         help='pass "approximate"',
     ),
+    # a tangent of another dtype than its output
+    Invalid(
+        """\
+- name: cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor
+  self: cumsum_backward(grad.to(self.scalar_type()), dim)
+  result: self_t.cumsum(dim)
+""",
+        at="3:11-29",
+        message='"cumsum" is called without "dtype", an argument of "cumsum": the default is used',
+        help='pass "dtype"',
+    ),
 )
 
 #: A backward function mostly gives the same for the input and for the result.
@@ -93,9 +107,14 @@ IS_RESULT = "is_result"
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the arguments that backward functions do not get."""
     analyses = analyses_of(model)
+    # a dtype that is left out explains neither sizes nor values
+    wrong = {each.formula for each in shape_judgement_of(model, entry)}
+    wrong |= {each.formula for each in small_tensors_of(model, entry)}
     for interpretation in analyses.interpretations(entry):
         for dropped in dropped_arguments(interpretation):
             formula, name = dropped.formula, dropped.name
+            if formula in wrong and not formula.is_backward:
+                continue
             callee = quoted(dropped.call.spelling)
             what = f"{quoted(name)}, an argument of {quoted(formula.written.entry.operator or '')}"
             if dropped.literal is None:

@@ -2,7 +2,8 @@
 
 ## What it detects
 
-"a || a", "a && a", "a - a", "a / a", "a < a" and "a > a" with the same expression on both sides.
+"a || a", "a && a", "a - a", "a / a", "a < a" and "a > a" with the same expression on both sides, and conditions that
+occur twice in "a || b || a".
 
 ## Why it is bad
 
@@ -38,7 +39,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from derivlint.formula import Binary
+from derivlint.formula import Binary, Expr
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.engine.precedence import UNCOMPILED_HERE
 from derivlint.lint.judging import judges
@@ -78,9 +79,21 @@ Tensor>()"
         at="2:29-69",
         message='both sides of "||" are "grads[0].defined()"',
     ),
+    Invalid(
+        """\
+- name: native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, \
+float eps) -> (Tensor, Tensor, Tensor)
+  input, weight, bias: "GradMode::is_enabled() || grads[1].defined() || grads[1].defined() ? \
+infinitely_differentiable_native_group_norm_backward(grads[0], grads[1], grads[2], input, result1, result2, weight, N, \
+C, HxW, group, eps, grad_input_mask) : std::tuple<Tensor, Tensor, Tensor>()"
+""",
+        at="2:73-91",
+        message='"grads[1].defined()" occurs twice among the operands of "||"',
+    ),
 )
 
 OPERATORS = frozenset({"||", "&&", "-", "/", "<", ">"})
+CHAINED = frozenset({"||", "&&"})
 
 
 @judges(Binary, DerivativeFormula)
@@ -88,7 +101,23 @@ def check(node: Binary, formula: DerivativeFormula) -> Iterator[Finding]:
     """Find the operators with the same expression on both sides."""
     if node.op in OPERATORS:
         text = formula.parsed.text
-        left, right = ("".join(text[side.start : side.end].split()) for side in (node.left, node.right))
-        if left == right:
-            message = f"both sides of {quoted(node.op)} are {quoted(left)}"
-            yield Finding(formula.span_of(node), message, help="write what is meant on one of them")
+        right = _written(text, node.right)
+        for left in _operands(node.left, node.op):
+            if _written(text, left) == right:
+                where: Expr = node
+                message = f"both sides of {quoted(node.op)} are {quoted(right)}"
+                if left is not node.left:
+                    where, message = node.right, f"{quoted(right)} occurs twice among the operands of {quoted(node.op)}"
+                yield Finding(formula.span_of(where), message, help="write what is meant on one of them")
+
+
+def _written(text: str, node: Expr) -> str:
+    return "".join(text[node.start : node.end].split())
+
+
+def _operands(node: Expr, op: str) -> Iterator[Expr]:
+    """The operands of a chain ``a || b || c``, for whose result their order does not matter."""
+    while op in CHAINED and isinstance(node, Binary) and node.op == op:
+        yield node.right
+        node = node.left
+    yield node

@@ -93,6 +93,22 @@ INVALID = (
   target: huber_loss_backward(grad, target, self, reduction, delta)
 """,
     ),
+    # another output
+    Invalid(
+        """\
+- name: log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer)
+  self: log_sigmoid_backward(grad, self, output)
+  output_differentiability: [True, False]
+""",
+        at="2:42-48",
+        message='"log_sigmoid_backward" is passed "output" for "buffer"',
+        help="pass the argument of the parameter's name",
+        fixed="""\
+- name: log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer)
+  self: log_sigmoid_backward(grad, self, buffer)
+  output_differentiability: [True, False]
+""",
+    ),
 )
 
 

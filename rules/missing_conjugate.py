@@ -50,7 +50,7 @@ from collections.abc import Iterator
 from derivlint.analysis import analyses_of
 from derivlint.analysis.conjugation import Mistake, mistakes
 from derivlint.lint import Confidence, Finding, Invalid, RuleMeta, Severity, Within, Yields
-from derivlint.lint.engine.precedence import UNCOMPILED_HERE, WRONG_VALUE
+from derivlint.lint.engine.precedence import UNCOMPILED_HERE, WRONG_SHAPE, WRONG_VALUE
 from derivlint.lint.judging import judges
 from derivlint.lint.shared.degree_wording import shown
 from derivlint.lint.shared.typed_edits import conjugate
@@ -64,6 +64,7 @@ META = RuleMeta(
     yields_to=(
         UNCOMPILED_HERE,
         WRONG_VALUE,
+        WRONG_SHAPE,
         Yields(("undefined-namespace-member",), "another function is called", Within.FORMULA),
         Yields(("misspelt-keyword",), "it is not known which arguments are differentiable", Within.ENTRY),
     ),

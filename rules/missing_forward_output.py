@@ -34,6 +34,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity, Within, Yields
+from derivlint.lint.engine.precedence import OUTPUT_OF_INTEGERS
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import counted, quoted, quoted_list
 from derivlint.model import Differentiability, DispatchBody, Entry, EntryFunction, Model, NameKind, Role
@@ -44,7 +45,10 @@ META = RuleMeta(
     severity=Severity.ERROR,
     group="keys",
     checks=("G4", "X4"),
-    yields_to=(Yields(("undeclared-tangent",), "the argument's formula is missing", Within.ENTRY),),
+    yields_to=(
+        Yields(("undeclared-tangent",), "the argument's formula is missing", Within.ENTRY),
+        OUTPUT_OF_INTEGERS,
+    ),
 )
 
 VALID = (

@@ -108,6 +108,22 @@ INVALID = (
   target: non_differentiable
 """,
     ),
+    # the helper calls "self" by another name
+    Invalid(
+        """\
+- name: masked_select(Tensor self, Tensor mask) -> Tensor
+  self: masked_select_backward(grad, mask, self)
+  mask: non_differentiable
+""",
+        at="2:44-48",
+        message='"masked_select_backward" is passed "self" for "mask", and "mask" for "input"',
+        help="swap the two",
+        fixed="""\
+- name: masked_select(Tensor self, Tensor mask) -> Tensor
+  self: masked_select_backward(grad, self, mask)
+  mask: non_differentiable
+""",
+    ),
     # not only tensors
     Invalid(
         """\

@@ -95,6 +95,15 @@ INVALID = (
         message='"unbind" is passed "grad", which may be undefined here',
         help='check "grad.defined()" first, and return undefined gradients otherwise',
     ),
+    # some of the outputs may not be used
+    Invalid(
+        """\
+- name: unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]
+  self: at::stack(grads, dim)
+""",
+        at="2:19-24",
+        message='"stack" is passed "grads", which may be undefined here',
+    ),
 )
 
 

@@ -40,7 +40,13 @@ from derivlint.analysis.scalar_evaluation.compare import Disagreement, differ
 from derivlint.analysis.scalar_evaluation.judgement import judgement_of
 from derivlint.analysis.small_tensors.judgement import small_tensors_of
 from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity, Within, Yields
-from derivlint.lint.engine.precedence import SLIP, UNCOMPILED, UNCOMPILED_BESIDE, WRONG_DEGREE
+from derivlint.lint.engine.precedence import (
+    OUTPUT_OF_INTEGERS,
+    SLIP,
+    UNCOMPILED,
+    UNCOMPILED_BESIDE,
+    WRONG_DEGREE,
+)
 from derivlint.lint.judging import judges
 from derivlint.lint.shared.value_wording import differs, differs_at
 from derivlint.lint.wording import quoted
@@ -54,6 +60,7 @@ META = RuleMeta(
         Yields(("only-first-of-grads",), "a gradient is missing", Within.FORMULA),
         WRONG_DEGREE,
         SLIP,
+        OUTPUT_OF_INTEGERS,
         UNCOMPILED_BESIDE,
         Yields(("duplicate-entry",), "another operator is meant", Within.ENTRY),
     ),

@@ -23,6 +23,7 @@ DEFECTS = {
     ("normal.Tensor_Tensor", "result", ShapeProblem.TANGENT),
     ("_conv_depthwise2d", "self, weight, bias", ShapeProblem.OPERANDS),
     ("conv_depthwise3d", "self, weight, bias", ShapeProblem.OPERANDS),
+    ("squeeze.dim", "self", ShapeProblem.GRADIENT),
 }
 #: So many formulas are written in another way.
 REWRITES = 300

@@ -146,6 +146,31 @@ def test_what_is_not_said(lines: tuple[str, ...], bundled_natives: NativeFunctio
     assert small_tensors_of(model, model.entries[0]) == ()
 
 
+def test_a_norm_is_not_compared_at_two_alone(bundled_natives: NativeFunctions) -> None:
+    """At p = 2 point and tangent may be exchanged."""
+    model = entry(
+        bundled_natives,
+        "- name: norm.Scalar(Tensor self, Scalar p=2) -> Tensor",
+        "  self: norm_backward(grad, self, p, result)",
+        "  result: norm_jvp(self_t, self_p, p, result)",
+    )
+    (found,) = small_tensors_of(model, model.entries[0])
+    assert (found.name, dict(found.at)["p"]) == ("result", 3)
+
+
+def test_an_index_out_of_range_is_wrong(bundled_natives: NativeFunctions) -> None:
+    model = entry(
+        bundled_natives,
+        "- name: topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True)"
+        " -> (Tensor values, Tensor indices)",
+        "  self: value_selecting_reduction_backward_symint(grad, dim, indices, self.sym_sizes(), true)",
+        "  output_differentiability: [True, False]",
+        "  values: gather(self_t, 0, indices)",
+    )
+    (found,) = small_tensors_of(model, model.entries[0])
+    assert (found.name, found.reason) == ("values", "the index 2 is out of range for 2 elements")
+
+
 def test_most_formulas_for_which_several_elements_matter_are_compared(
     bundled_natives: NativeFunctions, derivatives_path: Any
 ) -> None:

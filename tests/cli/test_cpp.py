@@ -128,6 +128,25 @@ def test_a_body_says_how_a_helper_conjugates(run: Run, here: Path, value: str, r
     assert rules_of(run(*arguments, "--helper-bodies", "mine.cpp").out) == rules
 
 
+@pytest.mark.parametrize(
+    ("value", "rules"),
+    [
+        ("grad.unsqueeze(0).sum(0)", []),
+        # the body says what the book does not
+        ("grad.unsqueeze(0)", ["wrong-gradient-shape"]),
+        ("at::unheard_of(grad)", []),
+    ],
+)
+def test_a_body_says_which_sizes_a_helper_gives(run: Run, here: Path, value: str, rules: list[str]) -> None:
+    (here / "mine.h").write_text("at::Tensor mine(const at::Tensor& grad);\n")
+    (here / "mine.cpp").write_text(f"at::Tensor mine(const at::Tensor& grad) {{ return {value}; }}\n")
+    (here / "derivatives.yaml").write_text("- name: t(Tensor(a) self) -> Tensor(a)\n  self: mine(grad).t()\n")
+    arguments = ("check", "derivatives.yaml", "--headers", "mine.h", "--output-format", "json")
+    assert rules_of(run(*arguments).out) == []
+    expected = ["illegal-operand-shapes"] if rules else []
+    assert rules_of(run(*arguments, "--helper-bodies", "mine.cpp").out) == expected
+
+
 def test_a_mistake_in_a_body_is_a_finding_there(run: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DERIVLINT_CACHE_DIR", str(here / ".cache"))
     (here / "derivatives.yaml").write_text(MINE.format("self, 2"))

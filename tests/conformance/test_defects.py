@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -153,6 +154,18 @@ def test_illegal_operand_shapes_in_the_gradients_of_depthwise_convolutions(spati
     assert backward(*arguments, 3, [True, True, True])[0].shape == image.shape
     with pytest.raises(RuntimeError, match="to have 1 channels, but got 3 channels instead"):
         backward(*arguments, 1, [True, True, True])
+
+
+@pytest.mark.parametrize(("size", "is_refused"), [(1, False), (2, True)])
+def test_wrong_gradient_shape_of_squeeze_of_nested_tensors(size: int, is_refused: bool) -> None:
+    """A dimension of another size than 1 stays, and the formula adds one."""
+    x: Any = torch.nested.nested_tensor(
+        [torch.rand(3, size), torch.rand(4, size)], layout=torch.jagged, requires_grad=True
+    )
+    y: Any = torch.squeeze(x, 2)
+    refused = pytest.raises(RuntimeError, match="returned an invalid gradient") if is_refused else nullcontext()
+    with refused:
+        y.backward(y.detach().clone())
 
 
 def normalized(*arguments: Any) -> Callable[[Any, torch.Tensor], torch.Tensor]:

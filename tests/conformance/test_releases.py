@@ -24,6 +24,7 @@ DEFECTS = {
     ("normal.Tensor_Tensor", "wrong-tangent-shape"),
     ("_conv_depthwise2d", "illegal-operand-shapes"),
     ("conv_depthwise3d", "illegal-operand-shapes"),
+    ("squeeze.dim", "wrong-gradient-shape"),
     ("_foreach_minimum.Scalar", "affine-tangent"),
     ("_foreach_minimum.ScalarList", "affine-tangent"),
     ("_foreach_maximum.Scalar", "affine-tangent"),

@@ -227,12 +227,17 @@ def _arguments(formula: TypedFormula, call: CallFacts) -> PassedWrongly | None:
     passed = {name: (argument, parameter) for name, argument, parameter in reversed(given)}
     if not formula.is_backward and any(name.endswith(TANGENT) and name != tensors[0] + TANGENT for name in passed):
         return None
+    parameters = {wanted for *_, wanted in given}
     for name, argument, wanted in given:
+        if name in outputs and wanted in outputs - {name} and wanted not in passed:
+            return PassedWrongly(Passed.OTHER_ARGUMENT, formula, call, (argument,), (name, wanted))
         if wanted == name or wanted not in tensors:
             continue
         if wanted in passed:
             other, parameter = passed[wanted]
-            if name in tensors and parameter == name:
+            # a helper may have a name of its own for one of them, as "input" for "self"
+            is_other = parameter not in (*tensors, *outputs) and name not in parameters
+            if name in tensors and (parameter == name or is_other):
                 return PassedWrongly(Passed.SWAPPED, formula, call, (argument, other), (name, wanted))
         elif name in tensors:
             return PassedWrongly(Passed.OTHER_ARGUMENT, formula, call, (argument,), (name, wanted))

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from derivlint.analysis.callee import CallFacts
 from derivlint.analysis.formula_analyses import analyses_of
 from derivlint.analysis.interpret import Interpretation, asks_metadata
 from derivlint.analysis.seeds import seed_names, seed_of
@@ -22,7 +23,7 @@ from derivlint.cpp.expressions.value import TENSOR
 from derivlint.formula import Binary, Call, Conditional, Expr, Index, Member, Name, Node, Unary, walk
 from derivlint.model import Entry, Model, Role
 from derivlint.model.generated.forward import PRIMAL, TANGENT
-from derivlint.model.generated.gradients import GRAD, gradients_of
+from derivlint.model.generated.gradients import GRAD, GRADS, gradients_of
 from derivlint.model.index import EntryIndex
 from derivlint.model.model import file_fact
 from derivlint.operators import Book
@@ -65,11 +66,34 @@ def unguarded_reads(model: Model, interpretation: Interpretation) -> Iterator[Un
     use = formula.evaluation.consumer.use
     gradients = gradients_of(formula.written.body)
     used = {item.index for _, item in gradients.indexed} | {word.text for _, word in gradients.named}
+    if not used and GRADS in formula.variables:
+        yield from _handed_on(model, formula)
     several = len(used) > 1
     protected = use in (Use.GRADIENT, Use.ELEMENT_GRADIENT)
     if protected and (not several or use is Use.ELEMENT_GRADIENT):
         return
     yield from _Reader(model, formula, seed_names(formula), len(used) if protected else 0).first_reads()
+
+
+def _handed_on(model: Model, formula: TypedFormula) -> Iterator[UnguardedRead]:
+    """Where an operator gets all gradients of a list of outputs: some of them may be undefined."""
+    if _asks(formula.tree):
+        return
+    for node in formula.nodes:
+        call = formula.call(node) if isinstance(node, Call) else None
+        if call is None or not _is_operator(model, call) or call.name in HANDLE_UNDEFINED:
+            continue
+        for argument in call.arguments:
+            takes_list = argument.parameter is not None and argument.parameter.type is not TENSOR
+            if takes_list and isinstance(argument.node, Name) and argument.node.simple == GRADS:
+                yield UnguardedRead(formula, argument.node, GRADS, call.node, call.spelling)
+                return
+
+
+def _is_operator(model: Model, call: CallFacts) -> bool:
+    """Whether an operator of PyTorch is called, and not a helper or an operator of one's own."""
+    function = call.function
+    return function is not None and not function.operators and bool(model.natives.with_base(call.name))
 
 
 def unguarded_optionals(model: Model, interpretation: Interpretation) -> Iterator[UnguardedRead]:
@@ -165,8 +189,7 @@ class _Reader:
         call = self.formula.call(node)
         if call is None or asks_metadata(call):
             return
-        known = call.function is not None and not call.function.operators and self.model.natives.with_base(call.name)
-        if not call.is_method and not known:
+        if not call.is_method and not _is_operator(self.model, call):
             # a helper, and an operator of one's own, copes with undefined gradients, unless its body is known not to
             for position in analyses_of(self.model).operators.unguarded(call):
                 yield from self._read(call.arguments[position].node, node, call.spelling, guarded)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 
 from derivlint.analysis.callee import NAMESPACES, CallFacts, callee_name, is_conventional
 from derivlint.analysis.degree import Degree
 from derivlint.analysis.derived_calls import bound, degree_of
+from derivlint.bodies.sizes import body_sizes
+from derivlint.cpp.declarations.definitions import FunctionDefinition, function_definitions
 from derivlint.formula import Call, Name
 from derivlint.model import Derivative, Model
 from derivlint.model.index import BY_BASE
 from derivlint.operators import Book
 from derivlint.operators.reference.derived import Derived, derived, read_derived
 from derivlint.operators.reference.terms import Polynomial, polynomials
+from derivlint.operators.shapes.sizes import SizeFunction
 from derivlint.schema.natives import HelperBody
 
 #: Methods and functions that return a view of their first argument, or that very tensor.
@@ -54,6 +57,8 @@ class Operators:
         self._known: dict[str, Polynomial | None] = {}
         self._derived: dict[str, Derived | None] = {}
         self._of_body: dict[HelperBody, Derived] = {}
+        self._parsed: dict[HelperBody, FunctionDefinition] = {}
+        self._sizes: dict[HelperBody, SizeFunction | None] = {}
 
     def bodies(self, call: CallFacts) -> tuple[HelperBody, ...]:
         """The bodies of the functions that a call may be of: those of its name with so many parameters."""
@@ -66,6 +71,30 @@ class Operators:
             for body in known.functions.get(call.spelling, ())
             if body.derived and bound(call, self.derived_of(body), is_same=True) is not None
         )
+
+    def sizes(self, call: CallFacts) -> SizeFunction | None:
+        """How the sizes of what a called helper gives follow by its body; None where that is not known."""
+        found = self.bodies(call)
+        if len(found) != 1:
+            return None
+        if found[0] not in self._sizes:
+            (definition,) = self._definitions(call.spelling, {found[0]})
+            self._sizes[found[0]] = body_sizes(definition, self._definition)
+        return self._sizes[found[0]]
+
+    def _definition(self, name: str, count: int) -> FunctionDefinition | None:
+        """The only function of the source of bodies with that name and so many parameters."""
+        found = [each for each in self._definitions(name) if len(each.params) == count]
+        return found[0] if len(found) == 1 else None
+
+    def _definitions(self, name: str, among: Container[HelperBody] | None = None) -> list[FunctionDefinition]:
+        known = self._model.natives.bodies
+        listed = () if known is None else known.functions.get(name, ())
+        for body in listed:
+            if body not in self._parsed:
+                assert known is not None, "it lists functions"
+                (self._parsed[body],) = function_definitions(known.source.text[body.span.start : body.span.end])
+        return [self._parsed[body] for body in listed if among is None or body in among]
 
     def unguarded(self, call: CallFacts) -> frozenset[int]:
         """The positions of arguments that the body of a called helper reads although they may be undefined."""

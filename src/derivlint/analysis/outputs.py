@@ -76,10 +76,12 @@ class DiscreteOutput(Struct, frozen=True):
     Attributes:
         output: the output.
         kind: ``boolean`` or ``integral``.
+        is_first: whether it is the first differentiable one, whose gradient is ``grad``.
     """
 
     output: Output
     kind: str
+    is_first: bool
 
 
 def discrete_kind(function: NativeFunction, index: int) -> str | None:
@@ -114,10 +116,10 @@ def differentiable_discrete_outputs(model: Model, body: DispatchBody) -> Iterato
     differentiability = model.canonical_differentiability(body)
     if differentiability is None or not differentiability.is_generated or not differentiability.requires_derivative:
         return
-    for index in differentiability.output_indices or ():
+    for position, index in enumerate(differentiability.output_indices or ()):
         kind = discrete_kind(function.canonical, index)
         if kind is not None and function.outputs[index].type.is_tensor_like:
-            yield DiscreteOutput(function.outputs[index], kind)
+            yield DiscreteOutput(function.outputs[index], kind, position == 0)
 
 
 def takes_first_gradient_only(body: DispatchBody) -> bool:

@@ -12,6 +12,7 @@ from enum import Enum
 from msgspec import Struct
 
 from derivlint.analysis.formula_compiler import called_names
+from derivlint.analysis.operators import Operators
 from derivlint.analysis.scalar_evaluation.signature import ORIGINAL_SELF, RESULT, Signature, signature_of
 from derivlint.analysis.shapes.cases import FOREACH, Values, legal_cases
 from derivlint.analysis.shapes.evaluate import compile_sizes
@@ -90,14 +91,16 @@ def sized_signatures(differentiability: Differentiability, signature: Signature)
         yield SizedSignature(arguments, {**dict.fromkeys(names, UNKNOWN), **dict(zip(names, sized, strict=False))})
 
 
-def wrong_shapes(differentiability: Differentiability, formulas: Iterable[TypedFormula]) -> Iterator[WrongShape]:
+def wrong_shapes(
+    differentiability: Differentiability, formulas: Iterable[TypedFormula], operators: Operators
+) -> Iterator[WrongShape]:
     """What is wrong with the sizes of the formulas of one dispatch key, at most one thing each."""
     signature = signature_of(differentiability)
     judged = []
     for formula in formulas:
         if formula.written.auto is not None or _is_of_one_size(differentiability.function, formula):
             continue
-        evaluate = compile_sizes(formula)
+        evaluate = compile_sizes(formula, operators)
         if evaluate is not None:
             judged.append((formula, evaluate))
     if not judged:
@@ -121,10 +124,10 @@ def _is_of_one_size(function: NativeFunction, formula: TypedFormula) -> bool:
     )
 
 
-def has_known_sizes(differentiability: Differentiability, formula: TypedFormula) -> bool:
+def has_known_sizes(differentiability: Differentiability, formula: TypedFormula, operators: Operators) -> bool:
     """Whether the sizes of a formula are known in some case."""
     signature = signature_of(differentiability)
-    evaluate = compile_sizes(formula)
+    evaluate = compile_sizes(formula, operators)
     if evaluate is None:
         return False
     names = tuple(name.text for name in formula.written.names)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from derivlint.analysis.callee import Argument, CallFacts
 from derivlint.analysis.formula_compiler import FormulaCompiler
-from derivlint.analysis.operators import VIEWS
+from derivlint.analysis.operators import VIEWS, Operators
 from derivlint.analysis.typed import TypedFormula
 from derivlint.cpp.operator_names import without_symint
 from derivlint.formula import Binary as BinaryExpr
@@ -32,19 +32,23 @@ from derivlint.operators.shapes.sizes import (
 Environment = Mapping[str, Value]
 
 
-def compile_sizes(formula: TypedFormula) -> Evaluator | None:
+def compile_sizes(formula: TypedFormula, operators: Operators) -> Evaluator | None:
     """A formula as a function of the sizes of its variables; None where nothing of it is understood."""
-    return _Compiler(formula).compiled()
+    return _Compiler(formula, operators).compiled()
 
 
-def is_understood(formula: TypedFormula, node: Expr) -> bool:
+def is_understood(formula: TypedFormula, operators: Operators, node: Expr) -> bool:
     """Whether it is known what sizes a part of a formula has, given those of its own parts."""
-    return _Compiler(formula).is_understood(node)
+    return _Compiler(formula, operators).is_understood(node)
 
 
 class _Compiler(FormulaCompiler):
     unary_operators = UNARY
     binary_operators = BINARY
+
+    def __init__(self, formula: TypedFormula, operators: Operators) -> None:
+        super().__init__(formula)
+        self._operators = operators
 
     @staticmethod
     def unknown(_: Environment, /) -> Value:
@@ -90,6 +94,19 @@ class _Compiler(FormulaCompiler):
         return self._operator(call)
 
     def _operator(self, call: CallFacts) -> Evaluator:
+        by_book, by_body = self._by_book(call), self._operators.sizes(call)
+        if by_body is None:
+            return by_book
+        names, run = by_body.parameters, by_body.run
+        given = [self.of(argument.node) for argument in call.arguments]
+
+        def value(values: Environment) -> Value:
+            found = run(dict(zip(names, [each(values) for each in given], strict=False)))
+            return _completed(found, by_book(values)) if is_unknown(found) else found
+
+        return value
+
+    def _by_book(self, call: CallFacts) -> Evaluator:
         function = sizes_named(call.name)
         if function is None or not self.is_of_operator(call):
             return self.unknown
@@ -149,6 +166,13 @@ class _Compiler(FormulaCompiler):
             return items[position]
 
         return item
+
+
+def _completed(found: Value, other: Value) -> Value:
+    """A value, in which another one stands for what is not known."""
+    if type(found) is tuple and type(other) is tuple and len(found) == len(other):
+        return tuple(map(_completed, found, other))
+    return other if found is UNKNOWN else found
 
 
 def _made(function: SizeFunction, given: list[tuple[str, Value]]) -> Value:

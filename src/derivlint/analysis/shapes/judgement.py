@@ -33,7 +33,7 @@ def _judged(model: Model, entry: Entry) -> tuple[WrongShape, ...]:
         wrong
         for body in entry.bodies
         if (differentiability := model.canonical_differentiability(body)) is not None
-        for wrong in wrong_shapes(differentiability, analyses.formulas_of(body))
+        for wrong in wrong_shapes(differentiability, analyses.formulas_of(body), analyses.operators)
     )
 
 
@@ -46,11 +46,11 @@ def why_unsized(analyses: FormulaAnalyses, body: DispatchBody, formula: TypedFor
     if not any(True for _ in legal_cases(function)):
         base = function.name.base
         return f'"{base}" {_reason(base)}'
-    if has_known_sizes(differentiability, formula):
+    if has_known_sizes(differentiability, formula, analyses.operators):
         return ""
     for node in formula.nodes:
         call = formula.call(node) if isinstance(node, Call) else None
-        if call is not None and (call.name in unsized() or not is_understood(formula, call.node)):
+        if call is not None and (call.name in unsized() or not is_understood(formula, analyses.operators, call.node)):
             return f'"{call.spelling}" {_reason(call.name)}'
     return "its sizes depend on values"
 

@@ -23,8 +23,9 @@ from derivlint.analysis.shapes.cases import KEEPDIM, REDUCTION
 from derivlint.analysis.shapes.compare import shown
 from derivlint.analysis.small_tensors.domain import FAILURES, implementation_named, is_elementwise
 from derivlint.analysis.small_tensors.evaluate import compile_formula
-from derivlint.analysis.small_tensors.inputs import Values, directions, small_arguments
+from derivlint.analysis.small_tensors.inputs import Values, directions, other_scalars, scalars_of, small_arguments
 from derivlint.analysis.small_tensors.moving import sum_to
+from derivlint.analysis.small_tensors.placing import PositionError
 from derivlint.analysis.small_tensors.tensor import SmallTensor, Value, sizes_of
 from derivlint.analysis.typed import TypedFormula
 from derivlint.model import Differentiability
@@ -57,14 +58,16 @@ class WrongValues(Struct, frozen=True):
         at: the arguments, of tensors their sizes.
         expected: the right element.
         found: the element that the formula gives.
+        reason: why PyTorch refuses to compute it, in place of the elements.
     """
 
     formula: TypedFormula
     name: str
     where: tuple[int, ...]
     at: tuple[tuple[str, Value], ...]
-    expected: float
-    found: float
+    expected: float = 0.0
+    found: float = 0.0
+    reason: str = ""
 
 
 class _Trial(Struct):
@@ -220,16 +223,28 @@ def points_of(
     for kind in _KINDS:
         count = 0
         for arguments in small_arguments(function, signature.inputs, kind):
-            try:
-                outputs = operator.outputs(arguments)
-            except UnknownValueError:
+            point = _point(operator, signature, arguments, used)
+            if point is None:
                 continue
-            named = dict(zip(signature.outputs, outputs, strict=False))
-            if all(type(named.get(name)) in (SmallTensor, tuple) for name in signature.differentiable):
-                count += 1
-                yield _Point(operator, signature, arguments, named, used)
+            count += 1
+            yield point
+            others = other_scalars(function, arguments)
+            point = None if others is None else _point(operator, signature, others, used)
+            if point is not None:
+                yield point
         if count:
             return
+
+
+def _point(operator: _Operator, signature: Signature, arguments: Values, used: frozenset[str]) -> _Point | None:
+    try:
+        outputs = operator.outputs(arguments)
+    except UnknownValueError:
+        return None
+    named = dict(zip(signature.outputs, outputs, strict=False))
+    if all(type(named.get(name)) in (SmallTensor, tuple) for name in signature.differentiable):
+        return _Point(operator, signature, arguments, named, used)
+    return None
 
 
 def _signature(differentiability: Differentiability) -> Signature:
@@ -268,10 +283,11 @@ def _comparisons(
     if operator is None:
         return
     active = []
+    choices = _CHOICES | scalars_of(differentiability.function)
     for formula in judged:
         evaluate = compile_formula(formula)
         if evaluate is not None:
-            active.append(_Trial(formula, evaluate, 1 if formula.variables.isdisjoint(_CHOICES) else 2))
+            active.append(_Trial(formula, evaluate, 1 if formula.variables.isdisjoint(choices) else 2))
     if not active:
         return
     signature = _signature(differentiability)
@@ -281,9 +297,11 @@ def _comparisons(
             compare = _wrong_gradient if trial.formula.is_backward else _wrong_tangent
             try:
                 wrong = compare(trial.formula, trial.evaluate, point)
-            except UnknownValueError:
-                trial.unknown += 1
-                continue
+            except UnknownValueError as failure:
+                if not isinstance(failure.__cause__, PositionError):
+                    trial.unknown += 1
+                    continue
+                wrong = _refused(trial.formula, point, str(failure.__cause__))
             trial.missing = 0 if wrong is not None else trial.missing - 1
             yield trial.formula, wrong
         active = [trial for trial in active if trial.missing and trial.unknown < _PATIENCE]
@@ -291,27 +309,18 @@ def _comparisons(
             return
 
 
-def _variables(formula: TypedFormula, point: _Point, factor: float) -> dict[str, Value]:
+def _variables(formula: TypedFormula, point: _Point) -> dict[str, Value]:
     signature = point.signature
     if formula.is_backward:
-        gradients = {name: _times(value, factor) for name, value in point.gradients.items()}
-        return signature.backward(point.arguments, point.outputs, gradients)
+        return signature.backward(point.arguments, point.outputs, point.gradients)
     given = [name for name in signature.inputs if point.arguments.get(name) is not None]
-    tangents = {name: _times(directions(point.arguments[name], _salt(name)), factor) for name in given}
+    tangents = {name: directions(point.arguments[name], _salt(name)) for name in given}
     variables = signature.forward(point.arguments, point.outputs, tangents)
     for name, tangent in tangents.items():
         if type(tangent) is Duals:
             variables[name] = listed = Duals(point.arguments[name])
             listed.tangents = tuple(tangent)
     return variables
-
-
-def _times(value: Value, factor: float) -> Value:
-    if factor == 1:
-        return value
-    if type(value) is Duals:
-        return Duals(_times(each, factor) for each in value)
-    return SmallTensor(value.sizes, [factor * each for each in value.items])
 
 
 def _components(formula: TypedFormula, evaluate: Evaluator, variables: Values) -> tuple[Value, ...]:
@@ -348,10 +357,9 @@ def _fitted(value: Value, like: Value) -> Value:
 
 def _wrong_gradient(formula: TypedFormula, evaluate: Evaluator, point: _Point) -> WrongValues | None:
     signature = point.signature
-    variables = _variables(formula, point, 1.0)
-    found = _components(formula, evaluate, variables)
+    found = _components(formula, evaluate, _variables(formula, point))
     gradients = point.gradients
-    for at, (name, value) in enumerate(zip(formula.written.names, found, strict=False)):
+    for name, value in zip(formula.written.names, found, strict=False):
         own = point.arguments.get(name.text)
         if value is None or own is None or name.text not in signature.inputs:
             continue
@@ -360,17 +368,8 @@ def _wrong_gradient(formula: TypedFormula, evaluate: Evaluator, point: _Point) -
         expected = sum(_product(gradient, derivatives[output]) for output, gradient in gradients.items())
         if not differ(expected, _product(value, directions(own, _salt(name.text)))):
             continue
-        opposite = _components(formula, evaluate, _variables(formula, point, -2.0))[at]
-        _require_linear(value, _fitted(opposite, own))
         return _first_wrong(formula, name.text, value, _gradient(point, name.text, gradients), point)
     return None
-
-
-def _require_linear(one: Value, other: Value) -> None:
-    """That at minus two times the gradient the value is minus two times as great; otherwise that is the fault."""
-    for left, right in zip(_elements(one), _elements(other), strict=True):
-        if differ(-2 * left, right):
-            raise UnknownValueError
 
 
 def _gradient(point: _Point, name: str, gradients: Mapping[str, Value]) -> Value:
@@ -400,29 +399,36 @@ def _wrong_tangent(formula: TypedFormula, evaluate: Evaluator, point: _Point) ->
     signature = point.signature
     given = [name for name in signature.inputs if point.arguments.get(name) is not None]
     variables = formula.variables
-    if not any(name.endswith(TANGENT) or type(point.arguments.get(name)) is tuple for name in variables):
+    lists = [name for name in given if type(point.arguments[name]) is tuple]
+    if not any(name.endswith(TANGENT) for name in variables) and variables.isdisjoint(lists):
         # that it has no tangent says another rule
         return None
-    found = _components(formula, evaluate, _variables(formula, point, 1.0))
+    found = _components(formula, evaluate, _variables(formula, point))
     moves = {name: directions(point.arguments[name], _salt(name)) for name in given}
     derivatives = point.along(moves)
-    for at, (name, value) in enumerate(zip(formula.written.names, found, strict=False)):
+    for name, value in zip(formula.written.names, found, strict=False):
         expected = derivatives.get(name.text)
         if value is None or expected is None:
             continue
         value = _fitted(value, expected)
         if not any(differ(one, other) for one, other in zip(_elements(expected), _elements(value), strict=True)):
             continue
-        opposite = _components(formula, evaluate, _variables(formula, point, -2.0))[at]
-        _require_linear(value, _fitted(opposite, expected))
         return _first_wrong(formula, name.text, value, _elements(point.certain(moves)[name.text]), point)
     return None
+
+
+def _refused(formula: TypedFormula, point: _Point, reason: str) -> WrongValues:
+    return WrongValues(formula, formula.written.names[0].text, (), _shown(point), reason=reason)
+
+
+def _shown(point: _Point) -> tuple[tuple[str, Value], ...]:
+    return shown({argument: sizes_of(each) for argument, each in point.arguments.items()})
 
 
 def _first_wrong(
     formula: TypedFormula, name: str, value: Value, expected: Sequence[float], point: _Point
 ) -> WrongValues | None:
-    at = shown({argument: sizes_of(each) for argument, each in point.arguments.items()})
+    at = _shown(point)
     start = 0
     for index, tensor in enumerate(value if type(value) is tuple else (value,)):
         for place, element in enumerate(tensor.items):

@@ -75,6 +75,30 @@ def small_arguments(function: NativeFunction, differentiable: Collection[str], k
             return
 
 
+def scalars_of(function: NativeFunction) -> frozenset[str]:
+    """The arguments of an operator that are numbers and no positions."""
+    return frozenset(
+        each.name
+        for each in function.schema.arguments.flat_non_out
+        if str(each.type.base) in ("Scalar", "float") and each.type.is_list_like is None
+    )
+
+
+def other_scalars(function: NativeFunction, arguments: Values) -> Values | None:
+    """The same arguments with another number for each that is one; None where there is none.
+
+    Defaults are special: at 2 a norm is symmetric, and what is multiplied by 1 may be left out.
+    """
+    numbered = sorted(scalars_of(function))
+    given = [(at, name, arguments.get(name)) for at, name in enumerate(numbered)]
+    changed = {
+        name: value + 1 + at if isinstance(value, int) else 0.8 * value + 0.1
+        for at, name, value in given
+        if isinstance(value, (int, float)) and not isinstance(value, bool)
+    }
+    return {**arguments, **changed} if changed else None
+
+
 def _size(value: Value) -> int:
     if type(value) is Sizes:
         return math.prod(value)

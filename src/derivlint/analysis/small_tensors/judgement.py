@@ -23,6 +23,8 @@ def _judged(model: Model, entry: Entry) -> tuple[WrongValues, ...]:
     known |= {formula for item in judged.shares for formula in item.formulas}
     known |= {item.formula for item in shape_judgement_of(model, entry)}
     analyses = analyses_of(model)
+    # what is not linear has no right value
+    known |= {each.formula for each in analyses.interpretations(entry) if each.culprits}
     found: list[WrongValues] = []
     for body in entry.bodies:
         differentiability = model.canonical_differentiability(body)

@@ -27,9 +27,15 @@ from derivlint.operators.shapes import size_functions as sizes_by
 from derivlint.operators.shapes.size_values import Sizes, SizesError
 
 
+class PositionError(SizesError):
+    """A position outside of a dimension, which PyTorch refuses."""
+
+
 def _wrapped(index: Value, size: int) -> Value:
     if not -size <= index < size:
-        raise SizesError
+        if type(index) is not int:
+            raise SizesError
+        raise PositionError(f"the index {index} is out of range for {size} elements")
     return index % size
 
 

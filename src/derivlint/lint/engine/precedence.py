@@ -218,6 +218,16 @@ WRONG_VALUE = Yields(
     "the formula is wrong as a whole",
     Within.FORMULA,
 )
+#: What is wrong with every input comes before what is wrong with complex ones.
+WRONG_SHAPE = Yields(
+    ("illegal-operand-shapes", "wrong-gradient-shape", "wrong-tangent-shape"),
+    "the formula is wrong as a whole",
+    Within.FORMULA,
+)
+#: What makes a gradient of numbers that of indices, or asks for the tangents of indices.
+OUTPUT_OF_INTEGERS = Yields(
+    ("differentiable-integral-output",), "another output is meant to be differentiable", Within.ENTRY, joins=True
+)
 #: Rules that say which slip makes the value of a formula wrong.
 SLIP = Yields(
     (
@@ -277,7 +287,7 @@ WRONG_SIZES = (
     WRONG_VALUE,
     SLIP,
     Yields(
-        ("aliased-tangent", "grads-index-out-of-range", "missing-conjugate", "missing-tangent", "only-first-of-grads"),
+        ("aliased-tangent", "grads-index-out-of-range", "missing-tangent", "only-first-of-grads"),
         "the slip itself is known",
         Within.FORMULA,
         joins=True,

@@ -43,6 +43,8 @@ def differs(what: str, name: str, at: Shown, expected: complex, found: complex) 
 def differs_at(what: str, wrong: WrongValues) -> str:
     """An element of a gradient or a tangent, for which arguments it is wrong, and what a formula gives."""
     arguments = given(wrong.formula, "", wrong.at)
+    if wrong.reason:
+        return f"the {what} of {quoted(wrong.name)} cannot be computed{arguments}: {wrong.reason}"
     element = "".join(f"[{at}]" for at in wrong.where)
     return (
         f"the {what} of {quoted(wrong.name + element)} is {number(wrong.expected)}"

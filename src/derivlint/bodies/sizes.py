@@ -1,0 +1,448 @@
+"""The sizes of what a function gives, by running its body over the sizes of its arguments.
+
+What is not understood is unknown, and where it could matter, so is the whole result: a condition that is not known has
+to give the same sizes either way. Nothing is said of a body that writes where this does not look: in a lambda of
+several statements, through a reference, in the middle of an expression.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from derivlint.bodies.values import ASSIGNS, callee_of
+from derivlint.cpp.declarations.definitions import FunctionDefinition
+from derivlint.cpp.operator_names import base_name, without_symint
+from derivlint.formula import (
+    Binary,
+    Call,
+    Cast,
+    Conditional,
+    Expr,
+    Index,
+    Lambda,
+    Member,
+    Name,
+    Number,
+    Postfix,
+    Unary,
+    unparenthesized,
+    walk,
+)
+from derivlint.formula.nodes import (
+    Block,
+    Construct,
+    Declaration,
+    Declared,
+    Empty,
+    ExpressionStatement,
+    If,
+    Loop,
+    Return,
+    Statement,
+    UnknownStatement,
+)
+from derivlint.formula.vocabulary import words
+from derivlint.operators.book import Book
+from derivlint.operators.reference.evaluators import Evaluator, ExpressionCompiler
+from derivlint.operators.shapes.size_values import UNKNOWN, Sizes, Value, axis_of, careful
+from derivlint.operators.shapes.sizes import (
+    BINARY,
+    CONSTANTS,
+    CONVERSIONS,
+    FAILURES,
+    METHODS,
+    UNARY,
+    SizeFunction,
+    number_of,
+    sizes_named,
+)
+from derivlint.operators.special import RAISING
+
+#: The functions of the same file, by name and number of arguments.
+Functions = Callable[[str, int], FunctionDefinition | None]
+
+#: So many rounds of a loop are run, so many statements in all, and so deep are calls of functions of the file.
+_ROUNDS, _STEPS, _DEEPEST = 32, 2000, 8
+_GOES_ON = object()
+_NAMESPACES = frozenset({"at", "aten"})
+_VIEWS = Book.by_hand("returns-view")
+_CHECKS = ("TORCH_CHECK", "TORCH_INTERNAL_ASSERT", "TORCH_WARN", "AT_ASSERT", "C10_")
+#: What says nothing of sizes but that they fit what is known: these are ordinary tensors of real numbers.
+_NOT = words("areAnyTensorSubclassLike isTensorSubclassLike isComplexType")
+#: Functions of bodies that formulas do not call.
+_FUNCTIONS: Mapping[str, Callable[..., Value]] = {
+    **CONVERSIONS,
+    **dict.fromkeys(_NOT, lambda *_: False),
+    **dict.fromkeys(("move", "forward", "int64_t", "SymInt", "guard_int"), lambda value: value),
+    "maybe_wrap_dim": careful(lambda dim, count, *_: axis_of(dim, count)),
+    "irange": careful(lambda *bounds: tuple(range(*bounds))),
+}
+_METHODS: Mapping[str, Callable[..., Value]] = {
+    **METHODS,
+    "ndimension": METHODS["dim"],
+    "empty": careful(lambda items: len(items) == 0),
+    **dict.fromkeys(("vec", "expect_int", "guard_int"), lambda value: value),
+}
+
+
+class _UnknownError(Exception):
+    """Nothing can be said of the body."""
+
+
+class _NeverError(Exception):
+    """A path that ends with an error."""
+
+
+def body_sizes(definition: FunctionDefinition, functions: Functions, depth: int = 0) -> SizeFunction | None:
+    """How the sizes of what a function gives follow from its arguments; None where nothing can be said."""
+    if any(not param.name for param in definition.params) or not _is_plain(definition.body):
+        return None
+    expressions = _Expressions(functions, depth)
+    names = tuple(param.name for param in definition.params)
+
+    def run(given: Mapping[str, Value]) -> Value:
+        if any(name not in given for name in names):
+            # defaults are not read
+            return UNKNOWN
+        try:
+            return _Run(expressions, dict(given)).result(definition.body)
+        except (_UnknownError, _NeverError, RecursionError, *FAILURES):
+            return UNKNOWN
+
+    return SizeFunction(run, names, len(names) - definition.defaults, by_position=True)
+
+
+def _is_plain(body: Block) -> bool:
+    """Whether a body writes only where statements are run: to variables, and into tensors."""
+    statements = {
+        id(unparenthesized(node.expression)) for node in walk(body) if isinstance(node, ExpressionStatement)
+    } | {id(node.step) for node in walk(body) if isinstance(node, Loop) and node.step is not None}
+    for node in walk(body):
+        if isinstance(node, Lambda) and (node.statements is not None or node.body is None):
+            return False
+        if isinstance(node, Binary) and node.op in ASSIGNS and id(node) not in statements:
+            return False
+        if isinstance(node, (Unary, Postfix)) and node.op in ("++", "--") and id(node) not in statements:
+            return False
+        if isinstance(node, Member) and node.name.endswith("_") and base_name(node.name) in _VIEWS:
+            return False
+        if isinstance(node, Declared) and node.is_reference and "const" not in node.type_words:
+            return False
+    return True
+
+
+class _Expressions(ExpressionCompiler):
+    """The expressions of bodies over sizes."""
+
+    unary_operators = UNARY
+    binary_operators = BINARY
+
+    def __init__(self, functions: Functions, depth: int) -> None:
+        super().__init__()
+        self._functions = functions
+        self._depth = depth
+
+    def otherwise(self, node: Expr) -> Evaluator:
+        return lambda _: UNKNOWN
+
+    def name(self, node: Name) -> Evaluator:
+        if node.simple is None:
+            value = CONSTANTS.get(node.spelling.removeprefix("::"), UNKNOWN)
+            return lambda _: value
+        name, constant = node.simple, CONSTANTS.get(node.simple, UNKNOWN)
+        return lambda values: values.get(name, constant)
+
+    def number(self, node: Number) -> Evaluator:
+        value = number_of(node.text)
+        return lambda _: value
+
+    def cast(self, node: Cast) -> Evaluator:
+        """A number of another type."""
+        return self.of(node.operand)
+
+    def construct(self, node: Construct) -> Evaluator:
+        """A list, or something with one value."""
+        is_list = node.type.spelling.endswith(("vector", "Vector", "Ref"))
+        return self.of(node.braces) if is_list else self.otherwise(node)
+
+    def conditional(self, node: Conditional) -> Evaluator:
+        """Either branch where the condition is not known and both are the same."""
+        condition, then, otherwise = self.of(node.condition), self.of(node.then), self.of(node.otherwise)
+
+        def value(values: Mapping[str, Value]) -> Value:
+            asked = _truth(condition, values)
+            if asked is None:
+                found, other = then(values), otherwise(values)
+                return found if _is_same(found, other) else UNKNOWN
+            return then(values) if asked else otherwise(values)
+
+        return value
+
+    def index(self, node: Index) -> Evaluator:
+        """An item of a list."""
+        if len(node.args) != 1:
+            return self.otherwise(node)
+        items, index = self.of(node.object), self.of(node.args[0])
+
+        def item(values: Mapping[str, Value]) -> Value:
+            held, at = items(values), index(values)
+            return held[at] if type(held) is tuple and type(at) is int and 0 <= at < len(held) else UNKNOWN
+
+        return item
+
+    def called(self, node: Call) -> Evaluator:
+        callee = node.callee
+        arguments = [self.of(argument) for argument in node.args]
+        if isinstance(callee, Member):
+            return self._method(callee, arguments)
+        if not isinstance(callee, Name):
+            return self.otherwise(node)
+        if callee.simple is not None:
+            local = callee.simple
+            found = self._function(callee, arguments)
+
+            def of_name(values: Mapping[str, Value]) -> Value:
+                if local in values:
+                    # a lambda
+                    raise _UnknownError
+                return found(values)
+
+            return of_name
+        return self._function(callee, arguments)
+
+    def _method(self, callee: Member, arguments: list[Evaluator]) -> Evaluator:
+        owner, name = self.of(callee.object), without_symint(callee.name)
+        read = _METHODS.get(name)
+        if read is not None:
+            return lambda values: read(owner(values), *[each(values) for each in arguments])
+        if name.endswith("_"):
+            return owner
+        return _applied(name, [owner, *arguments])
+
+    def _function(self, callee: Name, arguments: list[Evaluator]) -> Evaluator:
+        name = without_symint(callee.parts[-1].identifier)
+        read = _FUNCTIONS.get(name)
+        if read is not None:
+            return lambda values: read(*[each(values) for each in arguments])
+        if len(callee.parts) > 1 and callee.parts[0].identifier in _NAMESPACES:
+            return _applied(name, arguments)
+        own = self._functions(callee.parts[-1].identifier, len(arguments)) if self._depth < _DEEPEST else None
+        sized = None if own is None else body_sizes(own, self._functions, self._depth + 1)
+        if sized is not None:
+            names, run = sized.parameters, sized.run
+            return lambda values: run({name: each(values) for name, each in zip(names, arguments, strict=True)})
+        return _applied(name, arguments)
+
+
+def _applied(name: str, arguments: list[Evaluator]) -> Evaluator:
+    sized = sizes_named(name)
+    if sized is None:
+        return lambda _: UNKNOWN
+    names, run = sized.parameters, sized.run
+    return lambda values: run({name: each(values) for name, each in zip(names, arguments, strict=False)})
+
+
+def _truth(condition: Evaluator, values: Mapping[str, Value]) -> bool | None:
+    """Whether a condition holds; None where that is not known."""
+    try:
+        asked = condition(values)
+    except FAILURES:
+        return None
+    return None if asked is UNKNOWN or type(asked) is Sizes else bool(asked)
+
+
+def _is_same(one: Value, other: Value) -> bool:
+    return one is other or (type(one) is type(other) and bool(one == other))
+
+
+class _Run:
+    """One run of a body."""
+
+    def __init__(self, expressions: _Expressions, values: dict[str, Value]) -> None:
+        self._expressions = expressions
+        self._values = values
+        self._steps = 0
+        #: what is returned where a condition holds that is not known: the rest has to give the same
+        self._possible: list[Value] = []
+
+    def result(self, body: Block) -> Value:
+        """What the body returns."""
+        found = self._run(body)
+        if found is _GOES_ON or any(not _is_same(found, each) for each in self._possible):
+            return UNKNOWN
+        return found
+
+    def _of(self, node: Expr) -> Value:
+        try:
+            return self._expressions.of(node)(self._values)
+        except FAILURES:
+            return UNKNOWN
+
+    def _run(self, statement: Statement) -> Any:
+        self._steps += 1
+        if self._steps > _STEPS:
+            raise _UnknownError
+        if isinstance(statement, Block):
+            for each in statement.statements:
+                found = self._run(each)
+                if found is not _GOES_ON:
+                    return found
+        elif isinstance(statement, Declaration):
+            for declared in statement.declared:
+                self._declare(declared)
+        elif isinstance(statement, ExpressionStatement):
+            self._do(unparenthesized(statement.expression))
+        elif isinstance(statement, Return):
+            return UNKNOWN if statement.value is None else self._of(statement.value)
+        elif isinstance(statement, If):
+            return self._if(statement)
+        elif isinstance(statement, Loop):
+            return self._loop(statement)
+        elif isinstance(statement, UnknownStatement):
+            if statement.may_return:
+                raise _UnknownError
+            self._forget(*statement.names)
+        elif not isinstance(statement, Empty):
+            raise _UnknownError
+        return _GOES_ON
+
+    def _declare(self, declared: Declared) -> None:
+        names = [name.simple or "" for name in declared.names]
+        value: Value = UNKNOWN
+        if declared.value is not None:
+            value = self._of(declared.value)
+        elif declared.type_words[-1:] == ("Tensor",):
+            value = None if not declared.arguments else self._of(declared.arguments[0])
+        elif declared.arguments is None and "vector" in declared.type_words:
+            value = ()
+        if not declared.is_binding:
+            self._values[names[0]] = value
+            return
+        several = type(value) is tuple and len(value) == len(names)
+        self._values.update(zip(names, value if several else [UNKNOWN] * len(names), strict=True))
+
+    def _do(self, node: Expr) -> None:
+        if isinstance(node, Binary) and node.op in ASSIGNS:
+            self._assign(node)
+        elif isinstance(node, (Unary, Postfix)) and node.op in ("++", "--"):
+            if isinstance(node.operand, Name) and node.operand.simple is not None:
+                value = self._of(node.operand)
+                step = 1 if node.op == "++" else -1
+                self._values[node.operand.simple] = value + step if type(value) is int else UNKNOWN
+            else:
+                self._forget(*_names_in(node))
+        elif isinstance(node, Call):
+            self._call(node)
+        else:
+            self._forget(*_names_in(node))
+
+    def _call(self, node: Call) -> None:
+        name, callee = callee_of(node), node.callee
+        if name in RAISING or name.startswith(_CHECKS):
+            if node.args and _truth(self._expressions.of(node.args[0]), self._values) is False:
+                raise _NeverError
+            return
+        owner = callee.object if isinstance(callee, Member) else None
+        if isinstance(owner, Name) and owner.simple is not None:
+            held = self._values.get(owner.simple, UNKNOWN)
+            if type(held) is tuple and name in ("push_back", "emplace_back") and len(node.args) == 1:
+                self._values[owner.simple] = (*held, self._of(node.args[0]))
+                return
+            if name == "reserve" or (type(held) is Sizes and name.endswith("_")):
+                return
+        self._forget(*_names_in(node))
+
+    def _assign(self, node: Binary) -> None:
+        target = unparenthesized(node.left)
+        if isinstance(target, Name) and target.simple is not None:
+            value = self._of(node.right)
+            if node.op != "=":
+                operate, old = BINARY[node.op[0]], self._values.get(target.simple, UNKNOWN)
+                try:
+                    value = old if type(old) is Sizes else operate(old, value)
+                except FAILURES:
+                    value = UNKNOWN
+            self._values[target.simple] = value
+        elif isinstance(target, Call) and callee_of(target) == "tie" and node.op == "=":
+            value = self._of(node.right)
+            several = type(value) is tuple and len(value) == len(target.args)
+            for at, each in enumerate(target.args):
+                if isinstance(each, Name) and each.simple is not None:
+                    self._values[each.simple] = value[at] if several else UNKNOWN
+                else:
+                    self._forget(*_names_in(each))
+        else:
+            self._forget(*_names_in(target))
+
+    def _forget(self, *names: Name) -> None:
+        for name in names:
+            if name.simple is not None and name.simple in self._values:
+                self._values[name.simple] = UNKNOWN
+
+    def _if(self, statement: If) -> Any:
+        asked = _truth(self._expressions.of(statement.condition), self._values)
+        if asked is not None:
+            taken = statement.then if asked else statement.otherwise
+            return _GOES_ON if taken is None else self._run(taken)
+        before = dict(self._values)
+        then = self._branch(statement.then)
+        after, self._values = self._values, before
+        otherwise = self._branch(statement.otherwise)
+        if then is None:
+            if otherwise is None:
+                raise _NeverError
+            return otherwise
+        if otherwise is None:
+            self._values = after
+            return then
+        if then is not _GOES_ON and otherwise is not _GOES_ON:
+            return then if _is_same(then, otherwise) else UNKNOWN
+        if then is not _GOES_ON:
+            self._possible.append(then)
+        elif otherwise is not _GOES_ON:
+            self._possible.append(otherwise)
+            self._values = after
+        else:
+            merged = self._values.keys() & after.keys()
+            self._values = {
+                name: self._values[name] if _is_same(self._values[name], after[name]) else UNKNOWN for name in merged
+            }
+        return _GOES_ON
+
+    def _branch(self, statement: Statement | None) -> Any:
+        """What a branch gives; None where it ends with an error."""
+        try:
+            return _GOES_ON if statement is None else self._run(statement)
+        except _NeverError:
+            return None
+
+    def _loop(self, loop: Loop) -> Any:
+        if loop.variable is not None and loop.over is not None:
+            over = self._of(loop.over)
+            if type(over) is not tuple or len(over) > _ROUNDS or loop.variable.is_binding:
+                raise _UnknownError
+            for item in over:
+                self._values[loop.variable.names[0].simple or ""] = item
+                found = self._run(loop.body)
+                if found is not _GOES_ON:
+                    return found
+            return _GOES_ON
+        if loop.begin is not None:
+            self._run(loop.begin)
+        for _ in range(_ROUNDS):
+            asked = None if loop.condition is None else _truth(self._expressions.of(loop.condition), self._values)
+            if asked is None:
+                break
+            if not asked:
+                return _GOES_ON
+            found = self._run(loop.body)
+            if found is not _GOES_ON:
+                return found
+            if loop.step is not None:
+                self._do(loop.step)
+        raise _UnknownError
+
+
+def _names_in(node: Expr) -> list[Name]:
+    return [each for each in walk(node) if isinstance(each, Name)]
