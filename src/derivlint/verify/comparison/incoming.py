@@ -116,7 +116,7 @@ def check_accumulation(at: CheckedPoint, backward: Sequence[Described]) -> Itera
     for place, (of, variable, gradient) in enumerate(kept):
         for _, earlier, other in kept[:place]:
             if gradient is not other and _overlap(gradient, other):
-                said = f'it shares memory with that of "{earlier[0]}", to which the next backward pass adds its own in place'
+                said = f'it shares memory with that of "{earlier[0]}", to which further ones are added in place'
                 yield Failure(of.number, WRONG_VJP, variable[0], said=said)
                 break
 

@@ -13,6 +13,7 @@ from typing import Any
 from derivlint.operators import Book
 from derivlint.verify.base import corresponds
 from derivlint.verify.code.functions import BACKWARD, Described
+from derivlint.verify.comparison.exact import double_precision
 from derivlint.verify.comparison.exhaustion import require_memory
 from derivlint.verify.comparison.numeric import Called, Subject, tensors
 from derivlint.verify.inputs.hardening import is_reduction
@@ -82,6 +83,10 @@ def measured(
             message = _message(low, high, values, few, first)
             if message is None:
                 continue
+            places = message.pop("places")
+            moved = of.tangents if kind == TANGENT else (what,)
+            exact = [value.double() if is_inexact(value) else value for value in values]
+            message |= double_precision(first, exact, moved, 2 if kind == SECOND else 1, high, places)
             earlier = next((each for each in before if each[:2] == (kind, what) and corresponds(each[2], of)), None)
             if earlier is not None and earlier[2].number != of.number:
                 message |= _difference(low, earlier[3][0], high, few)
@@ -250,6 +255,7 @@ def _message(low: Any, high: Any, values: list[Any], kind: Any, of: Described) -
         "ulps_at": _reported(values, worst, of, low, high),
         "lost": int(lost.sum()),
         "lost_at": _reported(values, place, of, low, high) if bool(lost.any()) else "",
+        "places": [worst, place],
     }
 
 
