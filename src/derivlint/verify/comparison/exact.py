@@ -60,7 +60,7 @@ def _function(of: Described) -> Callable[[Mapping[str, Any]], Any] | None:
     """An operator as a function of its arguments by name; None where mpmath has no such function."""
     expression = _expressions().get(of.operator)
     if expression is not None:
-        return lambda values: eval(expression, {"__builtins__": {"min": min, "max": max}}, _Scope(values))
+        return lambda values: eval(expression, {"__builtins__": {}}, _Scope(values))
     function = getattr(_mpmath(), of.operator, None)
     return None if not callable(function) else lambda values: function(*values.values())
 
@@ -151,5 +151,5 @@ def _derivative(
                 one_sided = mp.diff(along, 0, order, direction=1)
                 return float(number) if abs(one_sided - number) <= _SAME * abs(number) else None
             before = number
-    # not to be told from zero
+    # as good as zero
     return 0.0 if before is not None and abs(before) < _SMALLEST else None
