@@ -108,7 +108,7 @@ class _Directional:
             number, first = self._differentiated(0.0)
             if number is None:
                 return
-            total = self._numbers[0.0] = float(number.detach())
+            total = self._numbers[0.0] = _as_number(number)
         except RuntimeError as error:
             require_memory(error)
             # what a formula calls need not have a derivative
@@ -160,7 +160,9 @@ class _Directional:
     # ---- its derivatives
 
     def _differentiated(self, step: float, order: int = 1) -> tuple[Any, float]:
-        """The number as a tensor, None where it depends on nothing, and its derivative along the directions.
+        """The number, None where there is none, and its derivative along the directions.
+
+        What autograd knows of no dependence of has the derivative zero.
 
         Args:
             step: how far along the directions.
@@ -174,9 +176,8 @@ class _Directional:
         tensors, ends = self._tensors(step)
         leaves = [*tensors.values(), *ends]
         directions = [*(self._at.directions[each] for each in tensors), *self._seconds]
-        number = first = _weighted(self._value(tensors, self._cotangents(ends)))
-        if not isinstance(first, torch.Tensor) or not first.requires_grad:
-            return None, 0.0
+        pairs = self._value(tensors, self._cotangents(ends))
+        number = first = _weighted(pairs) if pairs else None
         for left in range(order, 0, -1):
             if not isinstance(number, torch.Tensor) or not number.requires_grad:
                 return first, 0.0
