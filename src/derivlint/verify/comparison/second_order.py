@@ -177,7 +177,8 @@ class _Directional:
         leaves = [*tensors.values(), *ends]
         directions = [*(self._at.directions[each] for each in tensors), *self._seconds]
         pairs = self._value(tensors, self._cotangents(ends))
-        number = first = _weighted(pairs) if pairs else None
+        first: Any = _weighted(pairs) if pairs else None
+        number = first
         for left in range(order, 0, -1):
             if not isinstance(number, torch.Tensor) or not number.requires_grad:
                 return first, 0.0
