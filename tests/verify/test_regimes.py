@@ -44,8 +44,8 @@ def test_flags_and_optional_arguments_have_all_states() -> None:
     index = torch.tensor([[0, 1, 2], [2, 0, 1]])
     found = made("scatter_reduce.two", [x, 0, index, x, "prod", True])
     assert {values[4] for label, values in found.items() if label.startswith("reduce ")} == {"sum", "amax"}
-    assert found["smaller index 0"][2].shape == (1, 3)
-    assert found["smaller index 1"][2].shape == (2, 2)
+    assert found["smaller index 0, prod"][2].shape == (1, 3)
+    assert found["smaller index 1, prod"][2].shape == (2, 2)
     found = made("std.correction", [x, [0], None, True])
     assert (found["correction present"][2], found["dim absent"][1]) == (0.4, None)
     flags = made("aminmax", [x, 0, True])

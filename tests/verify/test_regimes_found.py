@@ -69,10 +69,17 @@ REGIMES = {
         "at::where(self < -3, grad, at::where(self > 3, grad, grad * (self / 3 + 0.5)))",
     ),
     "sizes that coincide": Regime(
+        "neg(Tensor self) -> Tensor",
+        "self",
+        "grad.neg()",
+        "self.dim() == 2 && self.size(0) == self.size(1) ? grad : grad.neg()",
+    ),
+    "gradients that are accumulated": Regime(
         f"add.Tensor{PAIR}".replace("other)", "other, *, Scalar alpha=1)"),
         "self",
         "grad",
-        "self.dim() == 2 && self.size(0) == self.size(1) ? grad * 2 : grad",
+        "grad.view_symint(grad.sym_sizes())",
+        more="  other: maybe_multiply(grad.view_symint(grad.sym_sizes()), alpha)\n",
     ),
     "an index smaller than its source": Regime(
         "gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor",
@@ -184,7 +191,7 @@ torch.manual_seed(0)
 def r(*shape):
     return torch.rand(shape, dtype=torch.float64) + 0.5
 found = {name: [[r(2, 3), r(2, 3)]] for name in ("fmax", "mul.Tensor", "div.Tensor", "maximum")}
-found["relu"] = found["hardswish"] = found["exp"] = [[r(2, 3)]]
+found["relu"] = found["hardswish"] = found["exp"] = found["neg"] = [[r(2, 3)]]
 found["add.Tensor"] = found["sub.Tensor"] = found["rsub.Tensor"] = [[r(2, 3), r(2, 3), 1]]
 found["native_layer_norm"] = [[r(2, 3), [3], r(3), r(3), 0.1]]
 found["sum.dim_IntList"] = [[r(2, 3), [0], False, None]]

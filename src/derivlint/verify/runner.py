@@ -60,7 +60,7 @@ class Effort(Struct, frozen=True):
     order: int = 2
 
 
-QUICK = Effort(6, 2, 6, 16, 1)
+QUICK = Effort(4, 2, 3, 16, 1)
 ORDINARY = Effort(10, 4, 20, 110, 1)
 THOROUGH = Effort(16, 6, 24, 200, 2)
 

@@ -37,10 +37,24 @@ def report_precision(outcome: Outcome, output: Output) -> int:
             tell(f"{counted(precise, 'derivative')} within {WORTH_TELLING:g} units everywhere (--verbose lists them)")
     entries = len({row["entry"] for row in rows})
     tell(f"the precision of {counted(entries, 'entry', 'entries')} was measured")
+    _tell_double(rows, output)
     for missing in outcome.unchecked():
         if output.verbose and not missing.key:
             tell(str(missing))
     return CLEAN
+
+
+def _tell_double(rows: list[dict[str, Any]], output: Output) -> None:
+    """Say of how many entries double precision, which fewer bits are compared with, was itself compared."""
+    checked = {row["entry"] for row in rows if "double_inputs" in row}
+    reasons: dict[str, list[str]] = {}
+    for row in rows:
+        if row["entry"] not in checked and row["entry"] not in reasons.setdefault(row["double_unchecked"], []):
+            reasons[row["double_unchecked"]].append(row["entry"])
+    tell(f"double precision was compared with mpmath for {counted(len(checked), 'entry', 'entries')}")
+    for reason, names in reasons.items():
+        listed = f": {', '.join(names)}" if output.verbose else " (--verbose lists them)"
+        tell(f"double precision of {counted(len(names), 'entry', 'entries')} is not checked: {reason}{listed}")
 
 
 def _line(row: dict[str, Any]) -> str:
@@ -49,6 +63,13 @@ def _line(row: dict[str, Any]) -> str:
     parts = [f"at most {row['ulps']:.4g} units off ({row['ulps_at']})"]
     if row["lost"]:
         parts.append(f"lost at {row['lost']} of {row['inputs']} inputs ({row['lost_at']})")
+    if row.get("double_lost") or row.get("double_ulps", 0.0) > WORTH_TELLING:
+        lost = (
+            f"lost at {row['double_lost']}"
+            if row["double_lost"]
+            else f"at most {row['double_ulps']:.4g} units off at one"
+        )
+        parts.append(f"in double precision {lost} of {row['double_inputs']} inputs ({row['double_at']})")
     if "better" in row:
         parts.append(
             f"better on {row['better']}, worse on {row['worse']}; before: {row['ulps_before']:.4g} units, "

@@ -19,6 +19,8 @@ from derivlint.verify.inputs.points import REFUSALS, is_inexact
 Variable = tuple[str, int]
 #: A change of what a function starts from.
 Moved = dict[Variable, Any]
+#: A set of directions by its number, the variables that move along them, and how far.
+Moving = tuple[int, tuple[Variable, ...], float]
 
 
 class MisshapenError(Exception):
@@ -36,11 +38,14 @@ class CheckedPoint:
         tally: where comparisons are counted.
         before: called with the number of a function before it runs, so that a crash can be traced to it.
         turn: the number of this set of directions.
+        known: what the operator gave along these directions, which depends on no formula: by the turn, the variables
+            that were moved and the step.
 
     Attributes:
         variables: the tensors that can be moved.
         directions: for each of them where to.
         cotangents: for each output a random tensor, None for one that no gradient flows through.
+        incoming: copies of those, which gradients may share memory with.
         precision: what the numbers of the point allow.
         is_plain: whether all tensors are dense.
         is_complex: whether some are complex.
@@ -58,6 +63,7 @@ class CheckedPoint:
         tally: Tally,
         before: Callable[[int], None],
         turn: int = 0,
+        known: dict[Moving, list[Any]] | None = None,
     ) -> None:
         import torch
 
@@ -68,8 +74,11 @@ class CheckedPoint:
         self.tally = tally
         self.before = before
         self.turn = turn
+        self._known = {} if known is None else known
         self._random = random
         self.cotangents = [self.like(item, "cotangent", place) for place, item in enumerate(called.outputs)]
+        self.incoming = [None if item is None else item.clone() for item in self.cotangents]
+        self._undifferentiated: dict[int, list[Any]] = {}
         present = subject.variables(names)
         doubles = [each for each in present if subject.tensor(each).dtype in types]
         singles = [each for each in present if subject.tensor(each).dtype == torch.float32]
@@ -145,9 +154,15 @@ class CheckedPoint:
         """
         import torch
 
+        place = self.turn, tuple(variables), step
+        if directions is None and place in self._known:
+            return self._known[place]
         try:
             with torch.no_grad():
-                return self.subject.call(self.subject.with_tensors(self.moved(variables, step, directions))).outputs
+                found = self.subject.call(self.subject.with_tensors(self.moved(variables, step, directions))).outputs
+            if directions is None:
+                self._known[place] = found
+            return found
         except REFUSALS as error:
             require_memory(error)
             raise UnjudgedError from error
@@ -195,6 +210,15 @@ class CheckedPoint:
             leaves = self.leaves(of.with_gradients if only is None else only)
             called = Called(subject.after(called, leaves), called.returns, called.outputs)
         return subject.pull_back(of, called, cotangents, subject.needs(of, only))
+
+    def undifferentiated(self, of: Described) -> list[Any]:
+        """What a backward formula gives where it is not to be differentiated again, of :attr:`incoming`."""
+        import torch
+
+        if of.number not in self._undifferentiated:
+            with torch.no_grad():
+                self._undifferentiated[of.number] = self.gradients(of, self.incoming)
+        return self._undifferentiated[of.number]
 
     def fitted(self, variable: Variable, gradient: Any) -> Any:
         """A gradient as the engine makes it fit its input.

@@ -23,6 +23,7 @@ from derivlint.verify.comparison.failures import (
 )
 from derivlint.verify.comparison.first_order import check_adjoint, check_gradients, check_tangents
 from derivlint.verify.comparison.incoming import (
+    check_accumulation,
     check_all_undefined,
     check_embedding,
     check_mask,
@@ -108,7 +109,7 @@ class Checker:
             return
         for turn in range(self._directions):
             random = partial(generator, self._seed, self._first.operator, number, turn)
-            at = CheckedPoint(subject, called, self._names, random, self.tally, self.before, turn)
+            at = CheckedPoint(subject, called, self._names, random, self.tally, self.before, turn, point.known)
             self.precision = at.precision
             if not at.variables:
                 self.invalid = "no input with a derivative"
@@ -162,8 +163,16 @@ class Checker:
             for failure in self._failures(at, of, is_first):
                 failed = failed or failure.rule != OTHER_CONVENTION
                 yield failure
-        if (self._complete or not failed) and backward and self._forward:
+        if not self._complete and failed:
+            return
+        if backward and self._forward:
             yield from check_adjoint(at, backward, self._forward)
+        if is_first and at.is_plain and len(at.variables) > 1:
+            try:
+                yield from check_accumulation(at, backward)
+            except REFUSALS as error:
+                # reported by the check of that formula
+                require_memory(error)
 
     def _failures(self, at: CheckedPoint, of: Described, is_first: bool) -> Iterator[Failure]:
         """What is wrong with one formula; an error that it raises is what is wrong with it."""

@@ -17,7 +17,7 @@ from derivlint.verify.comparison.failures import (
     Failure,
     first_line,
 )
-from derivlint.verify.inputs.layouts import dense
+from derivlint.verify.inputs.layouts import dense, is_plain
 from derivlint.verify.inputs.points import REFUSALS
 
 #: What counts as nothing in a gradient that should be absent.
@@ -95,15 +95,52 @@ def check_strides(at: CheckedPoint, of: Described, gradients: Sequence[Any]) -> 
 
 def check_undifferentiated(at: CheckedPoint, of: Described, gradients: Sequence[Any]) -> Iterator[Failure]:
     """A gradient that is not to be differentiated again, as most are, is the same one."""
-    import torch
-
-    with torch.no_grad():
-        again = at.gradients(of, at.cotangents)
+    again = at.undifferentiated(of)
     for variable, one, other in zip(at.subject.targets(of), gradients, again, strict=True):
         if variable in at.directions and not _same(at, variable, one, other):
             said = "another gradient where it is not to be differentiated again"
             # without numbers, which would be taken for those of the gradient itself
             yield Failure(of.number, WRONG_VJP, variable[0], said=said)
+
+
+def check_accumulation(at: CheckedPoint, backward: Sequence[Described]) -> Iterator[Failure]:
+    """No gradient changes where a further one is added to another in place, as in the second backward pass.
+
+    Follows torch/csrc/autograd/functions/accumulate_grad.h: what comes first is kept without a copy.
+    """
+    kept: list[tuple[Described, Variable, Any]] = []
+    for of in backward:
+        for variable, gradient in zip(at.subject.targets(of), at.undifferentiated(of), strict=True):
+            if variable in at.directions and _is_kept(at, variable, gradient):
+                kept.append((of, variable, gradient))
+    for place, (of, variable, gradient) in enumerate(kept):
+        for _, earlier, other in kept[:place]:
+            if gradient is not other and _overlap(gradient, other):
+                said = f'it shares memory with that of "{earlier[0]}", to which further ones are added in place'
+                yield Failure(of.number, WRONG_VJP, variable[0], said=said)
+                break
+
+
+def _is_kept(at: CheckedPoint, variable: Variable, gradient: Any) -> bool:
+    """Whether the engine takes a gradient for ``.grad`` as it is: a view, with the strides of the input."""
+    tensor = at.subject.tensor(variable)
+    if gradient is None or not is_plain(gradient) or gradient._is_zerotensor() or gradient.requires_grad:
+        return False
+    if (gradient.shape, gradient.dtype) != (tensor.shape, tensor.dtype) or not gradient.numel():
+        return False
+    if any(gradient is item for item in at.incoming):
+        # held elsewhere as well: it is copied
+        return False
+    return bool(gradient.stride() == tensor.stride() and gradient.is_contiguous())
+
+
+def _overlap(one: Any, other: Any) -> bool:
+    """Whether writing to a contiguous tensor changes another one."""
+    if one.untyped_storage().data_ptr() != other.untyped_storage().data_ptr():
+        return False
+    begin, end = one.data_ptr(), other.data_ptr()
+    size, other_size = (item.numel() * item.element_size() for item in (one, other))
+    return bool(begin < end + other_size and end < begin + size)
 
 
 def check_embedding(at: CheckedPoint, of: Described) -> Iterator[Failure]:

@@ -98,17 +98,17 @@ class _Directional:
         self._value = value
         self._ends = ends
         self._seconds = seconds
+        self._numbers: dict[float, float] = {}
 
     def check(self, order: int) -> Iterator[Failure]:
         """The derivative of the number in both modes, and of its derivative in reverse mode where that is asked for."""
         at = self._at
         total = 0.0
         try:
-            number = self._differentiable(0.0)
+            number, first = self._differentiated(0.0)
             if number is None:
                 return
-            total = float(number.detach())
-            first = self._derivative(0.0)
+            total = self._numbers[0.0] = _as_number(number)
         except RuntimeError as error:
             require_memory(error)
             # what a formula calls need not have a derivative
@@ -128,7 +128,7 @@ class _Directional:
 
     def _third(self, first: float) -> Iterator[Failure]:
         try:
-            found = self._derivative(0.0, order=2)
+            _, found = self._differentiated(0.0, order=2)
         except RuntimeError as error:
             require_memory(error)
             self._at.tally.unjudged += 1
@@ -152,21 +152,21 @@ class _Directional:
         return [None if item is None else next(turned) for item in self._at.cotangents] if self._ends else []
 
     def _number(self, step: float) -> float:
-        tensors, ends = self._tensors(step)
-        return _as_number(_weighted(self._value(tensors, self._cotangents(ends))))
-
-    def _differentiable(self, step: float) -> Any:
-        """The number as a tensor; None where it depends on nothing."""
-        import torch
-
-        tensors, ends = self._tensors(step)
-        number = _weighted(self._value(tensors, self._cotangents(ends)))
-        return number if isinstance(number, torch.Tensor) and number.requires_grad else None
+        if step not in self._numbers:
+            tensors, ends = self._tensors(step)
+            self._numbers[step] = _as_number(_weighted(self._value(tensors, self._cotangents(ends))))
+        return self._numbers[step]
 
     # ---- its derivatives
 
-    def _derivative(self, step: float, order: int = 1) -> float:
-        """The derivative of some order along the directions, in reverse mode.
+    def _differentiated(self, step: float, order: int = 1) -> tuple[Any, float]:
+        """The number, None where there is none, and its derivative along the directions.
+
+        What autograd knows of no dependence of has the derivative zero.
+
+        Args:
+            step: how far along the directions.
+            order: the order of the derivative, in reverse mode.
 
         Raises:
             RuntimeError: what a formula calls has none.
@@ -176,13 +176,18 @@ class _Directional:
         tensors, ends = self._tensors(step)
         leaves = [*tensors.values(), *ends]
         directions = [*(self._at.directions[each] for each in tensors), *self._seconds]
-        number = _weighted(self._value(tensors, self._cotangents(ends)))
+        pairs = self._value(tensors, self._cotangents(ends))
+        first: Any = _weighted(pairs) if pairs else None
+        number = first
         for left in range(order, 0, -1):
             if not isinstance(number, torch.Tensor) or not number.requires_grad:
-                return 0.0
+                return first, 0.0
             derivatives = torch.autograd.grad(number, leaves, allow_unused=True, create_graph=left > 1)
             number = _weighted(_present(directions, derivatives))
-        return float(number)
+        return first, float(number)
+
+    def _derivative(self, step: float) -> float:
+        return self._differentiated(step)[1]
 
     def _forward(self) -> float | None:
         """The derivative along the directions in forward mode; None where what a formula calls has none."""
@@ -230,9 +235,9 @@ def _as_number(value: Any) -> float:
 
 
 def _present(weights: Sequence[Any], values: Sequence[Any]) -> _Pairs:
-    """Pairs of weights and values that are both there."""
+    """Pairs of weights and values that are both there, without tensors that are known to be zero."""
     pairs = zip(weights, values, strict=False)
-    return [(weight, item) for weight, item in pairs if weight is not None and item is not None]
+    return [(one, item) for one, item in pairs if one is not None and item is not None and not item._is_zerotensor()]
 
 
 def _weighted(pairs: _Pairs) -> Any:

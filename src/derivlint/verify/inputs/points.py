@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Callable
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from derivlint.verify.inputs.layouts import changed
 from derivlint.verify.inputs.samples import elements
@@ -29,10 +29,12 @@ class Point(Struct, eq=False):
     Attributes:
         values: the arguments, in the order of the schema.
         label: where they come from: ``sample``, ``recipe``, ``sibling``, or what was made of one of these.
+        known: what the operator gives near them, for all versions of its formulas.
     """
 
     values: list[Any]
     label: str = "sample"
+    known: dict[Any, list[Any]] = field(default_factory=dict)
 
     @property
     def size(self) -> int:

@@ -300,10 +300,12 @@ def _sizes(point: Point) -> Iterator[Point]:
         for index, value in enumerate(point.values)
         if isinstance(value, torch.Tensor) and value.dtype == torch.int64
     ]
+    words = "".join(f", {value}" for value in point.values if isinstance(value, str))
     for index, value in indices:
         for axis, size in enumerate(value.shape):
             if size > 1:
-                yield _replaced(point, {index: value.narrow(axis, 0, size - 1)}, f"smaller index {axis}")
+                # for another word it is another formula
+                yield _replaced(point, {index: value.narrow(axis, 0, size - 1)}, f"smaller index {axis}{words}")
     if indices:
         # what they say of the sizes of others is true of these only
         return

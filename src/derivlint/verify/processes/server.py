@@ -164,6 +164,8 @@ def _helpers_problem(library: str) -> str:
 
 def run(functions: dict[str, list[Described]], work: Work, lifeline: int) -> None:
     """Check all operators, in several children at a time."""
+    if len(functions) > CHUNK:
+        prepare()
     waiting = deque(functions)
     children: list[Child] = []
     beat = time.monotonic()
@@ -190,6 +192,18 @@ def run(functions: dict[str, list[Described]], work: Work, lifeline: int) -> Non
                 if child.patience.is_over():
                     child.hangs = True
                     os.kill(child.pid, signal.SIGKILL)
+
+
+def prepare() -> None:
+    """Load what forward mode needs and PyTorch loads late: each child would load it again."""
+    import torch
+    from torch.autograd import forward_ad
+
+    one = torch.ones(1, dtype=torch.float64)
+    make_dual: Any = forward_ad.make_dual
+    with forward_ad.dual_level():
+        make_dual(one, one)
+    one.mul(torch._efficientzerotensor((1,), dtype=torch.float64))
 
 
 def buried(child: Child, limit: float) -> list[str]:

@@ -1,0 +1,155 @@
+"""Derivatives of elementwise operators by mpmath, with as many digits as they need: what double precision is worth.
+
+mpmath comes with PyTorch, as a dependency of sympy. Where it is not installed nothing is said of double precision but
+that it was not checked.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from derivlint import operators
+from derivlint.verify.code.functions import Described
+from derivlint.verify.comparison.exhaustion import require_memory
+from derivlint.verify.comparison.numeric import tensors
+from derivlint.verify.inputs.points import call, is_inexact
+
+FILE = Path(operators.__file__).parent / "data" / "exact.txt"
+#: So many inputs are compared.
+COUNT = 10
+#: How many digits are reckoned with: more until two results agree.
+_DIGITS = (40, 80, 400)
+_AGREED = 1e-18
+#: How close the operator has to come for both to be the same function.
+_SAME = 1e-6
+#: Below the smallest normal number there are fewer digits.
+_SMALLEST, _LARGEST = 2.0**-1022, 1.7e308
+#: What mpmath raises where a function is not defined, or not to be had.
+_REFUSALS = (ArithmeticError, ValueError, TypeError, NotImplementedError)
+
+
+class _Scope(dict[str, Any]):
+    """The arguments of an operator, and beside them the functions of mpmath."""
+
+    def __missing__(self, name: str) -> Any:
+        return getattr(_mpmath(), name)
+
+
+@cache
+def _mpmath() -> Any:
+    """The module, None where it is not installed."""
+    try:
+        import mpmath  # type: ignore[import-untyped]
+    except ImportError:
+        return None
+    return mpmath
+
+
+@cache
+def _expressions() -> Mapping[str, Any]:
+    lines = [line for line in FILE.read_text(encoding="utf-8").splitlines() if line and line[0] != "#"]
+    pairs = (line.split(": ", 1) for line in lines)
+    return {name: compile(text, f"<{name}>", "eval") for name, text in pairs}
+
+
+def _function(of: Described) -> Callable[[Mapping[str, Any]], Any] | None:
+    """An operator as a function of its arguments by name; None where mpmath has no such function."""
+    expression = _expressions().get(of.operator)
+    if expression is not None:
+        return lambda values: eval(expression, {"__builtins__": {}}, _Scope(values))
+    function = getattr(_mpmath(), of.operator, None)
+    return None if not callable(function) else lambda values: function(*values.values())
+
+
+def double_precision(
+    of: Described, values: Sequence[Any], moved: Sequence[str], order: int, found: Any, places: Sequence[int]
+) -> dict[str, Any]:
+    """What is to be said of a derivative in double precision.
+
+    Args:
+        of: a function of the operator.
+        values: its arguments, with the numbers in double precision.
+        moved: the arguments that it is the derivative by, all together.
+        order: its order.
+        found: what a formula gives, for each number.
+        places: positions that are to be among those that are compared.
+    """
+    if _mpmath() is None:
+        return {"double_unchecked": "mpmath is not installed"}
+    function = _function(of)
+    if function is None:
+        return {"double_unchecked": "mpmath has no such function"}
+    try:
+        output = next(item for item in tensors(call(of.operator, list(values))) if item.shape == found.shape)
+    except RuntimeError as error:
+        require_memory(error)
+        return {"double_unchecked": "it cannot be called"}
+    defined = output.isfinite().nonzero().flatten().tolist()
+    chosen = dict.fromkeys([*places, *defined[:: max(len(defined) // COUNT, 1)]])
+    worst, worst_at, count = 0.0, "", 0
+    lost_at: list[str] = []
+    number_type = _mpmath().mpf
+    for place in chosen:
+        given = {
+            argument.name: number_type(float(value[place])) if is_inexact(value) else value
+            for argument, value in zip(of.arguments, values, strict=True)
+        }
+        try:
+            known = function(given)
+            if not math.isclose(float(known), float(output[place]), rel_tol=_SAME, abs_tol=_SMALLEST):
+                return {"double_unchecked": "mpmath has another function"}
+            expected = _derivative(function, given, moved, order)
+        except _REFUSALS:
+            continue
+        if expected is None:
+            continue
+        count += 1
+        number = float(found[place])
+        at = ", ".join(f"{name}={float(value):.6g}" for name, value in given.items() if isinstance(value, number_type))
+        said = f"{at}: {number:.17g}, right is {expected:.17g}"
+        if not math.isfinite(number) or (number == 0 and abs(expected) >= _SMALLEST):
+            lost_at.append(said)
+            continue
+        off = min(abs(number - expected) / math.ulp(max(abs(expected), _SMALLEST)), _LARGEST)
+        if off >= worst:
+            worst, worst_at = off, said
+    if not count:
+        return {"double_unchecked": "no input has a derivative by mpmath"}
+    return {
+        "double_inputs": count,
+        "double_ulps": worst,
+        "double_lost": len(lost_at),
+        "double_at": lost_at[0] if lost_at else worst_at,
+    }
+
+
+def _derivative(
+    function: Callable[[Mapping[str, Any]], Any], given: Mapping[str, Any], moved: Sequence[str], order: int
+) -> float | None:
+    """The derivative from both sides; None where there is none, or none of double precision.
+
+    Raises:
+        ArithmeticError: the function is not defined there.
+        ValueError: it does not converge.
+    """
+    mp = _mpmath()
+
+    def along(step: Any) -> Any:
+        return function({name: value + step if name in moved else value for name, value in given.items()})
+
+    before = None
+    for digits in _DIGITS:
+        with mp.workdps(digits):
+            number = mp.diff(along, 0, order)
+            if not isinstance(number, mp.mpf) or not mp.isfinite(number) or abs(number) > _LARGEST:
+                return None
+            if before is not None and abs(number - before) <= _AGREED * abs(number):
+                one_sided = mp.diff(along, 0, order, direction=1)
+                return float(number) if abs(one_sided - number) <= _SAME * abs(number) else None
+            before = number
+    # as good as zero
+    return 0.0 if before is not None and abs(before) < _SMALLEST else None
